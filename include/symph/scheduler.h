@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The contract between a scheduler and the world it decides for.
+ *
+ * The world (the simulator, or the engine) calls; a scheduler never calls back. It sees struct
+ * sy_view alone, may keep state of its own, and answers decide() with decisions. The world masks
+ * nothing silently: an illegal decision stops the run with an error that names the policy.
+ * After init the callbacks must not allocate. Times are nanoseconds, real or virtual: a scheduler
+ * cannot tell which.
+ */
+#ifndef SYMPH_SCHEDULER_H
+#define SYMPH_SCHEDULER_H
+
+#include <symph/graph.h>
+#include <symph/machine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum sy_task_state {
+    SY_TASK_WAITING, /* predecessors are running or waiting */
+    SY_TASK_READY,   /* may start as soon as its inputs are there */
+    SY_TASK_RUNNING,
+    SY_TASK_DONE,
+};
+
+/* What the world knows of a device right now. */
+struct sy_view_device {
+    uint32_t queue_length; /* committed, not yet started */
+    uint32_t running;      /* task, or SY_NONE */
+    uint32_t image;        /* kernel whose image an FPGA region holds; SY_NONE: empty or no region */
+    uint32_t last_image;   /* the image it will hold once its queue is done */
+    bool lost;             /* takes no work now */
+    double running_end_ns; /* expected end of the running task, from its expected_ns */
+    double queued_ns;      /* sum of expected_ns over the queue */
+};
+
+struct sy_view_job {
+    uint32_t first_task;
+    uint32_t task_count;
+    uint32_t tenant;
+    double weight;
+    double arrive_ns;
+    double isolated_ns;  /* lower bound of its makespan alone on this machine */
+    uint32_t tasks_left;
+    double work_left_ns; /* sum over unfinished tasks of the time on their fastest class */
+};
+
+/* Last reading of a shared resource's counter: multiplexed, noisy, old. */
+struct sy_reading {
+    double bytes_per_s; /* 0 until first seen */
+    double at_ns;       /* end of the window it was taken over; negative: never seen */
+};
+
+/* The hidden state. NULL for every policy but the oracles. */
+struct sy_truth {
+    const double *resource_bytes_per_s;  /* what flows now, all tenants */
+    const double *task_factor;           /* true time / estimated time, isolated, per task */
+    const double *kernel_factor;         /* [kernel * class_count + class] error of the cost model */
+    const double *device_free_ns;        /* when the running task will end at its present speed */
+    /* Runs the same hidden world from its start under policy (a name) with the task priorities
+     * multiplied by scale (NULL: 1) and returns the makespan or mean job slowdown; NAN on failure. */
+    double (*rollout)(void *world, const char *policy, const double *scale);
+    void *world;
+};
+
+struct sy_view {
+    double now_ns;
+    const struct sy_machine *machine;
+    const struct sy_view_device *devices;
+
+    /* Tasks of all jobs that have arrived have consecutive indices within their job. */
+    uint32_t job_count;     /* arrived so far; a job keeps its index when it leaves */
+    uint32_t task_capacity; /* no task index will reach it */
+    uint32_t job_capacity;
+    uint32_t kernel_count;
+    const struct sy_view_job *jobs;
+    const uint32_t *task_job;
+    const uint32_t *task_kernel;
+    const uint8_t *task_state;    /* enum sy_task_state */
+    const uint32_t *task_device;  /* where it is committed; SY_NONE: nowhere */
+    const uint32_t *succ_start;   /* successors of t: succ[succ_start[t]] .. succ[succ_start[t+1]-1] */
+    const uint32_t *succ;
+    const uint32_t *pred_start;
+    const uint32_t *pred;
+    const uint32_t *access_start; /* accesses of t, likewise */
+    const struct sy_access *access;
+    const uint32_t *access_producer; /* the task that writes what this access reads; SY_NONE: none */
+
+    /* Cost estimates, isolated. */
+    const double *time_ns;   /* [task * class_count + class]; INFINITY: no variant */
+    const double *log_sigma; /* [kernel * class_count + class] spread of the logarithm */
+    const double *demand_bytes_per_s;      /* [kernel * class_count + class], own memory */
+    const double *link_demand_bytes_per_s; /* [kernel * class_count + class], link to the host */
+    const double *image_ns;  /* [kernel * board_count + board] to configure a region for a kernel */
+
+    /* Data. */
+    const double *data_bytes;
+    const uint64_t *data_valid;    /* bit m: memory m holds the present version */
+    const uint64_t *data_inflight; /* bit m: on its way to memory m */
+
+    const struct sy_reading *readings; /* per resource; NULL: this world has no counters */
+    const struct sy_truth *truth;
+};
+
+enum sy_decision_kind { SY_RUN, SY_RECONFIGURE };
+
+/* Run task on device, queued behind what has a higher or equal priority there; or put the image of
+ * a kernel into an FPGA region that is idle. A task may be committed before it is ready: it starts
+ * once it is, in its turn, and its inputs are fetched as they appear. */
+struct sy_decision {
+    enum sy_decision_kind kind;
+    uint32_t task;   /* SY_RECONFIGURE: the kernel */
+    uint32_t device;
+    double priority;    /* larger runs first; equal: in order of commitment */
+    double expected_ns; /* predicted execution, for the device's queue estimate */
+};
+
+struct sy_scheduler;
+
+/* All callbacks but init and decide may be NULL. */
+struct sy_scheduler_ops {
+    const char *name;
+    const char *summary;
+    bool needs_truth; /* an oracle: view->truth is set */
+    /* Allocates state; args is what stood behind the name ("" if nothing). 0 or negative errno. */
+    int (*init)(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args);
+    void (*finish)(struct sy_scheduler *scheduler);
+    void (*job_arrived)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
+    void (*job_left)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
+    /* Also called for a task that comes back from a lost device. */
+    void (*task_ready)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task);
+    void (*task_done)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
+                      uint32_t device, double duration_ns);
+    void (*device_idle)(struct sy_scheduler *scheduler, const struct sy_view *view,
+                        uint32_t device);
+    void (*belief_updated)(struct sy_scheduler *scheduler, const struct sy_view *view);
+    void (*device_lost)(struct sy_scheduler *scheduler, const struct sy_view *view,
+                        uint32_t device);
+    void (*device_returned)(struct sy_scheduler *scheduler, const struct sy_view *view,
+                            uint32_t device);
+    /* Fills at most capacity decisions and returns how many; a full buffer is asked again after
+     * they are carried out. 0 means wait. */
+    uint32_t (*decide)(struct sy_scheduler *scheduler, const struct sy_view *view,
+                       struct sy_decision *ret_decisions, uint32_t capacity);
+};
+
+struct sy_scheduler {
+    const struct sy_scheduler_ops *ops;
+    void *state;
+    uint64_t seed; /* the only source of randomness a policy may use */
+};
+
+/* Finds a policy by name: "dmdas", "lb-hist+srpt", "anneal:2000". On success *ret_args points
+ * behind the name. NULL if there is none; error then suggests the nearest name. */
+SY_API const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
+                                                        struct sy_error *error);
+/* All registered policies, in a fixed order; NULL past the end. */
+SY_API const struct sy_scheduler_ops *sy_scheduler_at(uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

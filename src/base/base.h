@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * base: what C lacks. Arena, error, text, map, random numbers, statistics.
+ *
+ * In: nothing of this project. Out: small helpers for every other room. Never knows: graphs,
+ * machines, time of day. No globals; everything is re-entrant.
+ */
+#ifndef SY_BASE_BASE_H
+#define SY_BASE_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <symph/error.h>
+
+/* A programmer's error, checked in release builds too. */
+#define SY_ASSERT(condition)                                                                       \
+    ((condition) ? (void)0 : sy_assert_failed(#condition, __FILE__, __LINE__))
+_Noreturn void sy_assert_failed(const char *condition, const char *file, int line);
+
+#define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- arena: memory that lives and dies together; zeroed ----------------------------------- */
+struct sy_arena;
+struct sy_arena *sy_arena_create(void);
+void sy_arena_destroy(struct sy_arena *arena);
+/* NULL when out of memory or count * size overflows. Aligned to 64 bytes for large blocks. */
+void *sy_arena_alloc(struct sy_arena *arena, size_t count, size_t size);
+char *sy_arena_strdup(struct sy_arena *arena, const char *text);
+char *sy_arena_strndup(struct sy_arena *arena, const char *text, size_t length);
+size_t sy_arena_bytes(const struct sy_arena *arena);
+
+/* Grows *array (malloc'ed) so that it holds need elements; doubles. 0 or -ENOMEM. */
+SY_MUST_CHECK int sy_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t size);
+
+/* --- error -------------------------------------------------------------------------------- */
+/* Both return code, so that "return sy_fail(...)" reads well. error may be NULL. */
+__attribute__((format(printf, 3, 4))) int sy_fail(struct sy_error *error, int code,
+                                                  const char *format, ...);
+__attribute__((format(printf, 6, 7))) int sy_fail_at(struct sy_error *error, int code,
+                                                     const char *file, uint32_t line,
+                                                     uint32_t column, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const char *format, ...);
+
+/* --- text --------------------------------------------------------------------------------- */
+/* Whole file into malloc'ed memory, terminated by a NUL that length does not count. */
+SY_MUST_CHECK int sy_read_file(const char *path, char **ret_text, size_t *ret_length,
+                               struct sy_error *error);
+/* Writes a whole file by way of a temporary one, so that a failure leaves the old. */
+SY_MUST_CHECK int sy_write_file(const char *path, const char *text, size_t length,
+                                struct sy_error *error);
+/* Strict: the whole of text[0..length) must be the number. Finite only. */
+bool sy_parse_double(const char *text, size_t length, double *ret_value);
+bool sy_parse_u64(const char *text, size_t length, uint64_t *ret_value);
+/* The candidate nearest to word by edit distance, or NULL if none is near. */
+const char *sy_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* A growing string. All calls are no-ops after a failed one; finish tells. */
+struct sy_buffer {
+    char *text;
+    size_t length, capacity;
+    bool failed;
+};
+__attribute__((format(printf, 2, 3))) void sy_buffer_printf(struct sy_buffer *buffer,
+                                                            const char *format, ...);
+void sy_buffer_append(struct sy_buffer *buffer, const char *text, size_t length);
+void sy_buffer_finish(struct sy_buffer *buffer);
+
+/* --- map: string -> uint32_t, insertion only ---------------------------------------------- */
+struct sy_map {
+    struct sy_map_entry *entries;
+    uint32_t capacity, count;
+};
+/* Keys are borrowed: they must outlive the map. 0, -EEXIST (value unchanged) or -ENOMEM. */
+SY_MUST_CHECK int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t value);
+bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32_t *ret_value);
+void sy_map_finish(struct sy_map *map);
+/* FNV-1a, 64 bits: stable across machines, part of the meaning of --accelerate. */
+uint64_t sy_hash(const char *text, size_t length);
+
+/* --- random numbers: counter based (Philox 4x32-10 of Random123) --------------------------- */
+/* One stream per (seed, purpose, index): streams never overlap and cost nothing to make. */
+struct sy_rng {
+    uint32_t key[2];
+    uint32_t counter[4];
+    uint32_t out[4];
+    uint32_t used; /* words of out already given */
+};
+struct sy_rng sy_rng_make(uint64_t seed, uint32_t purpose, uint64_t index);
+uint32_t sy_rng_u32(struct sy_rng *rng);
+double sy_rng_uniform(struct sy_rng *rng); /* [0,1), 53 bits */
+uint32_t sy_rng_below(struct sy_rng *rng, uint32_t bound);
+double sy_rng_normal(struct sy_rng *rng);
+double sy_rng_exponential(struct sy_rng *rng); /* mean 1 */
+double sy_rng_student(struct sy_rng *rng, uint32_t degrees);
+
+/* --- statistics --------------------------------------------------------------------------- */
+/* Sorts values in place. Linear interpolation between order statistics; NAN if count is 0. */
+double sy_quantile(double *values, size_t count, double probability);
+double sy_geomean(const double *values, size_t count);
+double sy_mean(const double *values, size_t count);
+struct sy_interval {
+    double low, high;
+};
+/* 95 % percentile bootstrap of the geometric mean, 2,000 resamples from the given seed. */
+struct sy_interval sy_bootstrap_geomean(const double *values, size_t count, uint64_t seed);
+struct sy_interval sy_bootstrap_mean(const double *values, size_t count, uint64_t seed);
+
+#endif

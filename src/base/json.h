@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * JSON, both ways, without a tree in between.
+ *
+ * The reader pulls values one at a time and knows line and column of each, so that an importer can
+ * point at the very value it dislikes and a graph of a million tasks needs no tree in memory.
+ * Strict RFC 8259, UTF-8 checked, nesting limited. The writer produces the same bytes for the same
+ * calls everywhere. docs/design/002-json.md says why not a library.
+ */
+#ifndef SY_BASE_JSON_H
+#define SY_BASE_JSON_H
+
+#include "base/base.h"
+
+enum sy_json_type { SY_JSON_NULL, SY_JSON_BOOL, SY_JSON_NUMBER, SY_JSON_STRING, SY_JSON_ARRAY,
+                    SY_JSON_OBJECT };
+
+#define SY_JSON_DEPTH_MAX 64
+
+struct sy_json {
+    const char *file, *text, *end, *at;
+    const char *line_start;
+    uint32_t line;
+    uint32_t depth;
+    bool first; /* no element of the innermost container was read yet */
+    struct sy_error *error;
+    struct sy_buffer string;     /* the last string read, unescaped */
+    const char *value_at;        /* where the value last looked at begins, for errors */
+    uint32_t value_line, value_column;
+};
+
+/* text must be followed by a NUL. error receives whatever goes wrong; may not be NULL. */
+void sy_json_init(struct sy_json *json, const char *file, const char *text, size_t length,
+                  struct sy_error *error);
+void sy_json_finish(struct sy_json *json);
+
+/* All reading functions return 0 or -EINVAL (-ENOMEM), with the error filled. */
+/* Type of the next value, which is not consumed. */
+SY_MUST_CHECK int sy_json_peek(struct sy_json *json, enum sy_json_type *ret_type);
+SY_MUST_CHECK int sy_json_number(struct sy_json *json, double *ret_value);
+/* A finite number in [low, high]; the error names what. */
+SY_MUST_CHECK int sy_json_number_in(struct sy_json *json, const char *what, double low, double high,
+                                    double *ret_value);
+SY_MUST_CHECK int sy_json_bool(struct sy_json *json, bool *ret_value);
+/* The string stays valid until the next string or member name is read. */
+SY_MUST_CHECK int sy_json_string(struct sy_json *json, const char **ret_text, size_t *ret_length);
+SY_MUST_CHECK int sy_json_enter_array(struct sy_json *json);
+SY_MUST_CHECK int sy_json_enter_object(struct sy_json *json);
+/* 1: another element follows; 0: the array was closed. */
+SY_MUST_CHECK int sy_json_next(struct sy_json *json);
+/* 1: *ret_name is the next member's name and its value follows; 0: the object was closed. */
+SY_MUST_CHECK int sy_json_next_member(struct sy_json *json, const char **ret_name);
+SY_MUST_CHECK int sy_json_skip(struct sy_json *json);
+/* Nothing but white space may be left. */
+SY_MUST_CHECK int sy_json_end(struct sy_json *json);
+/* An error at the value last peeked, read or entered. Returns -EINVAL. */
+__attribute__((format(printf, 2, 3))) int sy_json_fail(struct sy_json *json, const char *format,
+                                                       ...);
+
+/* --- writer: appends to a buffer; indents two spaces, one member a line ---------------------- */
+struct sy_json_writer {
+    struct sy_buffer buffer;
+    uint32_t depth;
+    bool first;
+    bool after_key;
+    uint32_t compact_from; /* containers at this depth and below stay on one line; 0: none */
+};
+void sy_json_open(struct sy_json_writer *writer, char bracket); /* '{' or '[' */
+void sy_json_close(struct sy_json_writer *writer, char bracket);
+void sy_json_key(struct sy_json_writer *writer, const char *key);
+void sy_json_put_string(struct sy_json_writer *writer, const char *text);
+/* Shortest form that reads back the same; null where not finite. */
+void sy_json_put_number(struct sy_json_writer *writer, double value);
+void sy_json_put_u64(struct sy_json_writer *writer, uint64_t value);
+void sy_json_put_bool(struct sy_json_writer *writer, bool value);
+void sy_json_put_null(struct sy_json_writer *writer);
+/* key and value in one call */
+void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text);
+void sy_json_member_number(struct sy_json_writer *writer, const char *key, double value);
+void sy_json_member_u64(struct sy_json_writer *writer, const char *key, uint64_t value);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bounds: how good could any schedule be.
+ *
+ * In: a workload of one job. Out: lower bounds of its makespan, the exact optimum of small graphs,
+ * the best schedule a long search finds. Never knows: noise, contention, policies.
+ * Invariant: critical path, area <= mixed LP <= optimum <= anything found.
+ */
+#ifndef SY_BOUNDS_BOUNDS_H
+#define SY_BOUNDS_BOUNDS_H
+
+#include "cost/cost.h"
+
+/* Longest path with every task on its fastest class, transfers free. */
+double sy_bound_critical_path_ns(const struct sy_workload *workload);
+/* Work spread perfectly and fractionally over all devices. */
+double sy_bound_area_ns(const struct sy_workload *workload);
+
+/* Critical path and area together, one LP, solved by an installed solver (clp, cbc or glpsol; the
+ * SYMPH_LP_SOLVER variable names another). -ENOENT: none is installed; -ETIME: it took longer. */
+SY_MUST_CHECK int sy_bound_mixed_ns(const struct sy_workload *workload, double time_limit_s,
+                                    double *ret_bound_ns, struct sy_error *error);
+
+/* A static schedule. */
+struct sy_plan {
+    uint32_t task_count;
+    uint32_t *device;   /* per task */
+    double *start_ns, *end_ns;
+    double makespan_ns;
+};
+SY_MUST_CHECK int sy_plan_init(struct sy_plan *plan, uint32_t task_count);
+void sy_plan_finish(struct sy_plan *plan);
+
+/* Exact optimum by branch and bound, transfers at their isolated time, fetched when produced.
+ * -E2BIG: more than node_limit nodes would be needed; the plan is then the best found so far. */
+SY_MUST_CHECK int sy_bound_exact(const struct sy_workload *workload, uint64_t node_limit,
+                                 struct sy_plan *ret_plan, uint64_t *ret_nodes);
+/* The same by plain enumeration, no pruning: the checker of the former. At most 9 tasks. */
+SY_MUST_CHECK int sy_bound_enumerate(const struct sy_workload *workload, double *ret_makespan_ns);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cost: how long does this kernel take there, and how sure are we.
+ *
+ * In: samples, summaries or given formulas. Out: a median and the spread of its logarithm, per
+ * (kernel, device class, size); and the workload, the flat table that every scheduler reads.
+ * Never knows: who is running now. Invariant: one wild sample cannot move an estimate far
+ * (Student-t location, never a mean).
+ */
+#ifndef SY_COST_COST_H
+#define SY_COST_COST_H
+
+#include "graph/graph.h"
+#include <symph/machine.h>
+
+/* --- robust location and spread --------------------------------------------------------------- */
+enum sy_cost_source { SY_COST_UNKNOWN, SY_COST_GIVEN, SY_COST_REGRESSED, SY_COST_MEASURED };
+
+struct sy_estimate {
+    double median_ns;
+    double log_sigma;
+    uint64_t sample_count;
+    enum sy_cost_source source;
+};
+
+/* Location and scale of a Student-t (nu = 4) fitted to log(values) by EM. Values must be positive.
+ * ret_log_sigma is scaled so that for log-normal samples it is their sigma. */
+SY_MUST_CHECK int sy_cost_fit(const double *values, uint32_t count, double *ret_median,
+                              double *ret_log_sigma);
+
+/* Online location of log(duration / predicted): robust to spikes, follows drift. */
+struct sy_drift {
+    double log_ratio; /* the correction */
+    double scale;     /* typical |deviation| */
+    double weight;    /* effective number of observations */
+};
+void sy_drift_init(struct sy_drift *drift);
+void sy_drift_observe(struct sy_drift *drift, double ratio);
+double sy_drift_ratio(const struct sy_drift *drift);
+
+/* --- model: measured or regressed times per (kernel name, class name) ---------------------------- */
+struct sy_cost_model;
+struct sy_cost_model *sy_cost_model_create(void);
+void sy_cost_model_destroy(struct sy_cost_model *model);
+/* One measured run. bytes and flops are features; 0 where unknown. */
+SY_MUST_CHECK int sy_cost_observe(struct sy_cost_model *model, const char *kernel,
+                                  const char *class_name, double bytes, double flops,
+                                  double duration_ns);
+/* A published summary instead of samples. */
+SY_MUST_CHECK int sy_cost_add_summary(struct sy_cost_model *model, const char *kernel,
+                                      const char *class_name, double bytes, double flops,
+                                      double mean_ns, double stddev_ns, uint64_t sample_count);
+/* Exact size seen: measured; other sizes: log-log regression; else UNKNOWN. */
+struct sy_estimate sy_cost_estimate(const struct sy_cost_model *model, const char *kernel,
+                                    const char *class_name, double bytes, double flops);
+/* A kernels.csv of a recorded machine ("arch" names the class: cpu, cuda -> gpu). */
+SY_MUST_CHECK int sy_cost_read_csv(const char *path, struct sy_cost_model *model,
+                                   struct sy_error *error);
+
+/* --- transfers and energy --------------------------------------------------------------------- */
+double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint32_t to,
+                           double bytes);
+/* Joules of one run: the variant's watts, else the device's. */
+double sy_cost_energy_joules(const struct sy_machine *machine, uint32_t device,
+                             const struct sy_variant *variant, double duration_ns);
+
+/* --- heterogeneity for graphs that have CPU times only ------------------------------------------ */
+/* Speed-up of a kernel on an accelerator kind, log-uniform in 0.3..31, fixed by (seed, name, kind). */
+double sy_cost_accelerate(uint64_t seed, const char *kernel, enum sy_device_kind kind);
+
+/* --- workload ------------------------------------------------------------------------------------ */
+struct sy_job {
+    const struct sy_graph *graph;
+    double arrive_ns;
+    uint32_t tenant;
+    double weight;
+};
+
+struct sy_workload_options {
+    bool accelerate; /* CPU-only tasks get accelerator times from accelerate_seed */
+    uint64_t accelerate_seed;
+    const struct sy_cost_model *model; /* NULL: only what the graphs say */
+};
+
+/* Jobs laid flat on a machine: constant while it is simulated, shared between simulations. */
+struct sy_workload {
+    struct sy_arena *arena;
+    const struct sy_machine *machine;
+    uint32_t job_count, task_count, data_count, access_count, kernel_count, class_count;
+    struct sy_job *jobs; /* sorted by arrival */
+    uint32_t *job_first_task; /* job_count + 1 */
+    double *job_isolated_ns;  /* max(critical path, area) of the job alone */
+    uint32_t *task_job, *task_kernel;
+    uint32_t *succ_start, *succ, *pred_start, *pred;
+    uint32_t *access_start, *access_producer;
+    struct sy_access *access;
+    uint32_t *order;          /* topological within each job, jobs in order */
+    double *time_ns;          /* [task * class_count + class]; INFINITY: cannot */
+    double *best_ns;          /* per task: on its fastest class */
+    const char **kernel_names, **kernel_interference;
+    double *log_sigma, *demand_bytes_per_s, *link_demand_bytes_per_s, *watts; /* [kernel*class] */
+    double *image_ns;         /* [kernel * board_count + board] */
+    double *data_bytes;
+    uint64_t *data_home;      /* bit set of memories that hold it at the start; 0: none yet */
+};
+
+/* -EINVAL if some task can run on no device of the machine: the error names it. */
+SY_MUST_CHECK int sy_workload_create(const struct sy_machine *machine, const struct sy_job *jobs,
+                                     uint32_t job_count, const struct sy_workload_options *options,
+                                     struct sy_workload **ret_workload, struct sy_error *error);
+void sy_workload_destroy(struct sy_workload *workload);
+/* Name of a task for people: "job/task". */
+const char *sy_workload_task_name(const struct sy_workload *workload, uint32_t task, char *buffer,
+                                  size_t size);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * graph: the inside of a data-flow graph, for the rooms above.
+ *
+ * In: calls or text. Out: a sealed graph as flat arrays. Never knows: machines, time, schedulers.
+ * Invariant: after seal every index is in range, the edges are unique and acyclic, and order is
+ * topological.
+ */
+#ifndef SY_GRAPH_GRAPH_H
+#define SY_GRAPH_GRAPH_H
+
+#include "base/base.h"
+#include <symph/graph.h>
+
+#define SY_GRAPH_TASK_MAX 50000000u /* larger inputs are refused before memory is */
+
+struct sy_kernel {
+    const char *name;
+    const char *interference;
+    struct sy_variant variants[SY_KIND_COUNT];
+};
+
+struct sy_task {
+    uint32_t kernel;
+    uint32_t access_start; /* its accesses end where the next task's start */
+    const char *name;      /* NULL: unnamed */
+    double work;
+};
+
+struct sy_graph {
+    struct sy_arena *arena; /* names, and after seal the adjacency */
+    const char *name;
+    bool is_explicit;
+    bool sealed;
+    uint32_t kernel_count, data_count, task_count, access_count, edge_count;
+    uint32_t kernel_capacity, data_capacity, task_capacity, access_capacity, edge_capacity;
+    uint32_t time_capacity, data_name_capacity, producer_capacity, edge_to_capacity;
+    uint32_t last_writer_capacity;
+    struct sy_kernel *kernels;
+    struct sy_task *tasks; /* task_count + 1: the last one only closes access_start */
+    double *time_ns;       /* [task * SY_KIND_COUNT + kind] overrides, NAN: none; NULL: no overrides */
+    double *data_bytes;
+    const char **data_names; /* entries may be NULL */
+    struct sy_access *accesses;
+    uint32_t *access_producer; /* the task whose output this access reads, or SY_NONE */
+    /* While building: unordered edges, and who touched each datum last. Freed by seal. */
+    uint32_t *edge_from, *edge_to;
+    uint32_t *last_writer;
+    uint32_t *reader_head, *reader_next; /* readers since the last write, by access index */
+    uint32_t reader_head_capacity, reader_next_capacity;
+    /* After seal. */
+    uint32_t *succ_start, *succ, *pred_start, *pred;
+    uint32_t *order; /* topological */
+};
+
+/* The override, else the variant's formula, else INFINITY: isolated time of a task on a kind. */
+double sy_graph_time_ns(const struct sy_graph *graph, uint32_t task, enum sy_device_kind kind);
+
+/* Importers; each fills the (empty) list. */
+SY_MUST_CHECK int sy_graph_read_json(const char *name, const char *text, size_t length,
+                                     struct sy_graph_list *ret_list, struct sy_error *error);
+SY_MUST_CHECK int sy_graph_read_wfformat(const char *name, const char *text, size_t length,
+                                         struct sy_graph_list *ret_list, struct sy_error *error);
+SY_MUST_CHECK int sy_graph_read_dag(const char *name, const char *text, size_t length,
+                                    const struct sy_graph_read_options *options,
+                                    struct sy_graph_list *ret_list, struct sy_error *error);
+SY_MUST_CHECK int sy_graph_read_starpu(const char *name, const char *text, size_t length,
+                                       struct sy_graph_list *ret_list, struct sy_error *error);
+/* Takes over graph on success. */
+SY_MUST_CHECK int sy_graph_list_adopt(struct sy_graph_list *list, struct sy_graph *graph);
+
+/* Exporters. */
+void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer);
+void sy_graph_write_dot(const struct sy_graph *graph, struct sy_buffer *buffer);
+
+/* Names and one-line help of the generators, NULL past the end. */
+const char *sy_graph_generator_at(uint32_t index, const char **ret_help);
+
+#endif
