@@ -38,11 +38,11 @@ struct sy_variant {
     bool present;
     double fixed_ns;
     double ns_per_work;
-    double log_sigma;                  /* spread of the logarithm of the time; 0: unknown */
-    double demand_bytes_per_s;         /* traffic on the device's own memory at full speed */
-    double link_demand_bytes_per_s;    /* traffic between the device and host memory while it runs */
-    double watts;                      /* drawn while running; 0: the device's own figure */
-    double image_bytes;                /* FPGA: configuration image; 0: the board's default */
+    double log_sigma;               /* spread of the logarithm of the time; 0: unknown */
+    double demand_bytes_per_s;      /* traffic on the device's own memory at full speed */
+    double link_demand_bytes_per_s; /* traffic between the device and host memory while it runs */
+    double watts;                   /* drawn while running; 0: the device's own figure */
+    double image_bytes;             /* FPGA: configuration image; 0: the board's default */
 };
 
 struct sy_kernel_desc {
@@ -61,9 +61,9 @@ struct sy_access {
 struct sy_task_desc {
     const char *name; /* NULL: unnamed */
     sy_kernel_id kernel;
-    double work;                   /* what ns_per_work multiplies: flops, cells, items ... */
-    const double *time_ns;         /* SY_KIND_COUNT times that override the variants; NULL: none.
-                                    * NAN: no override; INFINITY: cannot run there */
+    double work;           /* what ns_per_work multiplies: flops, cells, items ... */
+    const double *time_ns; /* SY_KIND_COUNT times that override the variants; NULL: none.
+                            * NAN: no override; INFINITY: cannot run there */
     const struct sy_access *accesses;
     uint32_t access_count;
 };
@@ -92,7 +92,8 @@ SY_API uint32_t sy_graph_task_count(const struct sy_graph *graph);
 SY_API uint32_t sy_graph_data_count(const struct sy_graph *graph);
 SY_API uint32_t sy_graph_kernel_count(const struct sy_graph *graph);
 SY_API uint32_t sy_graph_edge_count(const struct sy_graph *graph);
-/* "task 7" where it has no name; the string lives as long as buffer (at least 32 bytes) or graph. */
+/* "task 7" where it has no name; the string lives as long as buffer (at least 32 bytes) or graph.
+ */
 SY_API const char *sy_graph_task_name(const struct sy_graph *graph, sy_task_id task, char *buffer);
 
 /* A list of sealed graphs, as read from a file that may hold many. */

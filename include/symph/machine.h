@@ -69,8 +69,8 @@ struct sy_board {
 
 struct sy_route {
     double latency_ns;
-    double bytes_per_s;                /* of one copy alone */
-    uint32_t resource_count;           /* 0 between a memory and itself */
+    double bytes_per_s;      /* of one copy alone */
+    uint32_t resource_count; /* 0 between a memory and itself */
     uint32_t resources[SY_ROUTE_MAX];
 };
 

@@ -29,9 +29,9 @@ enum sy_task_state {
 struct sy_view_device {
     uint32_t queue_length; /* committed, not yet started */
     uint32_t running;      /* task, or SY_NONE */
-    uint32_t image;        /* kernel whose image an FPGA region holds; SY_NONE: empty or no region */
-    uint32_t last_image;   /* the image it will hold once its queue is done */
-    bool lost;             /* takes no work now */
+    uint32_t image;      /* kernel whose image an FPGA region holds; SY_NONE: empty or no region */
+    uint32_t last_image; /* the image it will hold once its queue is done */
+    bool lost;           /* takes no work now */
     double running_end_ns; /* expected end of the running task, from its expected_ns */
     double queued_ns;      /* sum of expected_ns over the queue */
 };
@@ -42,7 +42,7 @@ struct sy_view_job {
     uint32_t tenant;
     double weight;
     double arrive_ns;
-    double isolated_ns;  /* lower bound of its makespan alone on this machine */
+    double isolated_ns; /* lower bound of its makespan alone on this machine */
     uint32_t tasks_left;
     double work_left_ns; /* sum over unfinished tasks of the time on their fastest class */
 };
@@ -55,12 +55,13 @@ struct sy_reading {
 
 /* The hidden state. NULL for every policy but the oracles. */
 struct sy_truth {
-    const double *resource_bytes_per_s;  /* what flows now, all tenants */
-    const double *task_factor;           /* true time / estimated time, isolated, per task */
-    const double *kernel_factor;         /* [kernel * class_count + class] error of the cost model */
-    const double *device_free_ns;        /* when the running task will end at its present speed */
+    const double *resource_bytes_per_s; /* what flows now, all tenants */
+    const double *task_factor;          /* true time / estimated time, isolated, per task */
+    const double *kernel_factor;        /* [kernel * class_count + class] error of the cost model */
+    const double *device_free_ns;       /* when the running task will end at its present speed */
     /* Runs the same hidden world from its start under policy (a name) with the task priorities
-     * multiplied by scale (NULL: 1) and returns the makespan or mean job slowdown; NAN on failure. */
+     * multiplied by scale (NULL: 1) and returns the makespan or mean job slowdown; NAN on failure.
+     */
     double (*rollout)(void *world, const char *policy, const double *scale);
     void *world;
 };
@@ -78,22 +79,24 @@ struct sy_view {
     const struct sy_view_job *jobs;
     const uint32_t *task_job;
     const uint32_t *task_kernel;
-    const uint8_t *task_state;    /* enum sy_task_state */
-    const uint32_t *task_device;  /* where it is committed; SY_NONE: nowhere */
-    const uint32_t *succ_start;   /* successors of t: succ[succ_start[t]] .. succ[succ_start[t+1]-1] */
+    const uint8_t *task_state;   /* enum sy_task_state */
+    const uint32_t *task_device; /* where it is committed; SY_NONE: nowhere */
+    const uint32_t
+        *succ_start; /* successors of t: succ[succ_start[t]] .. succ[succ_start[t+1]-1] */
     const uint32_t *succ;
     const uint32_t *pred_start;
     const uint32_t *pred;
     const uint32_t *access_start; /* accesses of t, likewise */
     const struct sy_access *access;
-    const uint32_t *access_producer; /* the task that writes what this access reads; SY_NONE: none */
+    const uint32_t
+        *access_producer; /* the task that writes what this access reads; SY_NONE: none */
 
     /* Cost estimates, isolated. */
-    const double *time_ns;   /* [task * class_count + class]; INFINITY: no variant */
-    const double *log_sigma; /* [kernel * class_count + class] spread of the logarithm */
-    const double *demand_bytes_per_s;      /* [kernel * class_count + class], own memory */
+    const double *time_ns;            /* [task * class_count + class]; INFINITY: no variant */
+    const double *log_sigma;          /* [kernel * class_count + class] spread of the logarithm */
+    const double *demand_bytes_per_s; /* [kernel * class_count + class], own memory */
     const double *link_demand_bytes_per_s; /* [kernel * class_count + class], link to the host */
-    const double *image_ns;  /* [kernel * board_count + board] to configure a region for a kernel */
+    const double *image_ns; /* [kernel * board_count + board] to configure a region for a kernel */
 
     /* Data. */
     const double *data_bytes;
@@ -111,7 +114,7 @@ enum sy_decision_kind { SY_RUN, SY_RECONFIGURE };
  * once it is, in its turn, and its inputs are fetched as they appear. */
 struct sy_decision {
     enum sy_decision_kind kind;
-    uint32_t task;   /* SY_RECONFIGURE: the kernel */
+    uint32_t task; /* SY_RECONFIGURE: the kernel */
     uint32_t device;
     double priority;    /* larger runs first; equal: in order of commitment */
     double expected_ns; /* predicted execution, for the device's queue estimate */

@@ -12,8 +12,14 @@
 
 #include "base/base.h"
 
-enum sy_json_type { SY_JSON_NULL, SY_JSON_BOOL, SY_JSON_NUMBER, SY_JSON_STRING, SY_JSON_ARRAY,
-                    SY_JSON_OBJECT };
+enum sy_json_type {
+    SY_JSON_NULL,
+    SY_JSON_BOOL,
+    SY_JSON_NUMBER,
+    SY_JSON_STRING,
+    SY_JSON_ARRAY,
+    SY_JSON_OBJECT
+};
 
 #define SY_JSON_DEPTH_MAX 64
 
@@ -24,8 +30,8 @@ struct sy_json {
     uint32_t depth;
     bool first; /* no element of the innermost container was read yet */
     struct sy_error *error;
-    struct sy_buffer string;     /* the last string read, unescaped */
-    const char *value_at;        /* where the value last looked at begins, for errors */
+    struct sy_buffer string; /* the last string read, unescaped */
+    const char *value_at;    /* where the value last looked at begins, for errors */
     uint32_t value_line, value_column;
 };
 

@@ -24,7 +24,7 @@ SY_MUST_CHECK int sy_bound_mixed_ns(const struct sy_workload *workload, double t
 /* A static schedule. */
 struct sy_plan {
     uint32_t task_count;
-    uint32_t *device;   /* per task */
+    uint32_t *device; /* per task */
     double *start_ns, *end_ns;
     double makespan_ns;
 };

@@ -38,7 +38,8 @@ void sy_drift_init(struct sy_drift *drift);
 void sy_drift_observe(struct sy_drift *drift, double ratio);
 double sy_drift_ratio(const struct sy_drift *drift);
 
-/* --- model: measured or regressed times per (kernel name, class name) ---------------------------- */
+/* --- model: measured or regressed times per (kernel name, class name) ----------------------------
+ */
 struct sy_cost_model;
 struct sy_cost_model *sy_cost_model_create(void);
 void sy_cost_model_destroy(struct sy_cost_model *model);
@@ -64,11 +65,14 @@ double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint
 double sy_cost_energy_joules(const struct sy_machine *machine, uint32_t device,
                              const struct sy_variant *variant, double duration_ns);
 
-/* --- heterogeneity for graphs that have CPU times only ------------------------------------------ */
-/* Speed-up of a kernel on an accelerator kind, log-uniform in 0.3..31, fixed by (seed, name, kind). */
+/* --- heterogeneity for graphs that have CPU times only ------------------------------------------
+ */
+/* Speed-up of a kernel on an accelerator kind, log-uniform in 0.3..31, fixed by (seed, name, kind).
+ */
 double sy_cost_accelerate(uint64_t seed, const char *kernel, enum sy_device_kind kind);
 
-/* --- workload ------------------------------------------------------------------------------------ */
+/* --- workload ------------------------------------------------------------------------------------
+ */
 struct sy_job {
     const struct sy_graph *graph;
     double arrive_ns;
@@ -87,21 +91,21 @@ struct sy_workload {
     struct sy_arena *arena;
     const struct sy_machine *machine;
     uint32_t job_count, task_count, data_count, access_count, kernel_count, class_count;
-    struct sy_job *jobs; /* sorted by arrival */
+    struct sy_job *jobs;      /* sorted by arrival */
     uint32_t *job_first_task; /* job_count + 1 */
     double *job_isolated_ns;  /* max(critical path, area) of the job alone */
     uint32_t *task_job, *task_kernel;
     uint32_t *succ_start, *succ, *pred_start, *pred;
     uint32_t *access_start, *access_producer;
     struct sy_access *access;
-    uint32_t *order;          /* topological within each job, jobs in order */
-    double *time_ns;          /* [task * class_count + class]; INFINITY: cannot */
-    double *best_ns;          /* per task: on its fastest class */
+    uint32_t *order; /* topological within each job, jobs in order */
+    double *time_ns; /* [task * class_count + class]; INFINITY: cannot */
+    double *best_ns; /* per task: on its fastest class */
     const char **kernel_names, **kernel_interference;
     double *log_sigma, *demand_bytes_per_s, *link_demand_bytes_per_s, *watts; /* [kernel*class] */
-    double *image_ns;         /* [kernel * board_count + board] */
+    double *image_ns; /* [kernel * board_count + board] */
     double *data_bytes;
-    uint64_t *data_home;      /* bit set of memories that hold it at the start; 0: none yet */
+    uint64_t *data_home; /* bit set of memories that hold it at the start; 0: none yet */
 };
 
 /* -EINVAL if some task can run on no device of the machine: the error names it. */

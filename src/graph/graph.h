@@ -38,7 +38,7 @@ struct sy_graph {
     uint32_t last_writer_capacity;
     struct sy_kernel *kernels;
     struct sy_task *tasks; /* task_count + 1: the last one only closes access_start */
-    double *time_ns;       /* [task * SY_KIND_COUNT + kind] overrides, NAN: none; NULL: no overrides */
+    double *time_ns; /* [task * SY_KIND_COUNT + kind] overrides, NAN: none; NULL: no overrides */
     double *data_bytes;
     const char **data_names; /* entries may be NULL */
     struct sy_access *accesses;

@@ -25,7 +25,8 @@ void sy_flow_add(struct sy_flow_net *net, uint32_t flow, double bound, double we
                  uint32_t resource_count, const uint32_t *resources, const double *coefficients);
 void sy_flow_remove(struct sy_flow_net *net, uint32_t flow);
 void sy_flow_set_bound(struct sy_flow_net *net, uint32_t flow, double bound);
-/* Solves what changed; *ret_changed lists the flows whose rate is new (valid until the next call). */
+/* Solves what changed; *ret_changed lists the flows whose rate is new (valid until the next call).
+ */
 uint32_t sy_flow_solve(struct sy_flow_net *net, const uint32_t **ret_changed);
 double sy_flow_rate(const struct sy_flow_net *net, uint32_t flow);
 /* Sum of coefficient * rate over the flows of a resource, after solve. */

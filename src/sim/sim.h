@@ -18,7 +18,7 @@
 struct sy_interference {
     uint32_t count;
     const char **names;
-    double *ratio; /* [a * count + b]: speed of a while b runs beside it; 1: undisturbed */
+    double *ratio;   /* [a * count + b]: speed of a while b runs beside it; 1: undisturbed */
     double fallback; /* for a pair with a kernel that is not in the table: its geometric mean */
     struct sy_arena *arena;
 };
@@ -45,26 +45,26 @@ struct sy_device_event {
 
 struct sy_sim_options {
     uint64_t seed;
-    double noise_sigma; /* log-normal, median 1 */
+    double noise_sigma;                       /* log-normal, median 1 */
     const struct sy_noise_table *noise_table; /* instead of log-normal; NULL: none */
     double spike_probability, spike_factor;   /* now and then a task takes that much longer */
     double model_error_sigma;                 /* true / estimated per (kernel, class), log-normal */
     bool contention;                          /* shared bandwidth, co-run slowdown */
     const struct sy_interference *smt, *gpu;  /* NULL: group members do not slow each other */
     double hidden_load; /* mean share of each resource that other tenants take, 0..0.9; on/off */
-    double hidden_period_ns; /* mean on+off time; 0: 1/20 of the workload's lower bound */
+    double hidden_period_ns;  /* mean on+off time; 0: 1/20 of the workload's lower bound */
     double counter_period_ns; /* readings; 0: 1/1000 of the lower bound */
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
     uint32_t counter_live;    /* counters that count at a time, others wait; 0: all */
     double decision_ns;       /* charged to the clock for each decision */
     const struct sy_device_event *device_events; /* sorted by time */
     uint32_t device_event_count;
-    bool record; /* fill the trace */
+    bool record;              /* fill the trace */
     double (*clock_ns)(void); /* real clock to time decide() with; NULL: not timed */
 };
 
 struct sy_sim_job_result {
-    double done_ns; /* completion time - arrival */
+    double done_ns;  /* completion time - arrival */
     double slowdown; /* done_ns / isolated_ns */
 };
 
@@ -72,14 +72,15 @@ struct sy_sim_result {
     double makespan_ns;
     double jct_mean_ns, jct_p99_ns;
     double slowdown_mean, slowdown_p99; /* of jobs */
-    double within_0, within_10, within_20; /* share of tasks whose stall + run is within x % of alone */
+    double within_0, within_10,
+        within_20; /* share of tasks whose stall + run is within x % of alone */
     double bytes_moved;
     double energy_joules;
     uint64_t task_count, event_count, decision_count, transfer_count, reconfigure_count;
     double decision_p50_ns, decision_p99_ns; /* NAN: not timed */
-    double fairness; /* Jain index of the tenants' mean slowdowns; 1 with one tenant */
-    const double *device_busy_ns;            /* per device; owned by the simulator */
-    const double *memory_peak_bytes;         /* per memory */
+    double fairness;              /* Jain index of the tenants' mean slowdowns; 1 with one tenant */
+    const double *device_busy_ns; /* per device; owned by the simulator */
+    const double *memory_peak_bytes; /* per memory */
     const struct sy_sim_job_result *jobs;
 };
 
@@ -89,9 +90,10 @@ SY_MUST_CHECK int sy_sim_create(const struct sy_workload *workload,
                                 struct sy_error *error);
 void sy_sim_destroy(struct sy_sim *sim);
 /* Runs the policy (by name, with its arguments) from the start; may be called again.
- * -EINVAL: unknown policy; -EDEADLK, -EPROTO: the policy blocked itself or decided the impossible. */
-SY_MUST_CHECK int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret_result,
-                             struct sy_error *error);
+ * -EINVAL: unknown policy; -EDEADLK, -EPROTO: the policy blocked itself or decided the impossible.
+ */
+SY_MUST_CHECK int sy_sim_run(struct sy_sim *sim, const char *policy,
+                             struct sy_sim_result *ret_result, struct sy_error *error);
 /* The last run's record (options.record). */
 const struct sy_trace *sy_sim_trace(const struct sy_sim *sim);
 /* Names of tasks, devices ... for the trace writers. */

@@ -43,10 +43,10 @@ struct sy_trace_names {
     const void *context;
     const char *title, *subtitle;
     uint32_t place_count, memory_count;
-    const char *(*place)(const void *context, uint32_t place);   /* device */
+    const char *(*place)(const void *context, uint32_t place); /* device */
     const char *(*memory)(const void *context, uint32_t memory);
     const char *(*task)(const void *context, uint32_t task, char *buffer, size_t size);
-    const char *(*group)(const void *context, uint32_t task);    /* kernel: decides the colour */
+    const char *(*group)(const void *context, uint32_t task); /* kernel: decides the colour */
     const char *(*datum)(const void *context, uint32_t datum, char *buffer, size_t size);
     const char *(*kernel)(const void *context, uint32_t kernel);
     double bound_ns; /* drawn as a line in the chart; 0: none */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counter-based random numbers: Philox 4x32-10 (Salmon et al., SC'11) from Random123. A stream is
+ * named by (seed, purpose, index), so that every simulated task can have its own without state.
+ */
+#include "base/base.h"
+#include <math.h>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include <Random123/philox.h>
+#pragma GCC diagnostic pop
+
+struct sy_rng sy_rng_make(uint64_t seed, uint32_t purpose, uint64_t index) {
+    struct sy_rng rng = {.used = 4};
+    rng.key[0] = (uint32_t)seed;
+    rng.key[1] = (uint32_t)(seed >> 32);
+    rng.counter[1] = purpose;
+    rng.counter[2] = (uint32_t)index;
+    rng.counter[3] = (uint32_t)(index >> 32);
+    return rng;
+}
+
+uint32_t sy_rng_u32(struct sy_rng *rng) {
+    if (rng->used == 4) {
+        philox4x32_ctr_t counter = {
+            {rng->counter[0], rng->counter[1], rng->counter[2], rng->counter[3]}};
+        philox4x32_key_t key = {{rng->key[0], rng->key[1]}};
+        philox4x32_ctr_t out = philox4x32(counter, key);
+        for (int i = 0; i < 4; i++) {
+            rng->out[i] = out.v[i];
+        }
+        rng->counter[0]++;
+        rng->used = 0;
+    }
+    return rng->out[rng->used++];
+}
+
+double sy_rng_uniform(struct sy_rng *rng) {
+    uint64_t high = sy_rng_u32(rng), low = sy_rng_u32(rng);
+    return (double)((high << 32 | low) >> 11) * 0x1p-53;
+}
+
+uint32_t sy_rng_below(struct sy_rng *rng, uint32_t bound) {
+    SY_ASSERT(bound > 0);
+    return (uint32_t)((uint64_t)sy_rng_u32(rng) * bound >> 32);
+}
+
+double sy_rng_normal(struct sy_rng *rng) {
+    double radius = sqrt(-2 * log(1 - sy_rng_uniform(rng)));
+    return radius * cos(6.283185307179586 * sy_rng_uniform(rng));
+}
+
+double sy_rng_exponential(struct sy_rng *rng) {
+    return -log(1 - sy_rng_uniform(rng));
+}
+
+double sy_rng_student(struct sy_rng *rng, uint32_t degrees) {
+    double normal = sy_rng_normal(rng), squares = 0;
+    for (uint32_t i = 0; i < degrees; i++) {
+        double x = sy_rng_normal(rng);
+        squares += x * x;
+    }
+    return normal / sqrt(squares / degrees);
+}
