@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bootstrap with every program it calls replaced by one that only writes down how it was called;
+and the tally of check.py on invented logs."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import check  # noqa: E402 (the module under test)
+
+LOGGER = '#!/bin/sh\necho "$(basename "$0") $*" >> "$LOG"\n'
+FAKES = {
+    "apt-get": LOGGER, "ninja": LOGGER, "python3": LOGGER,
+    "meson": LOGGER + 'mkdir -p build && touch build/build.ninja\n',
+    "sudo": LOGGER + 'exec "$@"\n',
+    "id": '#!/bin/sh\necho "$FAKE_UID"\n',
+    # The last argument is the package; only those in $HAVE are installed.
+    "dpkg-query": '#!/bin/sh\nfor last; do :; done\n'
+                  'case " $HAVE " in *" $last "*) echo installed ;; *) exit 1 ;; esac\n',
+}
+
+
+class Bootstrap(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="symph boot strap ")
+        self.root = Path(self.folder.name) / "a clone"
+        self.bin = Path(self.folder.name) / "bin"
+        (self.root / "tools").mkdir(parents=True)
+        self.bin.mkdir()
+        shutil.copy(ROOT / "bootstrap", self.root)
+        (self.root / "packages.txt").write_text("# a comment\n\nalpha   # why\nbeta\n")
+        self.script(self.root / "tools" / "demo.sh", LOGGER)
+        for name, text in FAKES.items():
+            self.script(self.bin / name, text)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    @staticmethod
+    def script(path, text):
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_it(self, *arguments, have="", uid="0"):
+        log = Path(self.folder.name) / "log"
+        log.unlink(missing_ok=True)
+        environment = {**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "LOG": str(log),
+                       "HAVE": have, "FAKE_UID": uid}
+        result = subprocess.run([self.root / "bootstrap", *arguments], cwd="/", env=environment,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                check=False)
+        return result, log.read_text().splitlines() if log.exists() else []
+
+    def test_installs_only_what_is_missing(self):
+        result, calls = self.run_it(have="alpha")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(calls, ["apt-get update -q",
+                                 "apt-get install -q -y --no-install-recommends beta",
+                                 "meson setup build", "ninja -C build"])
+
+    def test_is_idempotent(self):
+        self.run_it(have="alpha beta")
+        _, calls = self.run_it(have="alpha beta")
+        self.assertEqual(calls, ["ninja -C build"])
+
+    def test_sudo_when_not_root(self):
+        _, calls = self.run_it(have="alpha", uid="1000")
+        self.assertEqual(calls[0], "sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q")
+
+    def test_dry_run_does_nothing(self):
+        result, calls = self.run_it("demo", "--dry-run")
+        self.assertEqual((result.returncode, calls), (0, []))
+        self.assertIn("install -q -y --no-install-recommends alpha beta", result.stdout)
+        self.assertIn("would run: tools/demo.sh", result.stdout)
+
+    def test_demo_and_check(self):
+        self.assertIn("demo.sh ", self.run_it("demo", have="alpha beta")[1])
+        self.assertEqual(self.run_it("check", "--yes", have="alpha beta")[1],
+                         ["python3 tools/check.py"])
+
+    def test_failed_install_is_one_line(self):
+        self.script(self.bin / "apt-get", "#!/bin/sh\nexit 100\n")
+        result, _ = self.run_it()
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "bootstrap: apt-get update failed\n"))
+
+    def test_usage(self):
+        for arguments in (["chekc"], ["--quick"], ["demo", "check"]):
+            result, calls = self.run_it(*arguments)
+            self.assertEqual((result.returncode, calls), (2, []))
+            self.assertIn("usage:", result.stderr)
+        self.assertEqual(self.run_it("--help")[0].returncode, 0)
+
+
+class Tally(unittest.TestCase):
+    def test_results(self):
+        tests = [
+            {"name": "a", "result": "OK", "stdout": "1..1\nok 1 - one # SKIP no GPU\n"},
+            {"name": "b", "result": "FAIL", "stdout": "skipped nothing\n"},
+            {"name": "c", "result": "SKIP", "stdout": "SKIP: no solver\n"},
+            {"name": "d", "result": "TIMEOUT"},
+            {"name": "e", "result": "EXPECTEDFAIL"},
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            logs = Path(folder) / "meson-logs"
+            logs.mkdir()
+            for index, test in enumerate(tests):
+                (logs / f"testlog{index}.json").write_text(json.dumps(test) + "\n")
+            passed, failed, skipped = check.read_results(Path(folder))
+        self.assertEqual(passed, ["a", "e"])
+        self.assertEqual(failed, ["b: FAIL", "d: TIMEOUT"])
+        self.assertEqual(skipped, ["a: ok 1 - one # SKIP no GPU", "c: SKIP: no solver"])
+
+
+if __name__ == "__main__":
+    unittest.main()
