@@ -93,6 +93,7 @@ struct sy_view {
 
     /* Cost estimates, isolated. */
     const double *time_ns;            /* [task * class_count + class]; INFINITY: no variant */
+    const double *best_ns;            /* per task, on its fastest class */
     const double *log_sigma;          /* [kernel * class_count + class] spread of the logarithm */
     const double *demand_bytes_per_s; /* [kernel * class_count + class], own memory */
     const double *link_demand_bytes_per_s; /* [kernel * class_count + class], link to the host */
@@ -152,7 +153,8 @@ struct sy_scheduler_ops {
 struct sy_scheduler {
     const struct sy_scheduler_ops *ops;
     void *state;
-    uint64_t seed; /* the only source of randomness a policy may use */
+    uint64_t seed;                /* the only source of randomness a policy may use */
+    const double *priority_scale; /* per task, set by a rollout; NULL: 1 */
 };
 
 /* Finds a policy by name: "dmdas", "lb-hist+srpt", "anneal:2000". On success *ret_args points

@@ -54,9 +54,17 @@ SY_MUST_CHECK int sy_cost_add_summary(struct sy_cost_model *model, const char *k
 /* Exact size seen: measured; other sizes: log-log regression; else UNKNOWN. */
 struct sy_estimate sy_cost_estimate(const struct sy_cost_model *model, const char *kernel,
                                     const char *class_name, double bytes, double flops);
-/* A kernels.csv of a recorded machine ("arch" names the class: cpu, cuda -> gpu). */
+/* Another name under which a kernel is found when its own is not; the first one given stays. */
+SY_MUST_CHECK int sy_cost_add_alias(struct sy_cost_model *model, const char *alias,
+                                    const char *kernel);
+/* A kernels.csv of a recorded machine ("arch" names the class: cpu, cuda -> gpu). The kernels are
+ * found by their recorded name and by the routine in it: chol_model_gemm is also gemm. On failure
+ * the model keeps the lines before the bad one. */
 SY_MUST_CHECK int sy_cost_read_csv(const char *path, struct sy_cost_model *model,
                                    struct sy_error *error);
+/* The same from memory; name stands for the file in errors. */
+SY_MUST_CHECK int sy_cost_read_csv_text(const char *name, const char *text, size_t length,
+                                        struct sy_cost_model *model, struct sy_error *error);
 
 /* --- transfers and energy --------------------------------------------------------------------- */
 double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint32_t to,
@@ -113,6 +121,12 @@ SY_MUST_CHECK int sy_workload_create(const struct sy_machine *machine, const str
                                      uint32_t job_count, const struct sy_workload_options *options,
                                      struct sy_workload **ret_workload, struct sy_error *error);
 void sy_workload_destroy(struct sy_workload *workload);
+/* Longest path over the tasks [first, end) of whole jobs, each on its fastest class; scratch holds
+ * end - first doubles and receives the length of the path from each task on. */
+double sy_cost_critical_path_ns(const struct sy_workload *workload, uint32_t first, uint32_t end,
+                                double *scratch);
+/* A lower bound of one job's makespan alone: max(critical path, area). */
+double sy_cost_isolated_ns(const struct sy_workload *workload, uint32_t job);
 /* Name of a task for people: "job/task". */
 const char *sy_workload_task_name(const struct sy_workload *workload, uint32_t task, char *buffer,
                                   size_t size);

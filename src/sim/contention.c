@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sharing: tasks and copies as flows over the machine's resources, co-running tasks that slow each
+ * other, other tenants' hidden load, and the noisy counters that show all of it.
+ *
+ * A task's flow counts isolated nanoseconds and runs at speed 1 alone; a copy's flow counts
+ * bytes * 1e9, so that rest / rate is nanoseconds for both. Weights make the sharing fair in bytes.
+ */
+#include "sim/world.h"
+#include <math.h>
+
+#define HIDDEN_DUTY   0.4 /* share of the time that other tenants are on */
+#define HIDDEN_WEIGHT 4.0 /* they stand for several flows */
+
+static void dirty(struct sy_sim *sim) {
+    sim->flows_dirty = true;
+}
+
+static double pair_ratio(const struct sy_interference *table, const uint32_t *rows, uint32_t a,
+                         uint32_t b) {
+    if (rows[a] == SY_NONE || rows[b] == SY_NONE) {
+        return table->fallback;
+    }
+    return table->ratio[(size_t)rows[a] * table->count + rows[b]];
+}
+
+/* Speed of what a device executes beside its siblings. */
+static double group_speed(const struct sy_sim *sim, uint32_t device) {
+    const struct sy_device *self = &sim->machine->devices[device];
+    bool cpu = self->kind == SY_CPU;
+    const struct sy_interference *table = cpu ? sim->options.smt : sim->options.gpu;
+    const uint32_t *rows = cpu ? sim->kernel_smt : sim->kernel_gpu;
+    uint32_t kernel = sim->w->task_kernel[sim->view_devices[device].running];
+    double speed = 1;
+    for (uint32_t i = sim->group_start[self->group]; table && i < sim->group_start[self->group + 1];
+         i++) {
+        uint32_t other = sim->group_devices[i];
+        if (other != device && sim->devices[other].phase == EXECUTING) {
+            uint32_t beside = sim->w->task_kernel[sim->view_devices[other].running];
+            speed *= pair_ratio(table, rows, kernel, beside);
+        }
+    }
+    return speed;
+}
+
+static void retune_group(struct sy_sim *sim, uint32_t device) {
+    uint32_t group = sim->machine->devices[device].group;
+    for (uint32_t i = sim->group_start[group]; i < sim->group_start[group + 1]; i++) {
+        uint32_t other = sim->group_devices[i];
+        if (other != device && sim->devices[other].phase == EXECUTING) {
+            sy_flow_set_bound(sim->net, other, group_speed(sim, other));
+        }
+    }
+}
+
+static void begin(struct sy_sim *sim, uint32_t flow, uint32_t slot, double rest) {
+    sim->flow_rest[flow] = rest;
+    sim->flow_rate[flow] = 0;
+    sim->flow_since_ns[flow] = sim_now(sim);
+    sim->flow_slot[flow] = slot;
+    dirty(sim);
+}
+
+void sy_sim_flow_start_task(struct sy_sim *sim, uint32_t device, uint32_t task, double work_ns) {
+    const struct sy_machine *m = sim->machine;
+    const struct sy_device *self = &m->devices[device];
+    size_t at = (size_t)sim->w->task_kernel[task] * sim->w->class_count + self->class_index;
+    double own = sim->w->demand_bytes_per_s[at], link = sim->w->link_demand_bytes_per_s[at];
+    uint32_t resources[SY_FLOW_RESOURCES], count = 0;
+    double coefficients[SY_FLOW_RESOURCES];
+    if (own > 0 && m->memories[self->memory].resource != SY_NONE) {
+        resources[count] = m->memories[self->memory].resource;
+        coefficients[count++] = own;
+    }
+    const struct sy_route *route =
+        &m->routes[(size_t)self->host_memory * m->memory_count + self->memory];
+    for (uint32_t k = 0; link > 0 && k < route->resource_count; k++) {
+        if (count < SY_FLOW_RESOURCES && !(count && resources[0] == route->resources[k])) {
+            resources[count] = route->resources[k];
+            coefficients[count++] = link;
+        }
+    }
+    double bytes = fmax(own, link);
+    begin(sim, device, device, work_ns);
+    sy_flow_add(sim->net, device, group_speed(sim, device), bytes > 0 ? 1 / bytes : 1, count,
+                resources, coefficients);
+    retune_group(sim, device);
+}
+
+/* The device is no longer EXECUTING when this is called, so that its siblings speed up. */
+void sy_sim_flow_end_task(struct sy_sim *sim, uint32_t device) {
+    sy_flow_remove(sim->net, device);
+    retune_group(sim, device);
+    dirty(sim);
+}
+
+void sy_sim_flow_start_copy(struct sy_sim *sim, uint32_t index) {
+    static const double ones[SY_FLOW_RESOURCES] = {1, 1, 1, 1, 1, 1};
+    const struct sy_machine *m = sim->machine;
+    struct copy *copy = &sim->copies[index];
+    const struct sy_route *route = &m->routes[(size_t)copy->from * m->memory_count + copy->to];
+    SY_ASSERT(sim->flow_free_count > 0);
+    copy->flow = sim->flow_free[--sim->flow_free_count];
+    begin(sim, copy->flow, sim->slot_copy + index,
+          sim->w->data_bytes[copy->datum] * 1e9 + route->latency_ns * route->bytes_per_s);
+    sy_flow_add(sim->net, copy->flow, route->bytes_per_s, 1, route->resource_count,
+                route->resources, ones);
+}
+
+void sy_sim_flow_end_copy(struct sy_sim *sim, uint32_t index) {
+    uint32_t flow = sim->copies[index].flow;
+    sy_flow_remove(sim->net, flow);
+    sim->flow_free[sim->flow_free_count++] = flow;
+    dirty(sim);
+}
+
+static void sum_use(struct sy_sim *sim) {
+    double elapsed = sim_now(sim) - sim->use_since_ns;
+    sim->use_since_ns = sim_now(sim);
+    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+        sim->resource_sum[r] += sim->resource_use[r] * elapsed;
+    }
+}
+
+void sy_sim_flow_update(struct sy_sim *sim) {
+    if (!sim->flows_dirty) {
+        return;
+    }
+    sim->flows_dirty = false;
+    sum_use(sim);
+    const uint32_t *changed;
+    uint32_t count = sy_flow_solve(sim->net, &changed);
+    double now = sim_now(sim);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t flow = changed[i], slot = sim->flow_slot[flow];
+        sim->flow_rest[flow] -= sim->flow_rate[flow] * (now - sim->flow_since_ns[flow]);
+        sim->flow_rest[flow] = fmax(sim->flow_rest[flow], 0);
+        sim->flow_since_ns[flow] = now;
+        sim->flow_rate[flow] = sy_flow_rate(sim->net, flow);
+        if (slot != SY_NONE) {
+            sy_heap_set(&sim->heap, slot, now + sim->flow_rest[flow] / sim->flow_rate[flow]);
+        }
+    }
+    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+        sim->resource_use[r] = sy_flow_use(sim->net, r);
+    }
+}
+
+void sy_sim_hidden_reset(struct sy_sim *sim) {
+    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+        sim->hidden_on[r] = false;
+        sim->hidden_rng[r] = sy_rng_make(sim->options.seed, HIDDEN, r);
+        double first = sy_rng_exponential(&sim->hidden_rng[r]) * sim->hidden_period_ns;
+        if (sim->options.hidden_load > 0) {
+            sy_heap_set(&sim->heap, sim->slot_hidden + r, first);
+        }
+    }
+}
+
+void sy_sim_hidden_event(struct sy_sim *sim, uint32_t r) {
+    struct sy_rng *rng = &sim->hidden_rng[r];
+    double share = sy_rng_exponential(rng) * sim->hidden_period_ns;
+    uint32_t flow = sim->flow_hidden + r;
+    if (sim->hidden_on[r]) {
+        sy_flow_remove(sim->net, flow);
+        share *= 1 - HIDDEN_DUTY;
+    } else {
+        double mean = sim->options.hidden_load / HIDDEN_DUTY;
+        double part = fmin(0.95, mean * (0.5 + sy_rng_uniform(rng)));
+        static const double one = 1;
+        begin(sim, flow, SY_NONE, INFINITY);
+        sy_flow_add(sim->net, flow, part * sim->machine->resources[r].bytes_per_s, HIDDEN_WEIGHT, 1,
+                    &r, &one);
+        share *= HIDDEN_DUTY;
+    }
+    sim->hidden_on[r] = !sim->hidden_on[r];
+    dirty(sim);
+    sy_heap_set(&sim->heap, sim->slot_hidden + r, sim_now(sim) + share);
+}
+
+/* Read late, when somebody is about to look: the mean since each counter was last switched on.
+ * Only counter_live of them count at a time; the others keep their old reading. */
+void sy_sim_read_counters(struct sy_sim *sim) {
+    double elapsed = sim_now(sim) - sim->counter_at_ns;
+    uint32_t resources = sim->machine->resource_count;
+    if (!resources || elapsed < sim->counter_period_ns) {
+        return;
+    }
+    sum_use(sim);
+    uint32_t live = sim->options.counter_live ? sim->options.counter_live : resources;
+    live = live < resources ? live : resources;
+    for (uint32_t i = 0; i < live; i++) {
+        uint32_t r = (sim->counter_turn + i) % resources;
+        double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed;
+        if (sim->options.counter_noise > 0) {
+            rate *= 1 + sim->options.counter_noise * sy_rng_student(&sim->counter_rng, 4);
+        }
+        rate = fmin(fmax(rate, 0), 1.5 * sim->machine->resources[r].bytes_per_s);
+        sim->readings[r] = (struct sy_reading){rate, sim_now(sim)};
+    }
+    sim->counter_turn = (sim->counter_turn + live) % resources;
+    sim->counter_at_ns = sim_now(sim);
+    for (uint32_t r = 0; r < resources; r++) {
+        sim->resource_seen[r] = sim->resource_sum[r];
+    }
+}

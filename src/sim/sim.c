@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The simulator's clock: takes the next event, lets it happen, then asks the policy for decisions
+ * and carries them out. In virtual time a decision is free unless options.decision_ns charges it.
+ */
+#include "sim/sim.h"
+#include "sim/world.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define BATCH 64 /* decisions taken at once */
+
+static void fill_view(struct sy_sim *sim) {
+    const struct sy_workload *w = sim->w;
+    sim->view = (struct sy_view){
+        .machine = sim->machine,
+        .devices = sim->view_devices,
+        .task_capacity = w->task_count,
+        .job_capacity = w->job_count,
+        .kernel_count = w->kernel_count,
+        .jobs = sim->jobs,
+        .task_job = w->task_job,
+        .task_kernel = w->task_kernel,
+        .task_state = sim->task_state,
+        .task_device = sim->task_device,
+        .succ_start = w->succ_start,
+        .succ = w->succ,
+        .pred_start = w->pred_start,
+        .pred = w->pred,
+        .access_start = w->access_start,
+        .access = w->access,
+        .access_producer = w->access_producer,
+        .order = w->order,
+        .time_ns = w->time_ns,
+        .best_ns = w->best_ns,
+        .log_sigma = w->log_sigma,
+        .demand_bytes_per_s = w->demand_bytes_per_s,
+        .link_demand_bytes_per_s = w->link_demand_bytes_per_s,
+        .image_ns = w->image_ns,
+        .data_bytes = w->data_bytes,
+        .data_valid = sim->data_valid,
+        .data_inflight = sim->data_inflight,
+        .readings = sim->net ? sim->readings : NULL,
+    };
+}
+
+static double rollout(void *world, const char *policy, const double *scale) {
+    struct sy_sim *sim = world;
+    struct sy_sim_result result;
+    if (sim->rollout_depth) {
+        return NAN;
+    }
+    if (!sim->inner) {
+        struct sy_sim_options options = sim->options;
+        options.record = false;
+        options.clock_ns = NULL;
+        if (sy_sim_create(sim->w, &options, &sim->inner, NULL) < 0) {
+            return NAN;
+        }
+        sim->inner->rollout_depth = 1;
+    }
+    sim->inner->scheduler.priority_scale = scale;
+    if (sy_sim_run(sim->inner, policy, &result, NULL) < 0) {
+        return NAN;
+    }
+    return sim->w->job_count > 1 ? result.slowdown_mean : result.makespan_ns;
+}
+
+int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_options *options,
+                  struct sy_sim **ret_sim, struct sy_error *error) {
+    struct sy_arena *arena = sy_arena_create();
+    struct sy_sim *sim = arena ? sy_arena_alloc(arena, 1, sizeof *sim) : NULL;
+    if (!sim) {
+        sy_arena_destroy(arena);
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    sim->arena = arena;
+    sim->w = workload;
+    sim->machine = workload->machine;
+    sim->options = *options;
+    if (sy_sim_layout(sim) < 0) {
+        sy_sim_destroy(sim);
+        return sy_fail(error, -ENOMEM, "out of memory for %u tasks", workload->task_count);
+    }
+    fill_view(sim);
+    sim->truth = (struct sy_truth){.resource_bytes_per_s = sim->resource_use,
+                                   .task_factor = sim->task_factor,
+                                   .kernel_factor = sim->kernel_factor,
+                                   .device_free_ns = sim->heap.key,
+                                   .rollout = rollout,
+                                   .world = sim};
+    *ret_sim = sim;
+    return 0;
+}
+
+void sy_sim_destroy(struct sy_sim *sim) {
+    if (sim) {
+        sy_sim_destroy(sim->inner);
+        sy_flow_destroy(sim->net);
+        sy_trace_finish(&sim->trace);
+        sy_arena_destroy(sim->arena);
+    }
+}
+
+static void arrive(struct sy_sim *sim) {
+    uint32_t job = sim->next_job++;
+    sim->view.job_count = sim->next_job;
+    sim->news = true;
+    if (sim->next_job < sim->w->job_count) {
+        sy_heap_set(&sim->heap, sim->slot_job, sim->w->jobs[sim->next_job].arrive_ns);
+    } else {
+        sy_heap_remove(&sim->heap, sim->slot_job);
+        sim->live_events--;
+    }
+    const struct sy_view_job *j = &sim->jobs[job];
+    if (!j->task_count) {
+        sim->job_results[job].done_ns = 0;
+        sim->jobs_left--;
+        return;
+    }
+    if (sim->scheduler.ops->job_arrived) {
+        sim->scheduler.ops->job_arrived(&sim->scheduler, &sim->view, job);
+    }
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        if (sim->task_pending[t] == 0) {
+            sim->task_state[t] = SY_TASK_READY;
+            if (sim->scheduler.ops->task_ready) {
+                sim->scheduler.ops->task_ready(&sim->scheduler, &sim->view, t);
+            }
+        }
+    }
+}
+
+static void device_event(struct sy_sim *sim) {
+    const struct sy_device_event *event = &sim->options.device_events[sim->next_device_event++];
+    if (sim->next_device_event < sim->options.device_event_count) {
+        sy_heap_set(&sim->heap, sim->slot_device,
+                    sim->options.device_events[sim->next_device_event].at_ns);
+    } else {
+        sy_heap_remove(&sim->heap, sim->slot_device);
+        sim->live_events--;
+    }
+    if (event->lost) {
+        sy_sim_lose(sim, event->device);
+    } else {
+        sy_sim_return(sim, event->device);
+    }
+}
+
+static void refuse(struct sy_sim *sim, uint32_t task, const char *why) {
+    char name[96];
+    if (!sim->failure) {
+        sim->failure = sy_fail(
+            sim->error, -EPROTO, "policy %s decided the impossible for %s: %s", sim->policy,
+            task < sim->w->task_count ? sy_workload_task_name(sim->w, task, name, sizeof name)
+                                      : "no task",
+            why);
+    }
+}
+
+/* The reason a decision cannot be carried out, or NULL. */
+static const char *illegal(const struct sy_sim *sim, const struct sy_decision *d) {
+    if (d->device >= sim->machine->device_count) {
+        return "no such device";
+    }
+    uint32_t class_index = sim->machine->devices[d->device].class_index;
+    if (sim->view_devices[d->device].lost) {
+        return "the device is lost";
+    }
+    if (d->kind == SY_RECONFIGURE) {
+        if (sim->machine->devices[d->device].board == SY_NONE) {
+            return "only an FPGA region can be reconfigured";
+        }
+        if (d->task >= sim->w->kernel_count) {
+            return "no such kernel";
+        }
+        return sim->devices[d->device].phase == IDLE ? NULL : "the region is busy";
+    }
+    if (d->task >= sim->w->task_count || sim->w->task_job[d->task] >= sim->next_job) {
+        return "no such task has arrived";
+    }
+    if (sim->task_device[d->task] != SY_NONE || sim->task_state[d->task] > SY_TASK_READY) {
+        return "it is committed already";
+    }
+    if (!isfinite(sim->w->time_ns[(size_t)d->task * sim->w->class_count + class_index])) {
+        return "its kernel has no variant for that device";
+    }
+    return isnan(d->priority) || !(d->expected_ns >= 0) ? "priority or expected time is no number"
+                                                        : NULL;
+}
+
+static void delay(struct sy_sim *sim, const struct sy_decision *d) {
+    double begin = fmax(sim->scheduler_free_ns, sim_now(sim));
+    uint32_t task = d->task;
+    sim->scheduler_free_ns = begin + sim->options.decision_ns;
+    sim->delayed_at_ns[task] = sim->scheduler_free_ns;
+    sim->delayed_next[task] = SY_NONE;
+    sim->task_device[task] = d->device; /* taken, so that nobody decides it twice */
+    sim->task_priority[task] = d->priority;
+    sim->task_expected_ns[task] = d->expected_ns;
+    if (sim->last_delayed == SY_NONE) {
+        sim->first_delayed = task;
+        sy_heap_set(&sim->heap, sim->slot_decision, sim->scheduler_free_ns);
+        sim->live_events++;
+    } else {
+        sim->delayed_next[sim->last_delayed] = task;
+    }
+    sim->last_delayed = task;
+}
+
+static void delayed_decision(struct sy_sim *sim) {
+    uint32_t task = sim->first_delayed, device = sim->task_device[task];
+    sim->first_delayed = sim->delayed_next[task];
+    if (sim->first_delayed == SY_NONE) {
+        sim->last_delayed = SY_NONE;
+        sy_heap_remove(&sim->heap, sim->slot_decision);
+        sim->live_events--;
+    } else {
+        sy_heap_set(&sim->heap, sim->slot_decision, sim->delayed_at_ns[sim->first_delayed]);
+    }
+    if (sim->view_devices[device].lost) { /* it went away while the scheduler was thinking */
+        sim->task_device[task] = SY_NONE;
+        if (sim->task_state[task] == SY_TASK_READY && sim->scheduler.ops->task_ready) {
+            sim->scheduler.ops->task_ready(&sim->scheduler, &sim->view, task);
+        }
+        sim->news = true;
+        return;
+    }
+    sy_sim_commit(sim, task, device, sim->task_priority[task], sim->task_expected_ns[task]);
+}
+
+static void carry_out(struct sy_sim *sim, const struct sy_decision *d) {
+    const char *why = illegal(sim, d);
+    sim->decision_count++;
+    if (why) {
+        refuse(sim, d->kind == SY_RUN ? d->task : SY_NONE, why);
+    } else if (d->kind == SY_RECONFIGURE) {
+        sy_sim_configure(sim, d->device, d->task);
+    } else if (sim->options.decision_ns > 0) {
+        delay(sim, d);
+    } else {
+        sy_sim_commit(sim, d->task, d->device, d->priority, d->expected_ns);
+    }
+}
+
+static void ask(struct sy_sim *sim) {
+    struct sy_decision decisions[BATCH];
+    uint32_t count;
+    if (sim->net) {
+        sy_sim_flow_update(sim);
+        sy_sim_read_counters(sim);
+    }
+    sim->news = false;
+    do {
+        double before = sim->options.clock_ns ? sim->options.clock_ns() : 0;
+        count = sim->scheduler.ops->decide(&sim->scheduler, &sim->view, decisions, BATCH);
+        if (sim->options.clock_ns) {
+            sy_sim_time_decision(sim, sim->options.clock_ns() - before, count);
+        }
+        for (uint32_t i = 0; i < count && !sim->failure; i++) {
+            carry_out(sim, &decisions[i]);
+        }
+    } while (count == BATCH && !sim->failure);
+}
+
+static void happen(struct sy_sim *sim, uint32_t slot) {
+    sim->event_count++;
+    if (slot < sim->slot_hidden) {
+        sy_sim_device_event(sim, slot);
+    } else if (slot >= sim->slot_copy) {
+        sy_sim_copy_done(sim, slot - sim->slot_copy);
+    } else if (slot < sim->slot_job) {
+        sy_sim_hidden_event(sim, slot - sim->slot_hidden);
+    } else if (slot == sim->slot_job) {
+        arrive(sim);
+    } else if (slot == sim->slot_decision) {
+        delayed_decision(sim);
+    } else {
+        device_event(sim);
+    }
+}
+
+static void blocked(struct sy_sim *sim) {
+    uint32_t ready = 0, committed = 0;
+    for (uint32_t t = 0; t < sim->w->task_count; t++) {
+        ready += sim->task_state[t] == SY_TASK_READY;
+        committed += sim->task_state[t] < SY_TASK_RUNNING && sim->task_device[t] != SY_NONE;
+    }
+    sim->failure = sy_fail(sim->error, -EDEADLK,
+                           "policy %s stopped with work left at %.0f ns: %u jobs, %u tasks ready, "
+                           "%u committed but blocked",
+                           sim->policy, sim_now(sim), sim->jobs_left, ready, committed);
+}
+
+static void loop(struct sy_sim *sim) {
+    while (sim->jobs_left && !sim->failure) {
+        if (sim->net) {
+            sy_sim_flow_update(sim);
+        }
+        if (!sim->live_events) {
+            blocked(sim);
+            return;
+        }
+        double now = sim->heap.key[sim->heap.slots[0]];
+        sim->view.now_ns = now;
+        do {
+            happen(sim, sim->heap.slots[0]);
+        } while (sim->heap.count && sim->heap.key[sim->heap.slots[0]] <= now && !sim->failure);
+        if (sim->news && sim->jobs_left) {
+            ask(sim);
+        }
+    }
+    sim->makespan_ns = sim_now(sim);
+}
+
+int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret_result,
+               struct sy_error *error) {
+    const char *args;
+    const struct sy_scheduler_ops *ops = sy_scheduler_find(policy, &args, error);
+    if (!ops) {
+        return -EINVAL;
+    }
+    sy_sim_reset(sim);
+    sim->policy = policy;
+    sim->error = error;
+    sim->view.truth = ops->needs_truth ? &sim->truth : NULL;
+    sim->scheduler.ops = ops;
+    sim->scheduler.state = NULL;
+    sim->scheduler.seed = sim->options.seed;
+    int code = ops->init(&sim->scheduler, &sim->view, args);
+    if (code) {
+        if (ops->finish) {
+            ops->finish(&sim->scheduler);
+        }
+        return sy_fail(error, code, "policy %s cannot start here%s", policy,
+                       code == -EINVAL ? ": its arguments are off" : "");
+    }
+    loop(sim);
+    if (ops->finish) {
+        ops->finish(&sim->scheduler);
+    }
+    if (!sim->failure) {
+        sy_sim_collect(sim, ret_result);
+    }
+    return sim->failure;
+}
+
+const struct sy_trace *sy_sim_trace(const struct sy_sim *sim) {
+    return &sim->trace;
+}
