@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/cost.h"
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+
+#define SEED 3
+
+static int setup(void **state) {
+    *state = sy_cost_model_create();
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    sy_cost_model_destroy(*state);
+    return 0;
+}
+
+static void observe(struct sy_cost_model *model, double bytes, double flops, double ns) {
+    assert_int_equal(sy_cost_observe(model, "k", "cpu", bytes, flops, ns), 0);
+}
+
+static void unknown_until_observed(void **state) {
+    struct sy_cost_model *model = *state;
+    assert_int_equal(sy_cost_estimate(model, "k", "cpu", 1, 1).source, SY_COST_UNKNOWN);
+    observe(model, 8, 100, 5);
+    assert_int_equal(sy_cost_estimate(model, "k", "gpu", 8, 100).source, SY_COST_UNKNOWN);
+    assert_int_equal(sy_cost_estimate(model, "other", "cpu", 8, 100).source, SY_COST_UNKNOWN);
+    assert_int_equal(sy_cost_estimate(model, "k", "cpu", 8, 200).source, SY_COST_UNKNOWN);
+}
+
+static void exact_size_is_measured(void **state) {
+    struct sy_cost_model *model = *state;
+    for (uint32_t i = 0; i < 20; i++) {
+        observe(model, 8, 1e6, i == 13 ? 1e9 : 1000);
+    }
+    struct sy_estimate found = sy_cost_estimate(model, "k", "cpu", 8, 1.00001e6);
+    assert_int_equal(found.source, SY_COST_MEASURED);
+    assert_int_equal(found.sample_count, 20);
+    assert_float_equal(found.median_ns, 1000, 10);
+}
+
+static void recent_samples_replace_old(void **state) {
+    struct sy_cost_model *model = *state;
+    for (uint32_t i = 0; i < 100; i++) {
+        observe(model, 8, 0, i < 36 ? 10 : 20);
+    }
+    assert_float_equal(sy_cost_estimate(model, "k", "cpu", 8, 0).median_ns, 20, 0.01);
+}
+
+static void same_flops_in_other_precision_is_measured(void **state) {
+    struct sy_cost_model *model = *state;
+    observe(model, 400, 1e6, 1000);
+    struct sy_estimate found = sy_cost_estimate(model, "k", "cpu", 800, 1e6);
+    assert_int_equal(found.source, SY_COST_MEASURED);
+    found = sy_cost_estimate(model, "k", "cpu", 400, 0);
+    assert_int_equal(found.source, SY_COST_MEASURED);
+}
+
+/* time = 2 * flops^0.9, one sample of each size, one in ten wild. */
+static void regression_survives_wild_sizes(void **state) {
+    struct sy_cost_model *model = *state;
+    struct sy_rng rng = sy_rng_make(SEED, 1, 0);
+    for (uint32_t i = 0; i < 30; i++) {
+        double flops = 1e4 * pow(1.3, i);
+        double noise = exp(0.05 * sy_rng_normal(&rng)) * (i % 10 == 4 ? 50 : 1);
+        observe(model, 0, flops, 2 * pow(flops, 0.9) * noise);
+    }
+    for (double flops = 5e3; flops < 1e8; flops *= 1.7) {
+        struct sy_estimate found = sy_cost_estimate(model, "k", "cpu", 0, flops);
+        assert_int_equal(found.source, SY_COST_REGRESSED);
+        assert_true(fabs(log(found.median_ns / (2 * pow(flops, 0.9)))) < 0.8);
+    }
+    struct sy_estimate beyond = sy_cost_estimate(model, "k", "cpu", 0, 1e8);
+    assert_true(fabs(log(beyond.median_ns / (2 * pow(1e8, 0.9)))) < 0.2);
+}
+
+static void regression_goes_through_well_measured_sizes(void **state) {
+    struct sy_cost_model *model = *state;
+    /* A device that fills up: flat, then linear. No line fits it. */
+    const double flops[] = {1e3, 1e4, 1e5, 1e6, 1e7}, times[] = {100, 110, 200, 1100, 10100};
+    for (size_t i = 0; i < SY_COUNT(flops); i++) {
+        assert_int_equal(sy_cost_add_summary(model, "k", "cpu", 0, flops[i], times[i], 1, 1000), 0);
+    }
+    double near = sy_cost_estimate(model, "k", "cpu", 0, 1.01e6).median_ns;
+    assert_true(near > 1050 && near < 1200);
+    near = sy_cost_estimate(model, "k", "cpu", 0, 1.01e3).median_ns;
+    assert_true(near > 90 && near < 115);
+}
+
+static void regression_never_falls(void **state) {
+    struct sy_cost_model *model = *state;
+    struct sy_rng rng = sy_rng_make(SEED, 1, 1);
+    for (uint32_t i = 0; i < 25; i++) {
+        double bytes = 1e3 * pow(1.5, i);
+        for (uint32_t j = 0; j < 3; j++) {
+            observe(model, bytes, 0, pow(bytes, 0.3) * exp(1.0 * sy_rng_normal(&rng)));
+        }
+    }
+    double last = 0;
+    for (double bytes = 900; bytes < 1e8; bytes *= 1.0501) {
+        struct sy_estimate found = sy_cost_estimate(model, "k", "cpu", bytes, 0);
+        if (found.source == SY_COST_REGRESSED) {
+            assert_true(found.median_ns >= last * (1 - 1e-12));
+            last = found.median_ns;
+        }
+    }
+    assert_true(last > 0);
+}
+
+static void nothing_is_claimed_far_away(void **state) {
+    struct sy_cost_model *model = *state;
+    observe(model, 0, 1e6, 1e3);
+    observe(model, 0, 1e7, 1e4);
+    struct sy_estimate near = sy_cost_estimate(model, "k", "cpu", 0, 2e7);
+    struct sy_estimate far = sy_cost_estimate(model, "k", "cpu", 0, 1e9);
+    assert_int_equal(far.source, SY_COST_REGRESSED);
+    assert_true(far.log_sigma > near.log_sigma);
+    assert_float_equal(far.median_ns, 1e6, 1e4);
+    assert_int_equal(sy_cost_estimate(model, "k", "cpu", 0, 1).source, SY_COST_UNKNOWN);
+    assert_int_equal(sy_cost_estimate(model, "k", "cpu", 0, 1e12).source, SY_COST_UNKNOWN);
+}
+
+static void summaries_combine_robustly(void **state) {
+    struct sy_cost_model *model = *state;
+    const double means[] = {100, 101, 99, 100, 900};
+    for (size_t i = 0; i < SY_COUNT(means); i++) {
+        assert_int_equal(sy_cost_add_summary(model, "k", "gpu", 64, 0, means[i], 10, 50), 0);
+    }
+    struct sy_estimate found = sy_cost_estimate(model, "k", "gpu", 64, 0);
+    assert_int_equal(found.source, SY_COST_MEASURED);
+    assert_int_equal(found.sample_count, 250);
+    assert_true(found.median_ns > 97 && found.median_ns < 110);
+    assert_true(found.log_sigma >= 0.09);
+}
+
+static void own_samples_outweigh_a_summary(void **state) {
+    struct sy_cost_model *model = *state;
+    assert_int_equal(sy_cost_add_summary(model, "k", "cpu", 64, 0, 100, 0, 1000), 0);
+    observe(model, 64, 0, 200);
+    double first = sy_cost_estimate(model, "k", "cpu", 64, 0).median_ns;
+    for (uint32_t i = 0; i < 63; i++) {
+        observe(model, 64, 0, 200);
+    }
+    double last = sy_cost_estimate(model, "k", "cpu", 64, 0).median_ns;
+    assert_true(first > 100 && first < 115 && last > 180 && last <= 200);
+}
+
+static void many_sizes_stay_bounded(void **state) {
+    struct sy_cost_model *model = *state;
+    for (uint32_t i = 1; i <= 1000; i++) {
+        observe(model, 0, 1000.0 * i, 10.0 * i);
+    }
+    struct sy_estimate found = sy_cost_estimate(model, "k", "cpu", 0, 1e6);
+    assert_int_equal(found.source, SY_COST_MEASURED);
+    found = sy_cost_estimate(model, "k", "cpu", 0, 5e5);
+    assert_int_equal(found.source, SY_COST_REGRESSED);
+    assert_true(fabs(found.median_ns / 5000 - 1) < 0.02);
+}
+
+static void alias_serves_where_the_name_does_not(void **state) {
+    struct sy_cost_model *model = *state;
+    assert_int_equal(sy_cost_observe(model, "long_gemm", "cpu", 8, 0, 5), 0);
+    assert_int_equal(sy_cost_observe(model, "second_gemm", "cpu", 8, 0, 7), 0);
+    assert_int_equal(sy_cost_add_alias(model, "gemm", "long_gemm"), 0);
+    assert_int_equal(sy_cost_add_alias(model, "gemm", "second_gemm"), 0);
+    assert_float_equal(sy_cost_estimate(model, "gemm", "cpu", 8, 0).median_ns, 5, 1e-9);
+    assert_int_equal(sy_cost_observe(model, "gemm", "cpu", 8, 0, 9), 0);
+    assert_float_equal(sy_cost_estimate(model, "gemm", "cpu", 8, 0).median_ns, 9, 1e-9);
+}
+
+static void nonsense_is_refused(void **state) {
+    struct sy_cost_model *model = *state;
+    assert_int_equal(sy_cost_observe(model, "k", "cpu", 1, 1, 0), -EINVAL);
+    assert_int_equal(sy_cost_observe(model, "k", "cpu", 1, 1, NAN), -EINVAL);
+    assert_int_equal(sy_cost_observe(model, "k", "cpu", -1, 1, 1), -EINVAL);
+    assert_int_equal(sy_cost_observe(model, "k", "cpu", 1, INFINITY, 1), -EINVAL);
+    assert_int_equal(sy_cost_add_summary(model, "k", "cpu", 1, 1, 1, -1, 1), -EINVAL);
+    assert_int_equal(sy_cost_estimate(model, "k", "cpu", 1, 1).source, SY_COST_UNKNOWN);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    print_message("# seed %d\n", SEED);
+    const struct CMUnitTest tests[] = {
+        TEST(unknown_until_observed),
+        TEST(exact_size_is_measured),
+        TEST(recent_samples_replace_old),
+        TEST(same_flops_in_other_precision_is_measured),
+        TEST(regression_survives_wild_sizes),
+        TEST(regression_goes_through_well_measured_sizes),
+        TEST(regression_never_falls),
+        TEST(nothing_is_claimed_far_away),
+        TEST(summaries_combine_robustly),
+        TEST(own_samples_outweigh_a_summary),
+        TEST(many_sizes_stay_bounded),
+        TEST(alias_serves_where_the_name_does_not),
+        TEST(nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
