@@ -17,20 +17,21 @@ ROOT = Path(__file__).resolve().parent.parent
 # Without address space randomisation: gcc 12's TSan does not know every memory layout.
 NO_ASLR = ["--wrapper", "setarch -R"]
 
-# The release build is the user's and tolerates warnings; under both compilers the rest does not.
+# Whatever is configured here tolerates no warning, under gcc and clang; a plain "make" does.
+WERROR = "-Dwerror=true"
 STAGES = [
     # name, build directory, environment, meson setup options, meson test options
-    ("release", "build", {}, [], []),
+    ("release", "build", {}, [WERROR], []),
     ("asan", "build-asan", {},
      ["-Ddebug=true", "-Doptimization=1", "-Db_sanitize=address,undefined",
-      "-Db_lundef=false", "-Dwerror=true", "-Dc_args=-fno-sanitize-recover=all"],
+      "-Db_lundef=false", WERROR, "-Dc_args=-fno-sanitize-recover=all"],
      ["--no-suite", "style", "--timeout-multiplier", "5"]),
     ("tsan", "build-tsan", {},
      ["-Ddebug=true", "-Doptimization=1", "-Db_sanitize=thread", "-Db_lundef=false"],
      ["--suite", "threads", "--timeout-multiplier", "10"]),
     ("fuzz", "build-fuzz", {"CC": "clang"},
      ["-Ddebug=true", "-Doptimization=1", "-Db_sanitize=address,undefined",
-      "-Db_lundef=false", "-Dwerror=true",
+      "-Db_lundef=false", WERROR,
       "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=all"],
      ["--suite", "fuzz", "--suite", "explore", "--timeout-multiplier", "5"]),
 ]

@@ -20,7 +20,7 @@ trap 'rm -rf --one-file-system "$jail"' EXIT
 
 # The host's source files that speak of this Debian suite; others may need keys that are not there.
 sources=()
-for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
     [ -f "$file" ] && grep -q "/debian.*$suite\|^Suites:.*$suite" "$file" && sources+=("$file")
 done
 

@@ -35,8 +35,8 @@ GUESTS = [
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 # Below cli/ nobody prints or exits. Writing to a file that was asked for is not printing.
-SPEAKS = re.compile(r"\b(v?printf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort|warnx?|errx?)"
-                    r"\s*\(|\b(stdout|stderr)\b")
+SPEAKS = re.compile(r"\b(v?printf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort|warnx?|"
+                    r"errx?)\s*\(|\b(stdout|stderr)\b")
 ASSERT_BODY = re.compile(r"\bsy_assert_failed\([^)]*\)\s*\{.*?^\}", re.S | re.M)
 
 

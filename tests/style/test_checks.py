@@ -149,12 +149,12 @@ class Conventions(CheckTest):
         self.fault("src/base/a.c", "/* SPDX-License-Identifier: Apache-2.0\n */\n", "a card")
 
     def test_braces(self):
-        self.fault("src/base/a.c", CARD + "int f(int x) {\n    if (x)\n        x++;\n    return x;\n}\n",
+        self.fault("src/base/a.c", CARD + "int f(int x) {\n    if (x)\n        x++;\n}\n",
                    "a.c:6: if without braces")
 
     def test_do_while(self):
-        self.write("src/base/a.c", CARD + "int f(int x) {\n    do {\n        x--;\n    } while (x);\n"
-                   "    return x;\n}\n")
+        self.write("src/base/a.c", CARD + "void f(int x) {\n    do {\n        x--;\n"
+                   "    } while (x);\n}\n")
         self.passes("conventions.py")
 
     def test_leftover(self):
@@ -162,6 +162,12 @@ class Conventions(CheckTest):
 
     def test_private_path(self):
         self.fault("docs/a.md", "see /ro" + "ot/notes\n", "docs/a.md:1: '/ro" + "ot/n")
+
+    def test_named_file(self):
+        self.write("docs/a.md", "see `src/base/one.c` and [it](../src/base/base.h)\n")
+        self.passes("conventions.py")
+        self.fault("docs/a.md", "see\n`src/base/two.c`\n", "docs/a.md:2: src/base/two.c does not")
+        self.fault("docs/a.md", "[it](two.md)\n", "two.md does not exist")
 
 
 class Format(CheckTest):
@@ -182,7 +188,7 @@ class Headers(CheckTest):
         self.finds("does not compile as C11", "headers.py")
 
     def test_not_cpp(self):
-        self.write("include/symph/a.h", CARD + "#ifndef B_H\n#define B_H\nint sy_a(int new);\n#endif\n")
+        self.write("include/symph/a.h", CARD + "void f(int new);\n")
         self.finds("does not compile as C++17", "headers.py")
 
 
@@ -190,8 +196,8 @@ class Exports(CheckTest):
     def library(self, text):
         self.write("lib.c", text)
         path = self.root / "lib.so"
-        subprocess.run(["gcc", "-shared", "-fPIC", "-fvisibility=hidden", "-I", self.root / "include",
-                        "-o", path, self.root / "lib.c"], check=True)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-fvisibility=hidden",
+                        "-I", self.root / "include", "-o", path, self.root / "lib.c"], check=True)
         return path
 
     def test_good(self):
@@ -200,7 +206,7 @@ class Exports(CheckTest):
             "int sy_one(void) { return names[0][0]; }\n"))
 
     def test_missing(self):
-        self.finds("sy_one is listed but", "exports.py", self.library("int a(void) { return 1; }\n"))
+        self.finds("sy_one is listed but", "exports.py", self.library("int a(void);\n"))
 
     def test_surplus(self):
         self.finds("sy_two is exported but not listed", "exports.py", self.library(
@@ -214,7 +220,8 @@ class Exports(CheckTest):
 
     def test_global(self):
         self.finds("counter is a global", "exports.py", self.library(
-            "#include <symph/error.h>\nstatic int counter;\nint sy_one(void) { return counter++; }\n"))
+            "#include <symph/error.h>\nstatic int counter;\n"
+            "int sy_one(void) { return counter++; }\n"))
 
 
 if __name__ == "__main__":
