@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph bound: how fast could any schedule be, and how near has a search come.
+ *
+ * In: a machine and graphs. Out: lower bounds, the optimum where it can be had, the best plan
+ * found. Invariant: critical path, area <= mixed LP <= exact <= best found.
+ */
+#include "base/json.h"
+#include "bounds/bounds.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct args {
+    struct sy_common_args common;
+    const char *machine;
+    struct sy_text_list specs;
+    struct sy_graph_args graphs;
+    const char *costs;
+    uint64_t accelerate, seed, anneal, nodes;
+    double time_limit_s;
+    bool accelerate_given, lp, exact;
+};
+
+struct bounds {
+    uint32_t task_count;
+    double critical_path_ns, area_ns;
+    double mixed_ns; /* NAN: not asked for, or not to be had */
+    double exact_ns; /* NAN: not asked for, or not proven */
+    double found_ns;
+    uint64_t exact_nodes;
+};
+
+#define AT(field) offsetof(struct args, field)
+#define EXACT_MAX 64 /* tasks; above, branch and bound is not even tried */
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "machine", "M", "\"here\", a file, or a line of text (default here)",
+     AT(machine), 0, 0, 0},
+    {SY_OPTION_LIST, "graphs", "FILE...", "graph files, or generators such as gen:cholesky:20",
+     AT(specs), 0, 0, 0},
+    {SY_OPTION_TEXT, "only", "GLOB", "keep the graphs whose name matches", AT(graphs.only), 0, 0,
+     0},
+    {SY_OPTION_U32, "max-instances", "N",
+     "a stage of more instances is folded into N tasks (default 32)", AT(graphs.max_instances), 0,
+     1, 1e6},
+    {SY_OPTION_U64, "accelerate", "SEED",
+     "give tasks with CPU times only a speed-up per task type and kind of accelerator",
+     AT(accelerate), AT(accelerate_given), 0, 9007199254740992.0},
+    {SY_OPTION_TEXT, "costs", "FILE", "measured kernel times (X.kernels.csv)", AT(costs), 0, 0, 0},
+    {SY_OPTION_FLAG, "lp", NULL, "the mixed LP, by an installed solver (clp, cbc or glpsol)",
+     AT(lp), 0, 0, 0},
+    {SY_OPTION_NUMBER, "time-limit", "SECONDS", "for the solver, per graph (default 60)",
+     AT(time_limit_s), 0, 0.01, 1e6},
+    {SY_OPTION_FLAG, "exact", NULL, "branch and bound, for graphs of at most 64 tasks", AT(exact),
+     0, 0, 0},
+    {SY_OPTION_U64, "nodes", "N", "branch and bound gives up after N nodes (default 2000000)",
+     AT(nodes), 0, 1, 1e15},
+    {SY_OPTION_U64, "anneal", "N", "search N steps for a better plan than HEFT's (default 0)",
+     AT(anneal), 0, 0, 1e12},
+    {SY_OPTION_U64, "seed", "N", "of the search (default 1)", AT(seed), 0, 0, 9007199254740992.0},
+    SY_OPTION_COMMON(struct args),
+};
+
+static const struct sy_command command = {
+    .name = "bound",
+    .usage = "--machine M --graphs FILE... [OPTION]...",
+    .examples = "  symph bound --machine \"cpu:12 gpu:4\" --graphs gen:cholesky:20\n"
+                "  symph bound --machine \"cpu:12 gpu:4\" --graphs gen:cholesky:10 --lp --anneal "
+                "2000\n"
+                "  symph bound --machine \"cpu:2 gpu:1\" --graphs small.json --exact",
+    .about = "The best plan found, divided by the largest lower bound, says how much room is left "
+             "for a better schedule.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .operands = AT(specs),
+    .operand_max = UINT32_MAX,
+};
+
+static int solve_mixed(const struct args *args, const struct sy_workload *workload, bool *told,
+                       struct bounds *bounds) {
+    struct sy_error error = {0};
+    int r = sy_bound_mixed_ns(workload, args->time_limit_s, &bounds->mixed_ns, &error);
+    if (r == -ENOENT || r == -ETIME) {
+        bounds->mixed_ns = NAN;
+        if (!*told) {
+            char text[1024];
+            sy_message_note(args->common.quiet, "no mixed bound: %s",
+                            sy_error_format(&error, text, sizeof(text)));
+        }
+        *told = true;
+        return SY_EXIT_OK;
+    }
+    if (r < 0) {
+        sy_message_error(&error);
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+static int solve_exact(const struct args *args, const struct sy_workload *workload,
+                       struct bounds *bounds) {
+    struct sy_plan plan = {0};
+    if (workload->task_count > EXACT_MAX) {
+        return 0;
+    }
+    int r = sy_plan_init(&plan, workload->task_count);
+    if (r < 0) {
+        return r;
+    }
+    r = sy_bound_exact(workload, args->nodes, &plan, &bounds->exact_nodes);
+    if (r == 0) {
+        bounds->exact_ns = plan.makespan_ns;
+    }
+    if (r == 0 || r == -E2BIG) {
+        bounds->found_ns = fmin(bounds->found_ns, plan.makespan_ns);
+        r = 0;
+    }
+    sy_plan_finish(&plan);
+    return r;
+}
+
+static int search_plan(const struct args *args, const struct sy_workload *workload,
+                       struct bounds *bounds) {
+    struct sy_plan plan = {0};
+    int r = sy_plan_init(&plan, workload->task_count);
+    if (r == 0) {
+        r = sy_bound_anneal(workload, args->seed, args->anneal, NULL, &plan);
+        bounds->found_ns = r == 0 ? plan.makespan_ns : INFINITY;
+    }
+    sy_plan_finish(&plan);
+    return r;
+}
+
+static int bound_workload(const struct args *args, const struct sy_workload *workload, bool *told,
+                          struct bounds *ret_bounds) {
+    struct bounds bounds = {.task_count = workload->task_count,
+                            .critical_path_ns = sy_bound_critical_path_ns(workload),
+                            .area_ns = sy_bound_area_ns(workload),
+                            .mixed_ns = NAN,
+                            .exact_ns = NAN};
+    int r = search_plan(args, workload, &bounds);
+    if (r == 0 && args->exact) {
+        r = solve_exact(args, workload, &bounds);
+    }
+    if (r < 0) {
+        sy_message_fail(r == -ENOMEM ? "out of memory" : "the search for a plan failed");
+        return SY_EXIT_FAILED;
+    }
+    int code = args->lp ? solve_mixed(args, workload, told, &bounds) : SY_EXIT_OK;
+    *ret_bounds = bounds;
+    return code;
+}
+
+static int bound_graph(const struct args *args, const struct sy_machine *machine,
+                       const struct sy_cost_model *model, const struct sy_graph *graph, bool *told,
+                       struct bounds *ret_bounds) {
+    struct sy_workload_options workload_options = {
+        .accelerate = args->accelerate_given, .accelerate_seed = args->accelerate, .model = model};
+    struct sy_job job = {.graph = graph, .weight = 1};
+    struct sy_workload *workload = NULL;
+    struct sy_error error = {0};
+    int r = sy_workload_create(machine, &job, 1, &workload_options, &workload, &error);
+    if (r < 0) {
+        sy_message_error(&error);
+        return sy_message_exit(r);
+    }
+    int code = bound_workload(args, workload, told, ret_bounds);
+    sy_workload_destroy(workload);
+    return code;
+}
+
+static double lower_ns(const struct bounds *bounds) {
+    double lower = fmax(bounds->critical_path_ns, bounds->area_ns);
+    return fmax(fmax(lower, bounds->mixed_ns), bounds->exact_ns); /* fmax ignores NAN */
+}
+
+static double ratio(const struct bounds *bounds) {
+    double lower = lower_ns(bounds);
+    return lower > 0 ? bounds->found_ns / lower : 1;
+}
+
+static int print_json(const struct args *args, const struct sy_machine *machine,
+                      const struct sy_graph_list *list, const struct bounds *bounds) {
+    struct sy_json_writer writer = {.compact_from = 3};
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "schema", "symph-bound-1");
+    sy_json_key(&writer, "machine");
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "spec", args->machine);
+    sy_json_member_string(&writer, "name", machine->name);
+    sy_json_close(&writer, '}');
+    sy_json_key(&writer, "graphs");
+    sy_json_open(&writer, '[');
+    for (uint32_t i = 0; i < list->count; i++) {
+        sy_json_open(&writer, '{');
+        sy_json_member_string(&writer, "graph", sy_graph_name(list->graphs[i]));
+        sy_json_member_u64(&writer, "tasks", bounds[i].task_count);
+        sy_json_member_number(&writer, "critical_path_ns", bounds[i].critical_path_ns);
+        sy_json_member_number(&writer, "area_ns", bounds[i].area_ns);
+        sy_json_member_number(&writer, "mixed_lp_ns", bounds[i].mixed_ns);
+        sy_json_member_number(&writer, "exact_ns", bounds[i].exact_ns);
+        sy_json_member_u64(&writer, "exact_nodes", bounds[i].exact_nodes);
+        sy_json_member_number(&writer, "lower_bound_ns", lower_ns(&bounds[i]));
+        sy_json_member_number(&writer, "best_found_ns", bounds[i].found_ns);
+        sy_json_member_number(&writer, "ratio", ratio(&bounds[i]));
+        sy_json_close(&writer, '}');
+    }
+    sy_json_close(&writer, ']');
+    sy_json_close(&writer, '}');
+    return sy_output(&writer.buffer);
+}
+
+static int print_table(const struct sy_graph_list *list, const struct bounds *bounds) {
+    struct sy_buffer buffer = {0};
+    struct sy_table table;
+    sy_table_init(&table,
+                  (const char *const[]){"graph", "tasks", "critical path", "area", "mixed LP",
+                                        "exact", "best found", "found/bound"},
+                  "lrrrrrrr");
+    char text[SY_UNITS_SIZE];
+    for (uint32_t i = 0; i < list->count; i++) {
+        sy_table_cell(&table, "%s", sy_graph_name(list->graphs[i]));
+        sy_table_cell(&table, "%u", bounds[i].task_count);
+        sy_table_cell(&table, "%s", sy_units_time(bounds[i].critical_path_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(bounds[i].area_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(bounds[i].mixed_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(bounds[i].exact_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(bounds[i].found_ns, text));
+        sy_table_cell(&table, "%.3f", ratio(&bounds[i]));
+    }
+    sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    return sy_output(&buffer);
+}
+
+static int bound_all(const struct args *args, const struct sy_machine *machine,
+                     const struct sy_cost_model *model, const struct sy_graph_list *list) {
+    struct bounds *bounds = calloc(list->count, sizeof(*bounds));
+    if (!bounds) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    struct sy_progress progress;
+    bool told = false;
+    int r = SY_EXIT_OK;
+    sy_interrupt_watch();
+    sy_progress_init(&progress, "bounding", list->count, args->common.quiet);
+    for (uint32_t i = 0; i < list->count && r == SY_EXIT_OK; i++) {
+        r = bound_graph(args, machine, model, list->graphs[i], &told, &bounds[i]);
+        sy_progress_add(&progress, 1);
+        if (sy_interrupt_seen()) {
+            r = SY_EXIT_INTERRUPTED;
+        }
+    }
+    sy_progress_finish(&progress);
+    if (r == SY_EXIT_OK) {
+        r = args->common.json ? print_json(args, machine, list, bounds) : print_table(list, bounds);
+    }
+    free(bounds);
+    return r;
+}
+
+static int read_costs(const char *path, struct sy_cost_model **ret_model) {
+    if (!path) {
+        return SY_EXIT_OK;
+    }
+    struct sy_error error = {0};
+    *ret_model = sy_cost_model_create();
+    int r = *ret_model ? sy_cost_read_csv(path, *ret_model, &error)
+                       : sy_fail(&error, -ENOMEM, "out of memory");
+    if (r < 0) {
+        sy_message_error(&error);
+    }
+    return sy_message_exit(r);
+}
+
+static int run(const struct args *args) {
+    if (args->specs.count == 0) {
+        return sy_options_usage(&command,
+                                "name a graph: --graphs FILE or --graphs gen:cholesky:20");
+    }
+    struct sy_machine *machine = NULL;
+    struct sy_graph_list list = {0};
+    struct sy_cost_model *model = NULL;
+    int r = sy_input_machine(args->machine, &machine);
+    r = r ? r : read_costs(args->costs, &model);
+    r = r ? r : sy_input_graphs(&args->specs, &args->graphs, &list);
+    r = r ? r : bound_all(args, machine, model, &list);
+    sy_graph_list_finish(&list);
+    sy_cost_model_destroy(model);
+    sy_machine_destroy(machine);
+    return r;
+}
+
+int sy_cmd_bound(int argc, char **argv) {
+    struct args args = {.machine = "here", .seed = 1, .nodes = 2000000, .time_limit_s = 60};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    sy_text_list_finish(&args.specs);
+    return r;
+}

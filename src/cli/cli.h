@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cli: the symph command. One file per sub-command, and what they share.
+ *
+ * In: arguments. Out: data on stdout, messages on stderr, an exit code. Never knows: how a room
+ * below does its work. Invariant: this is the only floor that prints or exits.
+ */
+#ifndef SY_CLI_CLI_H
+#define SY_CLI_CLI_H
+
+#include "cli/options.h"
+#include "graph/graph.h"
+#include <stdio.h>
+#include <symph/machine.h>
+
+enum sy_exit {
+    SY_EXIT_OK = 0,
+    SY_EXIT_FAILED = 1, /* it ran, and failed */
+    SY_EXIT_USAGE = 2,
+    SY_EXIT_INPUT = 3, /* a file or a description is wrong */
+    SY_EXIT_INTERRUPTED = 130,
+};
+
+/* Sub-commands; argv[0] is the sub-command's name. They return an exit code. */
+int sy_cmd_machine(int argc, char **argv);
+int sy_cmd_graph(int argc, char **argv);
+int sy_cmd_bound(int argc, char **argv);
+int sy_cmd_simulate(int argc, char **argv);
+int sy_cmd_bench(int argc, char **argv);
+
+/* What every sub-command's arguments begin with. */
+struct sy_common_args {
+    bool json, quiet;
+};
+
+/* --- messages (stderr) ------------------------------------------------------------------------ */
+void sy_message_error(const struct sy_error *error);
+__attribute__((format(printf, 1, 2))) void sy_message_fail(const char *format, ...);
+__attribute__((format(printf, 2, 3))) void sy_message_note(bool quiet, const char *format, ...);
+/* Colour on this stream: a terminal, and NO_COLOR is not set. */
+bool sy_message_colour(FILE *stream);
+/* The exit code for a negative errno of a room below: out of memory and the like are failures,
+ * the rest is invalid input. */
+int sy_message_exit(int code);
+
+/* Writes buffer to stdout whole and finishes it. Returns an exit code. */
+int sy_output(struct sy_buffer *buffer);
+/* Replaces a file, or writes to stdout where path is "-". Returns an exit code. */
+int sy_output_file(const char *path, const struct sy_buffer *buffer);
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+struct sy_graph_args {
+    const char *only; /* names must match this glob; NULL: all */
+    uint32_t max_instances;
+};
+/* All three print what is wrong and return an exit code. */
+int sy_input_machine(const char *spec, struct sy_machine **ret_machine);
+/* One argument: a file, or "gen:SPEC". Appends to list. */
+int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy_graph_list *list);
+/* Several, of which at least one graph must remain. */
+int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args *args,
+                    struct sy_graph_list *ret_list);
+
+/* --- Ctrl-C ------------------------------------------------------------------------------------
+ */
+/* From now on the first SIGINT or SIGTERM is remembered; the second ends the process. */
+void sy_interrupt_watch(void);
+bool sy_interrupt_seen(void);
+
+#endif

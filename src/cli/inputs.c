@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * inputs: the machines and graphs that people name on the command line.
+ *
+ * In: "here", a file, a line of text, "gen:SPEC". Out: sealed graphs and checked machines, or one
+ * message and an exit code. Invariant: graphs come in the order in which they were named.
+ */
+#include "cli/cli.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sy_input_machine(const char *spec, struct sy_machine **ret_machine) {
+    struct sy_error error = {0};
+    int r = sy_machine_open(spec, ret_machine, &error);
+    if (r < 0) {
+        sy_message_error(&error);
+    }
+    return sy_message_exit(r);
+}
+
+static bool wanted(const struct sy_graph *graph, const char *only) {
+    return !only || fnmatch(only, sy_graph_name(graph), 0) == 0;
+}
+
+/* Takes the graphs out of from; those that are not wanted are destroyed. */
+static int move_graphs(struct sy_graph_list *from, const char *only, struct sy_graph_list *list) {
+    int r = 0;
+    for (uint32_t i = 0; i < from->count && r == 0; i++) {
+        if (wanted(from->graphs[i], only)) {
+            r = sy_graph_list_adopt(list, from->graphs[i]);
+            if (r == 0) {
+                from->graphs[i] = NULL;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        sy_graph_destroy(from->graphs[i]);
+    }
+    free(from->graphs);
+    return r;
+}
+
+static int generate(const char *spec, struct sy_graph_list *ret_list, struct sy_error *error) {
+    struct sy_graph *graph = NULL;
+    int r = sy_graph_generate(spec, &graph, error);
+    if (r < 0) {
+        return r;
+    }
+    r = sy_graph_list_adopt(ret_list, graph);
+    if (r < 0) {
+        sy_graph_destroy(graph);
+        return sy_fail(error, r, "out of memory");
+    }
+    return 0;
+}
+
+int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy_graph_list *list) {
+    struct sy_error error = {0};
+    struct sy_graph_list read = {0};
+    struct sy_graph_read_options options = {.max_instances = args->max_instances};
+    int r = strncmp(spec, "gen:", 4) == 0 ? generate(spec + 4, &read, &error)
+                                          : sy_graph_read_file(spec, &options, &read, &error);
+    if (r == 0) {
+        r = move_graphs(&read, args->only, list);
+        if (r < 0) {
+            sy_fail(&error, r, "out of memory");
+        }
+    }
+    if (r < 0) {
+        sy_message_error(&error);
+    }
+    return sy_message_exit(r);
+}
+
+int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args *args,
+                    struct sy_graph_list *ret_list) {
+    struct sy_graph_list list = {0};
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; i < specs->count && r == SY_EXIT_OK; i++) {
+        r = sy_input_graph(specs->items[i], args, &list);
+    }
+    if (r == SY_EXIT_OK && list.count == 0) {
+        if (args->only) {
+            sy_message_fail("no graph's name matches '%s'", args->only);
+        } else {
+            sy_message_fail("the files given hold no graph");
+        }
+        r = SY_EXIT_INPUT;
+    }
+    if (r != SY_EXIT_OK) {
+        sy_graph_list_finish(&list);
+        return r;
+    }
+    *ret_list = list;
+    return SY_EXIT_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * message: what people read on stderr, and the way data leave on stdout.
+ *
+ * In: errors, notes, finished buffers. Out: lines that begin with "symph:". Invariant: stdout gets
+ * data only, whole or not at all; a full disk is noticed.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool sy_message_colour(FILE *stream) {
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && no_color[0]) && isatty(fileno(stream));
+}
+
+static void print_failure(const char *text) {
+    bool colour = sy_message_colour(stderr);
+    fprintf(stderr, "%ssymph:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", text);
+}
+
+void sy_message_error(const struct sy_error *error) {
+    char text[1024];
+    print_failure(sy_error_format(error, text, sizeof(text)));
+}
+
+void sy_message_fail(const char *format, ...) {
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    print_failure(text);
+}
+
+void sy_message_note(bool quiet, const char *format, ...) {
+    if (quiet) {
+        return;
+    }
+    va_list list;
+    va_start(list, format);
+    fputs("symph: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+}
+
+int sy_message_exit(int code) {
+    switch (code) {
+    case 0:
+        return SY_EXIT_OK;
+    case -ENOMEM:
+    case -EIO:
+    case -EDEADLK:
+    case -EPROTO:
+        return SY_EXIT_FAILED;
+    default:
+        return SY_EXIT_INPUT;
+    }
+}
+
+int sy_output(struct sy_buffer *buffer) {
+    int r = SY_EXIT_OK;
+    if (buffer->failed) {
+        sy_message_fail("out of memory");
+        r = SY_EXIT_FAILED;
+    } else if (fwrite(buffer->text, 1, buffer->length, stdout) != buffer->length ||
+               fflush(stdout) != 0) {
+        sy_message_fail("cannot write to standard output: %s", strerror(errno));
+        r = SY_EXIT_FAILED;
+    }
+    sy_buffer_finish(buffer);
+    return r;
+}
+
+int sy_output_file(const char *path, const struct sy_buffer *buffer) {
+    if (buffer->failed) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    if (strcmp(path, "-") == 0) {
+        bool ok = fwrite(buffer->text, 1, buffer->length, stdout) == buffer->length;
+        return ok && fflush(stdout) == 0 ? SY_EXIT_OK : SY_EXIT_FAILED;
+    }
+    struct sy_error error = {0};
+    if (sy_write_file(path, buffer->text, buffer->length, &error) < 0) {
+        sy_message_error(&error);
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}

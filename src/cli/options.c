@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * options: parsing; the help text is in options_help.c.
+ *
+ * In: argv and the table. Out: the filled struct. Invariant: nothing is guessed; a wrong argument
+ * gives one line that names it and the nearest right one.
+ */
+#include "cli/options.h"
+
+#include "cli/cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+    const struct sy_command *command;
+    int argc, at;
+    char **argv;
+    char *args;
+};
+
+int sy_text_list_add(struct sy_text_list *list, const char *text) {
+    int r = sy_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+    if (r < 0) {
+        return r;
+    }
+    list->items[list->count++] = text;
+    return 0;
+}
+
+void sy_text_list_finish(struct sy_text_list *list) {
+    free(list->items);
+    *list = (struct sy_text_list){0};
+}
+
+int sy_options_usage(const struct sy_command *command, const char *format, ...) {
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    sy_message_fail("%s; see symph %s --help", text, command->name);
+    return SY_EXIT_USAGE;
+}
+
+static const struct sy_option *find(const struct sy_command *command, const char *name,
+                                    size_t length) {
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct sy_option *option = &command->options[i];
+        if (option->type != SY_OPTION_HEADING && strlen(option->name) == length &&
+            memcmp(option->name, name, length) == 0) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const struct sy_command *command, const char *name, size_t length) {
+    const char *names[128];
+    size_t count = 0;
+    for (size_t i = 0; i < command->option_count && count < SY_COUNT(names); i++) {
+        if (command->options[i].type != SY_OPTION_HEADING) {
+            names[count++] = command->options[i].name;
+        }
+    }
+    char word[64];
+    snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), name);
+    const char *near = sy_nearest(word, names, count);
+    if (near) {
+        return sy_options_usage(command, "unknown option --%s, did you mean --%s?", word, near);
+    }
+    return sy_options_usage(command, "unknown option --%s", word);
+}
+
+static int set_integer(const struct parser *parser, const struct sy_option *option,
+                       const char *text) {
+    uint64_t value = 0;
+    if (!sy_parse_u64(text, strlen(text), &value)) {
+        return sy_options_usage(parser->command, "--%s takes a whole number, not '%s'",
+                                option->name, text);
+    }
+    if ((double)value < option->low || (double)value > option->high) {
+        return sy_options_usage(parser->command, "--%s must be %.10g to %.10g, not %s",
+                                option->name, option->low, option->high, text);
+    }
+    if (option->type == SY_OPTION_U32) {
+        *(uint32_t *)(void *)(parser->args + option->target) = (uint32_t)value;
+    } else {
+        *(uint64_t *)(void *)(parser->args + option->target) = value;
+    }
+    return SY_EXIT_OK;
+}
+
+static int set_number(const struct parser *parser, const struct sy_option *option,
+                      const char *text) {
+    double value = 0;
+    if (!sy_parse_double(text, strlen(text), &value)) {
+        return sy_options_usage(parser->command, "--%s takes a number, not '%s'", option->name,
+                                text);
+    }
+    if (value < option->low || value > option->high) {
+        return sy_options_usage(parser->command, "--%s must be %.10g to %.10g, not %s",
+                                option->name, option->low, option->high, text);
+    }
+    *(double *)(void *)(parser->args + option->target) = value;
+    return SY_EXIT_OK;
+}
+
+static int add_to_list(struct sy_text_list *list, const char *text) {
+    if (sy_text_list_add(list, text) < 0) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+/* A value may be negative or "-", but not look like the next option. */
+static bool is_value(const struct parser *parser, int at) {
+    return at < parser->argc && strncmp(parser->argv[at], "--", 2) != 0;
+}
+
+static int set_list(struct parser *parser, const struct sy_option *option, const char *text) {
+    struct sy_text_list *list = (void *)(parser->args + option->target);
+    int r = add_to_list(list, text);
+    while (r == SY_EXIT_OK && is_value(parser, parser->at)) {
+        r = add_to_list(list, parser->argv[parser->at++]);
+    }
+    return r;
+}
+
+static int set_value(struct parser *parser, const struct sy_option *option, const char *text) {
+    switch (option->type) {
+    case SY_OPTION_U32:
+    case SY_OPTION_U64:
+        return set_integer(parser, option, text);
+    case SY_OPTION_NUMBER:
+        return set_number(parser, option, text);
+    case SY_OPTION_TEXT:
+        *(const char **)(void *)(parser->args + option->target) = text;
+        return SY_EXIT_OK;
+    case SY_OPTION_LIST:
+        return set_list(parser, option, text);
+    case SY_OPTION_REPEAT:
+        return add_to_list((void *)(parser->args + option->target), text);
+    case SY_OPTION_FLAG:
+    case SY_OPTION_HEADING:
+        break;
+    }
+    return SY_EXIT_OK;
+}
+
+static int parse_option(struct parser *parser, const char *name) {
+    const char *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct sy_option *option = find(parser->command, name, length);
+    if (!option) {
+        return unknown_option(parser->command, name, length);
+    }
+    if (option->given) {
+        *(bool *)(parser->args + option->given) = true;
+    }
+    if (option->type == SY_OPTION_FLAG) {
+        if (equals) {
+            return sy_options_usage(parser->command, "--%s takes no value", option->name);
+        }
+        *(bool *)(parser->args + option->target) = true;
+        return SY_EXIT_OK;
+    }
+    if (equals) {
+        return set_value(parser, option, equals + 1);
+    }
+    if (!is_value(parser, parser->at)) {
+        return sy_options_usage(parser->command, "--%s needs a value: --%s %s", option->name,
+                                option->name, option->metavar);
+    }
+    return set_value(parser, option, parser->argv[parser->at++]);
+}
+
+static int parse_operand(struct parser *parser, const char *text) {
+    const struct sy_command *command = parser->command;
+    if (command->operand_max == 0) {
+        return sy_options_usage(command, "unexpected argument '%s'", text);
+    }
+    struct sy_text_list *list = (void *)(parser->args + command->operands);
+    if (list->count == command->operand_max) {
+        return sy_options_usage(command, "one argument too many: '%s'", text);
+    }
+    return add_to_list(list, text);
+}
+
+static int print_help(const struct sy_command *command) {
+    struct sy_buffer buffer = {0};
+    sy_options_help(command, &buffer);
+    return sy_output(&buffer);
+}
+
+bool sy_options_parse(const struct sy_command *command, int argc, char **argv, void *args,
+                      int *ret_exit) {
+    struct parser parser = {command, argc, 1, argv, args};
+    bool only_operands = false;
+    int r = SY_EXIT_OK;
+    while (r == SY_EXIT_OK && parser.at < argc) {
+        const char *text = argv[parser.at++];
+        if (only_operands || text[0] != '-' || text[1] == 0) {
+            r = parse_operand(&parser, text);
+        } else if (strcmp(text, "--") == 0) {
+            only_operands = true;
+        } else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
+            *ret_exit = print_help(command);
+            return false;
+        } else if (text[1] == '-') {
+            r = parse_option(&parser, text + 2);
+        } else {
+            r = sy_options_usage(command, "unknown option %s", text);
+        }
+    }
+    if (r != SY_EXIT_OK) {
+        *ret_exit = r;
+    }
+    return r == SY_EXIT_OK;
+}

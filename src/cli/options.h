@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * options: one small parser for the arguments of all sub-commands.
+ *
+ * In: a table that says which options there are and where their values go; argv. Out: a filled
+ * struct, or a message and an exit code. Never knows: what an option means. Invariant: the help
+ * text is made from the same table, so it cannot miss an option.
+ */
+#ifndef SY_CLI_OPTIONS_H
+#define SY_CLI_OPTIONS_H
+
+#include "base/base.h"
+
+enum sy_option_type {
+    SY_OPTION_HEADING, /* only a title in the help text */
+    SY_OPTION_FLAG,    /* bool */
+    SY_OPTION_TEXT,    /* const char * */
+    SY_OPTION_LIST,    /* struct sy_text_list: takes what follows up to the next option */
+    SY_OPTION_REPEAT,  /* struct sy_text_list: one value each time it is given */
+    SY_OPTION_U32,     /* uint32_t */
+    SY_OPTION_U64,     /* uint64_t */
+    SY_OPTION_NUMBER,  /* double */
+};
+
+/* Texts borrowed from argv. */
+struct sy_text_list {
+    const char **items;
+    uint32_t count, capacity;
+};
+SY_MUST_CHECK int sy_text_list_add(struct sy_text_list *list, const char *text);
+void sy_text_list_finish(struct sy_text_list *list);
+
+struct sy_option {
+    enum sy_option_type type;
+    const char *name; /* without dashes */
+    const char *metavar;
+    const char *help;
+    size_t target;    /* offset of the value in the arguments' struct */
+    size_t given;     /* offset of a bool set when the option is there; 0: none */
+    double low, high; /* what a number may be */
+};
+
+#define SY_OPTION_COMMON(type)                                                                     \
+    {SY_OPTION_FLAG, "json", NULL, "print one JSON object", offsetof(type, common.json), 0, 0, 0}, \
+    {                                                                                              \
+        SY_OPTION_FLAG, "quiet", NULL, "no progress bar and no notes on stderr",                   \
+            offsetof(type, common.quiet), 0, 0, 0                                                  \
+    }
+
+struct sy_command {
+    const char *name;
+    const char *usage;    /* behind "symph NAME" */
+    const char *examples; /* lines */
+    const char *about;    /* a paragraph; NULL: none */
+    const struct sy_option *options;
+    size_t option_count;
+    size_t operands;      /* offset of the struct sy_text_list for other arguments */
+    uint32_t operand_max; /* 0: none are taken */
+};
+
+/* False: stop now with *ret_exit (help was asked for, or a message was printed). */
+SY_MUST_CHECK bool sy_options_parse(const struct sy_command *command, int argc, char **argv,
+                                    void *args, int *ret_exit);
+/* A message about wrong usage, with the pointer to --help. Returns the exit code. */
+__attribute__((format(printf, 2, 3))) int sy_options_usage(const struct sy_command *command,
+                                                           const char *format, ...);
+/* The help text. */
+void sy_options_help(const struct sy_command *command, struct sy_buffer *buffer);
+
+#endif

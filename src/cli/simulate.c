@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph simulate: schedulers over graphs in virtual time.
+ *
+ * In: a machine, graphs, policies, what disturbs them. Out: a table with intervals or one JSON
+ * object "symph-simulate-1"; pictures. Invariant: without --timing two runs give the same bytes.
+ */
+#include "cli/simulate.h"
+
+#include "base/json.h"
+#include "cli/table.h"
+#include <stdlib.h>
+
+#define AT(field)        offsetof(struct sy_simulate_args, field)
+#define SEED_MAX         9007199254740992.0 /* what a JSON number carries exactly */
+#define DEFAULT_POLICIES "eager,dmda,dmdas,heft"
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "machine", "M",
+     "\"here\", a file, or a line such as \"2x(cpu:12 dram:80GB/s) gpu:4@pcie3x16\" (default here)",
+     AT(machine), 0, 0, 0},
+    {SY_OPTION_LIST, "graphs", "FILE...",
+     "graph files, or generators such as gen:cholesky:20 (see symph graph --list-generators)",
+     AT(graph_specs), 0, 0, 0},
+    {SY_OPTION_TEXT, "only", "GLOB", "keep the graphs whose name matches", AT(graphs.only), 0, 0,
+     0},
+    {SY_OPTION_U32, "max-instances", "N",
+     "a stage of more instances is folded into N tasks (default 32)", AT(graphs.max_instances), 0,
+     1, 1e6},
+    {SY_OPTION_TEXT, "policy", "A,B,...",
+     "policies to compare; \"all\" stands for every one that is no oracle "
+     "(default " DEFAULT_POLICIES ")",
+     AT(policy), 0, 0, 0},
+    {SY_OPTION_FLAG, "list-policies", NULL, "the policies and what they do", AT(list_policies), 0,
+     0, 0},
+    {SY_OPTION_U32, "seeds", "N", "runs of each graph (default 5)", AT(seeds), 0, 1, 1e6},
+    {SY_OPTION_U64, "seed", "BASE", "the first seed (default 1)", AT(seed), 0, 0, SEED_MAX},
+    {SY_OPTION_HEADING, NULL, NULL, "Times", 0, 0, 0, 0},
+    {SY_OPTION_U64, "accelerate", "SEED",
+     "give tasks with CPU times only a speed-up per task type and kind of accelerator, "
+     "log-uniform in 0.3..31, fixed by the seed",
+     AT(accelerate), AT(accelerate_given), 0, SEED_MAX},
+    {SY_OPTION_TEXT, "costs", "FILE", "measured kernel times (X.kernels.csv)", AT(costs), 0, 0, 0},
+    {SY_OPTION_NUMBER, "noise", "SIGMA", "log-normal noise of durations", AT(noise), 0, 0, 3},
+    {SY_OPTION_TEXT, "noise-file", "FILE", "noise in the shape of measured timings", AT(noise_file),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "spikes", "P:FACTOR", "a task takes FACTOR times longer with probability P",
+     AT(spikes), 0, 0, 0},
+    {SY_OPTION_NUMBER, "model-error", "SIGMA",
+     "log-normal error of the cost model per kernel and device class", AT(model_error), 0, 0, 3},
+    {SY_OPTION_NUMBER, "decision-us", "X", "charge each decision to the clock", AT(decision_us), 0,
+     0, 1e9},
+    {SY_OPTION_HEADING, NULL, NULL, "Sharing", 0, 0, 0, 0},
+    {SY_OPTION_FLAG, "contention", NULL, "tasks and copies share bandwidth", AT(contention), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "smt-table", "FILE",
+     "slowdown of kernels on hyper-thread siblings; implies --contention", AT(smt_table),
+     AT(contention), 0, 0},
+    {SY_OPTION_TEXT, "gpu-table", "FILE",
+     "slowdown of kernels that share a GPU; implies --contention", AT(gpu_table), AT(contention), 0,
+     0},
+    {SY_OPTION_NUMBER, "hidden-load", "X",
+     "mean share of each resource that others take, unseen; implies --contention", AT(hidden_load),
+     AT(contention), 0, 0.9},
+    {SY_OPTION_NUMBER, "counter-noise", "X", "relative error of the counters policies may read",
+     AT(counter_noise), 0, 0, 10},
+    {SY_OPTION_REPEAT, "fail", "DEVICE@T[-T2]",
+     "the device is lost at T and back at T2; times as 2ms, 0.5s, or 30% of the lower bound; may "
+     "be given several times",
+     AT(fails), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Job streams (any of these makes one)", 0, 0, 0, 0},
+    {SY_OPTION_U32, "tenants", "K", "tenants, who take turns (default 1)", AT(tenants), AT(stream),
+     1, 1e4},
+    {SY_OPTION_NUMBER, "load", "X",
+     "work offered per second as a share of what the machine can do (default 0.7)", AT(load),
+     AT(stream), 1e-6, 1e3},
+    {SY_OPTION_U32, "jobs", "N", "jobs in the stream (default 100)", AT(jobs), AT(stream), 1, 1e6},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
+    {SY_OPTION_FLAG, "per-graph", NULL, "a second table: every graph", AT(per_graph), 0, 0, 0},
+    {SY_OPTION_TEXT, "gantt", "FILE.svg",
+     "chart of the first graph and seed; with several policies their names are inserted", AT(gantt),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_FLAG, "check", NULL, "judge every schedule by an independent validator", AT(check),
+     0, 0, 0},
+    {SY_OPTION_FLAG, "timing", NULL, "measure the time of decisions (not reproducible)", AT(timing),
+     0, 0, 0},
+    {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
+     AT(threads), 0, 1, 4096},
+    SY_OPTION_COMMON(struct sy_simulate_args),
+};
+
+static const struct sy_command command = {
+    .name = "simulate",
+    .usage = "--machine M --graphs FILE... --policy A,B [OPTION]...",
+    .examples =
+        "  symph simulate --machine \"cpu:12 gpu:4\" --graphs gen:cholesky:20 --policy all\n"
+        "  symph simulate --machine here --graphs *.json --policy heft,dmdas --noise 0.3 "
+        "--seeds 20\n"
+        "  symph simulate --machine \"cpu:8 gpu:1\" --graphs gen:lu:8 --policy dmdas --gantt "
+        "lu.svg\n"
+        "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:fft:32 gen:lu:6 --tenants 3 "
+        "--load 0.8",
+    .about = "Runs every graph alone, or a stream of jobs drawn from the graphs, under each policy "
+             "and seed, and compares makespans with a lower bound that no schedule can beat.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .operands = AT(graph_specs),
+    .operand_max = UINT32_MAX,
+};
+
+const struct sy_command *sy_simulate_command(void) {
+    return &command;
+}
+
+static int list_policies_json(void) {
+    struct sy_json_writer writer = {.compact_from = 3};
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "schema", "symph-policies-1");
+    sy_json_key(&writer, "policies");
+    sy_json_open(&writer, '[');
+    const struct sy_scheduler_ops *ops = NULL;
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        sy_json_open(&writer, '{');
+        sy_json_member_string(&writer, "name", ops->name);
+        sy_json_member_string(&writer, "summary", ops->summary);
+        sy_json_key(&writer, "oracle");
+        sy_json_put_bool(&writer, ops->needs_truth);
+        sy_json_close(&writer, '}');
+    }
+    sy_json_close(&writer, ']');
+    sy_json_close(&writer, '}');
+    return sy_output(&writer.buffer);
+}
+
+static int list_policies(bool json) {
+    if (json) {
+        return list_policies_json();
+    }
+    struct sy_buffer buffer = {0};
+    struct sy_table table;
+    sy_table_init(&table, (const char *const[]){"policy", "what it does"}, "ll");
+    const struct sy_scheduler_ops *ops = NULL;
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        sy_table_cell(&table, "%s", ops->name);
+        sy_table_cell(&table, "%s%s", ops->summary, ops->needs_truth ? " (oracle)" : "");
+    }
+    sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    return sy_output(&buffer);
+}
+
+static int report(struct sy_simulate *simulate) {
+    uint32_t best = 0;
+    struct sy_summary *summary = sy_simulate_summary(simulate, &best);
+    if (!summary) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    int r = simulate->args->common.json ? sy_simulate_print_json(simulate, summary, best)
+                                        : sy_simulate_print_table(simulate, summary);
+    free(summary);
+    return r;
+}
+
+static int run(const struct sy_simulate_args *args) {
+    if (args->list_policies) {
+        return list_policies(args->common.json);
+    }
+    struct sy_simulate simulate;
+    int r = sy_simulate_setup(&simulate, args);
+    r = r ? r : sy_simulate_cases(&simulate);
+    r = r ? r : sy_simulate_run(&simulate);
+    r = r ? r : sy_simulate_write(&simulate);
+    r = r ? r : report(&simulate);
+    sy_simulate_finish(&simulate);
+    return r;
+}
+
+int sy_cmd_simulate(int argc, char **argv) {
+    struct sy_simulate_args args = {.machine = "here",
+                                    .policy = DEFAULT_POLICIES,
+                                    .seeds = 5,
+                                    .seed = 1,
+                                    .tenants = 1,
+                                    .load = 0.7,
+                                    .jobs = 100};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    sy_text_list_finish(&args.graph_specs);
+    sy_text_list_finish(&args.fails);
+    return r;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * simulate_summary: what all runs of a policy say together.
+ *
+ * In: cases with results. Out: geometric means with 95 % bootstrap intervals. Invariant: ratios
+ * between policies are taken run by run, in the same world, before they are averaged.
+ */
+#include "cli/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BOOTSTRAP_SEED 1
+
+static double over_bound(const struct sy_case *item, uint32_t policy) {
+    return item->bound_ns > 0 ? item->runs[policy].makespan_ns / item->bound_ns : 1;
+}
+
+static double score(const struct sy_simulate *simulate, uint32_t index, uint32_t policy) {
+    const struct sy_case *item = &simulate->cases[index];
+    return simulate->args->stream ? item->runs[policy].slowdown_mean : over_bound(item, policy);
+}
+
+static struct sy_spread spread(const double *values, size_t count) {
+    struct sy_interval interval = sy_bootstrap_geomean(values, count, BOOTSTRAP_SEED);
+    return (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+}
+
+static uint32_t find_best(const struct sy_simulate *simulate, double *values) {
+    uint32_t best = 0;
+    double best_score = INFINITY;
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        for (uint32_t i = 0; i < simulate->case_count; i++) {
+            values[i] = score(simulate, i, p);
+        }
+        double mean = sy_geomean(values, simulate->case_count);
+        if (mean < best_score) {
+            best_score = mean;
+            best = p;
+        }
+    }
+    return best;
+}
+
+static void add_spreads(const struct sy_simulate *simulate, uint32_t policy, uint32_t best,
+                        double *values, struct sy_summary *summary) {
+    uint32_t n = simulate->case_count;
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = over_bound(&simulate->cases[i], policy);
+    }
+    summary->over_bound = spread(values, n);
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = score(simulate, i, policy) / score(simulate, i, best);
+    }
+    summary->over_best = spread(values, n);
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = simulate->cases[i].runs[policy].slowdown_mean;
+    }
+    summary->slowdown = spread(values, n);
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = simulate->cases[i].runs[policy].decision_p50_ns;
+    }
+    summary->decision_p50_ns = simulate->args->timing ? sy_quantile(values, n, 0.5) : NAN;
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = simulate->cases[i].runs[policy].decision_p99_ns;
+    }
+    summary->decision_p99_ns = simulate->args->timing ? sy_quantile(values, n, 0.5) : NAN;
+}
+
+static void add_means(const struct sy_simulate *simulate, uint32_t policy,
+                      struct sy_summary *summary) {
+    for (uint32_t i = 0; i < simulate->case_count; i++) {
+        const struct sy_run *run = &simulate->cases[i].runs[policy];
+        double share = 1.0 / simulate->case_count;
+        summary->within_0 += run->within_0 * share;
+        summary->within_10 += run->within_10 * share;
+        summary->within_20 += run->within_20 * share;
+        summary->fairness += run->fairness * share;
+        summary->energy_joules += run->energy_joules * share;
+        summary->bytes_moved += run->bytes_moved * share;
+        summary->jct_mean_ns += run->jct_mean_ns * share;
+    }
+}
+
+/* Over the jobs of all runs together. */
+static void add_jobs(const struct sy_simulate *simulate, uint32_t policy, double *values,
+                     struct sy_summary *summary) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < simulate->case_count; i++) {
+        const struct sy_case *item = &simulate->cases[i];
+        uint32_t jobs = item->workload->job_count;
+        for (uint32_t j = 0; j < jobs; j++) {
+            values[count++] = item->slowdowns[(size_t)policy * jobs + j];
+        }
+    }
+    summary->slowdown_mean = sy_mean(values, count);
+    summary->slowdown_p99 = sy_quantile(values, count, 0.99);
+}
+
+struct sy_summary *sy_simulate_summary(const struct sy_simulate *simulate, uint32_t *ret_best) {
+    size_t job_count = 0;
+    for (uint32_t i = 0; i < simulate->case_count; i++) {
+        job_count += simulate->cases[i].workload->job_count;
+    }
+    struct sy_summary *summary = calloc(simulate->policies.count, sizeof(*summary));
+    double *values = calloc(job_count + simulate->case_count, sizeof(*values));
+    if (!summary || !values) {
+        free(summary);
+        free(values);
+        return NULL;
+    }
+    uint32_t best = find_best(simulate, values);
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        add_spreads(simulate, p, best, values, &summary[p]);
+        add_means(simulate, p, &summary[p]);
+        add_jobs(simulate, p, values, &summary[p]);
+    }
+    free(values);
+    *ret_best = best;
+    return summary;
+}

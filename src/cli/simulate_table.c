@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * simulate_table: the results as a person reads them, best policy first.
+ *
+ * In: cases and their summary. Out: one table of policies, and one of graphs on request.
+ */
+#include "cli/simulate.h"
+#include "cli/table.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const char *const headers[] = {
+    "policy",       "makespan/bound", "95 % interval", "vs best",  "95 % interval",
+    "job slowdown", "p99 slowdown",   "within 10 %",   "fairness", "decision p50",
+    "p99"};
+
+/* Policies in the order of their score: an insertion sort keeps equal ones as they were named. */
+static uint32_t *rank_policies(const struct sy_summary *summary, uint32_t count) {
+    uint32_t *order = calloc(count, sizeof(*order));
+    for (uint32_t i = 0; order && i < count; i++) {
+        uint32_t at = i;
+        while (at > 0 && summary[order[at - 1]].over_best.value > summary[i].over_best.value) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = i;
+    }
+    return order;
+}
+
+static void put_spread(const struct sy_spread *spread, struct sy_table *table) {
+    sy_table_cell(table, "%.3f", spread->value);
+    sy_table_cell(table, "%.3f .. %.3f", spread->low, spread->high);
+}
+
+static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
+                       const struct sy_summary *summary, struct sy_table *table) {
+    char text[SY_UNITS_SIZE];
+    sy_table_cell(table, "%s", simulate->policies.items[policy]);
+    put_spread(&summary->over_bound, table);
+    put_spread(&summary->over_best, table);
+    sy_table_cell(table, "%.2f", summary->slowdown_mean);
+    sy_table_cell(table, "%.2f", summary->slowdown_p99);
+    sy_table_cell(table, "%.1f %%", 100 * summary->within_10);
+    sy_table_cell(table, "%.3f", summary->fairness);
+    if (simulate->args->timing) {
+        sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns, text));
+        sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns, text));
+    }
+}
+
+static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buffer) {
+    const struct sy_simulate_args *args = simulate->args;
+    sy_buffer_printf(buffer, "%s: %u devices", simulate->machine->name,
+                     simulate->machine->device_count);
+    if (args->stream) {
+        sy_buffer_printf(buffer, ", %u jobs of %u tenant%s at load %g", args->jobs, args->tenants,
+                         args->tenants == 1 ? "" : "s", args->load);
+    }
+    sy_buffer_printf(buffer, "; %u graph%s, seeds %llu to %llu", simulate->graphs.count,
+                     simulate->graphs.count == 1 ? "" : "s", (unsigned long long)args->seed,
+                     (unsigned long long)(args->seed + args->seeds - 1));
+    if (args->noise > 0) {
+        sy_buffer_printf(buffer, ", noise %g", args->noise);
+    }
+    sy_buffer_printf(buffer, "%s\n\n", args->contention ? ", contention" : "");
+}
+
+/* Geometric mean over the seeds of one graph, whose cases are neighbours. */
+static int put_graph(const struct sy_simulate *simulate, uint32_t first, const uint32_t *order,
+                     struct sy_table *table) {
+    uint32_t seeds = simulate->args->seeds;
+    double *values = calloc(seeds, sizeof(*values));
+    if (!values) {
+        return -ENOMEM;
+    }
+    char text[SY_UNITS_SIZE];
+    sy_table_cell(table, "%s", simulate->cases[first].graph);
+    sy_table_cell(table, "%s", sy_units_time(simulate->cases[first].bound_ns, text));
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        for (uint32_t s = 0; s < seeds; s++) {
+            const struct sy_case *item = &simulate->cases[first + s];
+            values[s] = item->runs[order[p]].makespan_ns / item->bound_ns;
+        }
+        sy_table_cell(table, "%.3f", sy_geomean(values, seeds));
+    }
+    free(values);
+    return 0;
+}
+
+static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
+                      struct sy_buffer *buffer) {
+    uint32_t columns = simulate->policies.count + 2;
+    const char **names = calloc(columns, sizeof(*names));
+    char *align = calloc(columns + 1, 1);
+    int r = names && align ? 0 : -ENOMEM;
+    if (r == 0) {
+        names[0] = "graph";
+        names[1] = "lower bound";
+        align[0] = 'l';
+        align[1] = 'r';
+        for (uint32_t p = 0; p < simulate->policies.count; p++) {
+            names[p + 2] = simulate->policies.items[order[p]];
+            align[p + 2] = 'r';
+        }
+        struct sy_table table;
+        sy_table_init(&table, names, align);
+        for (uint32_t i = 0; i < simulate->case_count && r == 0; i += simulate->args->seeds) {
+            r = put_graph(simulate, i, order, &table);
+        }
+        sy_buffer_printf(buffer, "\nMakespan / lower bound:\n");
+        sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    }
+    free(names);
+    free(align);
+    return r;
+}
+
+int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_summary *summary) {
+    struct sy_buffer buffer = {0};
+    uint32_t *order = rank_policies(summary, simulate->policies.count);
+    if (!order) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    struct sy_table table;
+    sy_table_init(&table, headers, simulate->args->timing ? "lrrrrrrrrrr" : "lrrrrrrrr");
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        put_policy(simulate, order[p], &summary[order[p]], &table);
+    }
+    put_title(simulate, &buffer);
+    sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    if (simulate->args->per_graph && put_graphs(simulate, order, &buffer) < 0) {
+        buffer.failed = true;
+    }
+    free(order);
+    return sy_output(&buffer);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * table: aligned columns of text for people.
+ *
+ * In: cells, row by row. Out: lines, two spaces between columns, no boxes. Never knows: what a cell
+ * means. Invariant: width is counted in characters, not bytes.
+ */
+#ifndef SY_CLI_TABLE_H
+#define SY_CLI_TABLE_H
+
+#include "base/base.h"
+
+struct sy_table {
+    const char *const *headers;
+    const char *align; /* one 'l' or 'r' per column */
+    uint32_t column_count, cell_count, start_capacity;
+    struct sy_buffer text; /* cells, each ended by a NUL */
+    uint32_t *starts;
+    bool failed;
+};
+
+/* headers and align stay with the caller; align has one letter per column. */
+void sy_table_init(struct sy_table *table, const char *const *headers, const char *align);
+__attribute__((format(printf, 2, 3))) void sy_table_cell(struct sy_table *table, const char *format,
+                                                         ...);
+/* Appends the lines, each after indent spaces; bold headers on request. Frees the table. */
+void sy_table_write(struct sy_table *table, uint32_t indent, bool bold, struct sy_buffer *buffer);
+/* Characters in UTF-8 text. */
+size_t sy_table_width(const char *text);
+
+#endif

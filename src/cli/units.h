@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * units: times and sizes as people write them.
+ *
+ * In: numbers in base units, or text with a unit. Out: short text, or numbers. Invariant: the text
+ * is in the caller's buffer of SY_UNITS_SIZE bytes; a value that is not finite reads "-".
+ */
+#ifndef SY_CLI_UNITS_H
+#define SY_CLI_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SY_UNITS_SIZE 32
+
+/* "1.24 ms", three or four digits. */
+const char *sy_units_time(double ns, char *buffer);
+/* "1.5 GB", powers of ten. */
+const char *sy_units_bytes(double bytes, char *buffer);
+/* "12.5 GB/s". */
+const char *sy_units_rate(double bytes_per_s, char *buffer);
+/* A number with the given decimals, or "-". */
+const char *sy_units_number(double value, int decimals, char *buffer);
+/* "2ms", "0.5s", "300us", "10ns", "3min"; a bare number is seconds. False if it is none. */
+bool sy_units_parse_time(const char *text, size_t length, double *ret_ns);
+
+#endif
