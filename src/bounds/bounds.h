@@ -21,7 +21,7 @@ double sy_bound_area_ns(const struct sy_workload *workload);
 SY_MUST_CHECK int sy_bound_mixed_ns(const struct sy_workload *workload, double time_limit_s,
                                     double *ret_bound_ns, struct sy_error *error);
 
-/* A static schedule. */
+/* A static schedule. Functions that fill one expect it initialised for the workload's tasks. */
 struct sy_plan {
     uint32_t task_count;
     uint32_t *device; /* per task */
@@ -30,6 +30,13 @@ struct sy_plan {
 };
 SY_MUST_CHECK int sy_plan_init(struct sy_plan *plan, uint32_t task_count);
 void sy_plan_finish(struct sy_plan *plan);
+void sy_plan_copy(const struct sy_plan *from, struct sy_plan *ret_to);
+/* Start and end of every task when tasks are placed in the given order, each on its device in
+ * plan->device: as early as the device and the inputs allow, into earlier gaps if insert is set.
+ * order NULL: by plan->start_ns. -EINVAL: the order breaks a dependency, or a device cannot run
+ * its task; the plan is then unchanged. */
+SY_MUST_CHECK int sy_plan_evaluate(const struct sy_workload *workload, const uint32_t *order,
+                                   bool insert, struct sy_plan *plan);
 
 /* Exact optimum by branch and bound, transfers at their isolated time, fetched when produced.
  * -E2BIG: more than node_limit nodes would be needed; the plan is then the best found so far. */
@@ -37,5 +44,12 @@ SY_MUST_CHECK int sy_bound_exact(const struct sy_workload *workload, uint64_t no
                                  struct sy_plan *ret_plan, uint64_t *ret_nodes);
 /* The same by plain enumeration, no pruning: the checker of the former. At most 9 tasks. */
 SY_MUST_CHECK int sy_bound_enumerate(const struct sy_workload *workload, double *ret_makespan_ns);
+
+/* Best-known: a long search over task priorities and class preferences, each tried by list
+ * scheduling with insertion. Never worse than HEFT nor than start (NULL: none). The same seed gives
+ * the same plan. Stops early at a plan that meets the lower bound. */
+SY_MUST_CHECK int sy_bound_anneal(const struct sy_workload *workload, uint64_t seed,
+                                  uint64_t iteration_limit, const struct sy_plan *start,
+                                  struct sy_plan *ret_plan);
 
 #endif
