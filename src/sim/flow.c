@@ -259,35 +259,37 @@ static inline void set_rate(struct sy_flow_net *net, uint32_t id, double rate) {
     net->changed_count += differs;
 }
 
-/* The flow joins the part being filled, unless it is there. */
-static inline void join(struct sy_flow_net *net, uint32_t id) {
+/* The flow joins the part being filled, unless it is there. Returns how many flows it then has. */
+static inline uint32_t join(struct sy_flow_net *net, uint32_t id, uint32_t count) {
     struct flow *flow = &net->flows[id];
-    net->part_flows[net->part_flow_count] = id;
-    net->part_flow_count += flow->seen != net->round;
+    net->part_flows[count] = id;
+    count += flow->seen != net->round;
     flow->seen = net->round;
     flow->pending = true;
+    return count;
 }
 
 /* The tight resources of a flow join. */
-static inline void join_resources(struct sy_flow_net *net, uint32_t id) {
+static inline uint32_t join_resources(struct sy_flow_net *net, uint32_t id, uint32_t count) {
     const struct node *nodes = &net->nodes[(size_t)id * SY_FLOW_RESOURCES];
     for (uint32_t k = 0; k < net->flows[id].count; k++) {
         struct resource *resource = &net->resources[nodes[k].resource];
-        net->part_resources[net->part_resource_count] = nodes[k].resource;
-        net->part_resource_count += tight(resource) & (resource->seen != net->round);
+        net->part_resources[count] = nodes[k].resource;
+        count += tight(resource) & (resource->seen != net->round);
         resource->seen = net->round;
     }
+    return count;
 }
 
 /* The flows of a tight resource join; what filling needs to know of it is summed on the way. */
-static void join_flows(struct sy_flow_net *net, uint32_t id) {
+static inline uint32_t join_flows(struct sy_flow_net *net, uint32_t id, uint32_t count) {
     struct resource *resource = &net->resources[id];
     uint32_t head = net->first_head + id;
     double demand = 0;
     uint32_t live = 0;
     for (uint32_t at = net->nodes[head].next; at != head; at = net->nodes[at].next) {
         const struct node *node = &net->nodes[at];
-        join(net, node->flow);
+        count = join(net, node->flow, count);
         demand += node->coefficient * net->flows[node->flow].weight;
         live++;
     }
@@ -295,21 +297,22 @@ static void join_flows(struct sy_flow_net *net, uint32_t id) {
     resource->demand = demand;
     resource->floor = demand * LOSS;
     resource->live = live;
+    return count;
 }
 
 /* All flows and resources joined to the flow through tight resources. */
 static void gather(struct sy_flow_net *net, uint32_t id) {
-    uint32_t flows = 0, resources = 0;
-    net->part_flow_count = 0;
-    net->part_resource_count = 0;
-    join(net, id);
-    while (flows < net->part_flow_count) {
-        join_resources(net, net->part_flows[flows++]);
-        while (resources < net->part_resource_count) {
-            join_flows(net, net->part_resources[resources++]);
+    uint32_t flows = 0, resources = 0, resource_count = 0;
+    uint32_t flow_count = join(net, id, 0);
+    while (flows < flow_count) {
+        resource_count = join_resources(net, net->part_flows[flows++], resource_count);
+        while (resources < resource_count) {
+            flow_count = join_flows(net, net->part_resources[resources++], flow_count);
         }
     }
-    net->pending_count = net->part_flow_count;
+    net->part_flow_count = flow_count;
+    net->part_resource_count = resource_count;
+    net->pending_count = flow_count;
 }
 
 static void sum_demand(struct sy_flow_net *net, uint32_t id) {
