@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * json_write: a machine in its native form. What is written reads back as the same machine, down to
+ * the last bit of every number: routes are stated, not left to be found again.
+ */
+#include "base/json.h"
+#include "topology/topology.h"
+#include <math.h>
+
+static void open_section(struct sy_json_writer *writer, const char *name) {
+    sy_json_key(writer, name);
+    sy_json_open(writer, '[');
+}
+
+static void write_resources(struct sy_json_writer *writer, const struct sy_machine *machine) {
+    open_section(writer, "resources");
+    for (uint32_t i = 0; i < machine->resource_count; i++) {
+        const struct sy_resource *resource = &machine->resources[i];
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "name", resource->name);
+        sy_json_member_string(writer, "kind", sy_resource_kind_name(resource->kind));
+        sy_json_member_number(writer, "bytes_per_s", resource->bytes_per_s);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
+static void write_memories(struct sy_json_writer *writer, const struct sy_machine *machine) {
+    open_section(writer, "memories");
+    for (uint32_t i = 0; i < machine->memory_count; i++) {
+        const struct sy_memory *memory = &machine->memories[i];
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "name", memory->name);
+        sy_json_key(writer, "host");
+        sy_json_put_bool(writer, memory->host);
+        if (isfinite(memory->capacity_bytes)) {
+            sy_json_member_number(writer, "capacity_bytes", memory->capacity_bytes);
+        }
+        if (memory->resource != SY_NONE) {
+            sy_json_member_string(writer, "resource", machine->resources[memory->resource].name);
+        }
+        sy_json_member_u64(writer, "dma_count", memory->dma_count);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
+static void write_boards(struct sy_json_writer *writer, const struct sy_machine *machine) {
+    open_section(writer, "boards");
+    for (uint32_t i = 0; i < machine->board_count; i++) {
+        const struct sy_board *board = &machine->boards[i];
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "name", board->name);
+        sy_json_member_number(writer, "port_bytes_per_s", board->port_bytes_per_s);
+        sy_json_member_number(writer, "init_ns", board->init_ns);
+        sy_json_member_number(writer, "image_bytes", board->image_bytes);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
+static void write_devices(struct sy_json_writer *writer, const struct sy_machine *machine) {
+    open_section(writer, "devices");
+    for (uint32_t i = 0; i < machine->device_count; i++) {
+        const struct sy_device *device = &machine->devices[i];
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "name", device->name);
+        sy_json_member_string(writer, "kind", sy_device_kind_name(device->kind));
+        sy_json_member_string(writer, "memory", machine->memories[device->memory].name);
+        sy_json_member_string(writer, "host_memory", machine->memories[device->host_memory].name);
+        sy_json_member_u64(writer, "group", device->group);
+        if (device->board != SY_NONE) {
+            sy_json_member_string(writer, "board", machine->boards[device->board].name);
+        }
+        sy_json_member_number(writer, "speed_ratio", device->speed_ratio);
+        sy_json_member_number(writer, "busy_watts", device->busy_watts);
+        sy_json_member_number(writer, "idle_watts", device->idle_watts);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
+static void write_route(struct sy_json_writer *writer, const struct sy_machine *machine,
+                        uint32_t from, uint32_t to) {
+    const struct sy_route *route = &machine->routes[from * machine->memory_count + to];
+    sy_json_open(writer, '{');
+    sy_json_member_string(writer, "from", machine->memories[from].name);
+    sy_json_member_string(writer, "to", machine->memories[to].name);
+    sy_json_member_number(writer, "bytes_per_s", route->bytes_per_s);
+    sy_json_member_number(writer, "latency_ns", route->latency_ns);
+    open_section(writer, "resources");
+    for (uint32_t i = 0; i < route->resource_count; i++) {
+        sy_json_put_string(writer, machine->resources[route->resources[i]].name);
+    }
+    sy_json_close(writer, ']');
+    sy_json_close(writer, '}');
+}
+
+static void write_routes(struct sy_json_writer *writer, const struct sy_machine *machine) {
+    open_section(writer, "routes");
+    for (uint32_t from = 0; from < machine->memory_count; from++) {
+        for (uint32_t to = 0; to < machine->memory_count; to++) {
+            if (from != to) {
+                write_route(writer, machine, from, to);
+            }
+        }
+    }
+    sy_json_close(writer, ']');
+}
+
+void sy_machine_write_json(const struct sy_machine *machine, struct sy_buffer *buffer) {
+    struct sy_json_writer writer = {.compact_from = 3};
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "schema", "symph-machine-1");
+    sy_json_member_string(&writer, "name", machine->name);
+    write_resources(&writer, machine);
+    write_memories(&writer, machine);
+    write_boards(&writer, machine);
+    write_devices(&writer, machine);
+    write_routes(&writer, machine);
+    sy_json_close(&writer, '}');
+    if (writer.buffer.failed) {
+        buffer->failed = true;
+    } else {
+        sy_buffer_append(buffer, writer.buffer.text, writer.buffer.length);
+    }
+    sy_buffer_finish(&writer.buffer);
+}
