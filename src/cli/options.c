@@ -67,7 +67,7 @@ static int unknown_option(const struct sy_command *command, const char *name, si
     snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), name);
     const char *near = sy_nearest(word, names, count);
     if (near) {
-        return sy_options_usage(command, "unknown option --%s, did you mean --%s?", word, near);
+        return sy_options_usage(command, "unknown option --%s (did you mean --%s?)", word, near);
     }
     return sy_options_usage(command, "unknown option --%s", word);
 }

@@ -94,7 +94,8 @@ static int unknown_device(const struct sy_machine *machine, const char *name) {
     }
     const char *near = sy_nearest(name, names, count);
     return sy_options_usage(sy_simulate_command(), "--fail: the machine has no device '%s'%s%s%s",
-                            name, near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+                            name, near ? " (did you mean " : "", near ? near : "",
+                            near ? "?)" : "");
 }
 
 static uint32_t find_device(const struct sy_machine *machine, const char *name) {

@@ -1,0 +1,57 @@
+# bash completion for symph                                      SPDX-License-Identifier: Apache-2.0
+
+_symph_policies() {
+    symph simulate --list-policies 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_symph_generators() {
+    symph graph --list-generators 2>/dev/null | awk 'NR > 1 { print $1 ":" }'
+}
+
+_symph_options() {
+    case $1 in
+    machine) echo "--draw --json --quiet --help" ;;
+    graph) echo "--dot --write --validate --list-generators --only --max-instances --json --quiet
+        --help" ;;
+    bound) echo "--machine --graphs --only --max-instances --accelerate --costs --lp --time-limit
+        --exact --nodes --anneal --seed --json --quiet --help" ;;
+    simulate) echo "--machine --graphs --only --max-instances --policy --list-policies --seeds --seed
+        --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
+        --smt-table --gpu-table --hidden-load --counter-noise --fail --tenants --load --jobs
+        --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
+    bench) echo "--data --json --quiet --help" ;;
+    esac
+}
+
+_symph() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W \
+            "machine graph bound simulate bench help --help --version" -- "$cur")
+        return
+    fi
+    if [[ $command == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate bench" -- "$cur")
+        return
+    fi
+    if [[ $prev == --policy ]]; then
+        local done=
+        [[ $cur == *,* ]] && done=${cur%,*},
+        mapfile -t COMPREPLY < <(compgen -P "$done" -W "all $(_symph_policies)" -- "${cur##*,}")
+        compopt -o nospace
+        return
+    fi
+    if [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_symph_options "$command")" -- "$cur")
+        return
+    fi
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    if [[ $command != machine ]]; then
+        local generators
+        mapfile -t generators < <(compgen -W "$(_symph_generators)" -- "$cur")
+        COMPREPLY+=("${generators[@]}")
+    fi
+}
+
+complete -o filenames -F _symph symph
