@@ -12,7 +12,8 @@
 #include "base/base.h"
 #include <symph/graph.h>
 
-#define SY_GRAPH_TASK_MAX 50000000u /* larger inputs are refused before memory is */
+#define SY_GRAPH_TASK_MAX   50000000u /* larger inputs are refused before memory is */
+#define SY_GRAPH_NUMBER_MAX 1e30      /* of sizes, works and times: their products stay finite */
 
 struct sy_kernel {
     const char *name;
@@ -27,30 +28,28 @@ struct sy_task {
     double work;
 };
 
+struct sy_graph_builder; /* internal.h: edges in the order given, and who touched each datum last */
+
 struct sy_graph {
     struct sy_arena *arena; /* names, and after seal the adjacency */
     const char *name;
     bool is_explicit;
     bool sealed;
     uint32_t kernel_count, data_count, task_count, access_count, edge_count;
-    uint32_t kernel_capacity, data_capacity, task_capacity, access_capacity, edge_capacity;
-    uint32_t time_capacity, data_name_capacity, producer_capacity, edge_to_capacity;
-    uint32_t last_writer_capacity;
     struct sy_kernel *kernels;
     struct sy_task *tasks; /* task_count + 1: the last one only closes access_start */
     double *time_ns; /* [task * SY_KIND_COUNT + kind] overrides, NAN: none; NULL: no overrides */
     double *data_bytes;
     const char **data_names; /* entries may be NULL */
     struct sy_access *accesses;
-    uint32_t *access_producer; /* the task whose output this access reads, or SY_NONE */
-    /* While building: unordered edges, and who touched each datum last. Freed by seal. */
-    uint32_t *edge_from, *edge_to;
-    uint32_t *last_writer;
-    uint32_t *reader_head, *reader_next; /* readers since the last write, by access index */
-    uint32_t reader_head_capacity, reader_next_capacity;
+    uint32_t *access_producer; /* the task whose output this access reads, or SY_NONE: what the
+                                * datum held at the start. Where the graph is explicit: the
+                                * predecessor that writes the datum, the latest of them in order */
+    struct sy_graph_builder *builder; /* NULL after seal */
     /* After seal. */
-    uint32_t *succ_start, *succ, *pred_start, *pred;
-    uint32_t *order; /* topological */
+    uint32_t *succ_start, *succ, *pred_start, *pred; /* neighbours by increasing index */
+    uint8_t *pred_given; /* [as pred] by sy_graph_add_edge, and not by an access */
+    uint32_t *order;     /* topological; program order where that is */
 };
 
 /* The override, else the variant's formula, else INFINITY: isolated time of a task on a kind. */
@@ -69,7 +68,7 @@ SY_MUST_CHECK int sy_graph_read_starpu(const char *name, const char *text, size_
 /* Takes over graph on success. */
 SY_MUST_CHECK int sy_graph_list_adopt(struct sy_graph_list *list, struct sy_graph *graph);
 
-/* Exporters. */
+/* Exporters. A JSON file can be read back if the names of tasks and data are unique. */
 void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer);
 void sy_graph_write_dot(const struct sy_graph *graph, struct sy_buffer *buffer);
 

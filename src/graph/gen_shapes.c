@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Generators: plain shapes, regular or random. Work is in milliseconds of a CPU core.
+ */
+#include "graph/internal.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { PURPOSE_TYPES = 1, PURPOSE_TASKS = 2, PURPOSE_EDGES = 3 }; /* of random streams */
+
+static const struct sy_generator_kernel plain[] = {
+    {"work", NULL, 1e6, 2e5, 0, 0.05, 4e9, 0, 0},
+    {"join", NULL, 1e6, 0, 0, 0.05, 6e9, 0, 0},
+};
+
+/* --- chain, independent, stencil ----------------------------------------------------------------
+ */
+
+static int chain(struct sy_graph *graph, const double *values) {
+    int code = sy_generator_kernels(graph, plain, 1);
+    code = code ? code : sy_generator_data(graph, values[2], "x");
+    for (uint32_t i = 0; !code && i < (uint32_t)values[0]; i++) {
+        code = sy_generator_task(graph, 0, values[1],
+                                 (struct sy_access[]){{0, SY_READ_WRITE}, {0, 0}}, "t%u", i);
+    }
+    return code;
+}
+
+static int independent(struct sy_graph *graph, const double *values) {
+    int code = sy_generator_kernels(graph, plain, 1);
+    for (uint32_t i = 0; !code && i < (uint32_t)values[0]; i++) {
+        code = sy_generator_data(graph, values[2], "x%u", i);
+        code = code ? code
+                    : sy_generator_task(graph, 0, values[1],
+                                        (struct sy_access[]){{i, SY_READ_WRITE}, {0, 0}}, "t%u", i);
+    }
+    return code;
+}
+
+static double line_size(const double *values) {
+    return 2 * values[0];
+}
+
+/* Two copies of the line take turns, as programs do: a step overwrites what the last but one read.
+ */
+static int stencil(struct sy_graph *graph, const double *values) {
+    uint32_t width = (uint32_t)values[0], steps = (uint32_t)values[1];
+    static const struct sy_generator_kernel kernel = {"stencil", NULL, 1e6, 5e4, 1e5,
+                                                      0.03,      10e9, 0,   3e9};
+    int code = sy_generator_kernels(graph, &kernel, 1);
+    for (uint32_t at = 0; !code && at < 2 * width; at++) {
+        code = sy_generator_data(graph, values[3], "x(%u,%u)", at / width, at % width);
+    }
+    for (uint32_t at = 0; !code && at < width * steps; at++) {
+        uint32_t step = at / width, i = at % width;
+        uint32_t from = step % 2 * width, to = (step + 1) % 2 * width;
+        struct sy_access accesses[5] = {{from + i, SY_READ}};
+        uint32_t count = 1;
+        if (i > 0) {
+            accesses[count++] = (struct sy_access){from + i - 1, SY_READ};
+        }
+        if (i + 1 < width) {
+            accesses[count++] = (struct sy_access){from + i + 1, SY_READ};
+        }
+        accesses[count] = (struct sy_access){to + i, SY_WRITE};
+        code = sy_generator_task(graph, 0, values[2], accesses, "s(%u,%u)", step, i);
+    }
+    return code;
+}
+
+static double stencil_size(const double *values) {
+    return 5 * values[0] * values[1];
+}
+
+/* --- trees --------------------------------------------------------------------------------------
+ */
+
+static double tree_tasks(const double *values) {
+    double levels = values[0], arity = values[1];
+    return arity == 1 ? levels : (pow(arity, levels) - 1) / (arity - 1);
+}
+
+static double tree_size(const double *values) {
+    return 3 * tree_tasks(values);
+}
+
+/* Nodes are numbered level by level from the root; node i writes datum i. */
+static int outtree(struct sy_graph *graph, const double *values) {
+    uint32_t count = (uint32_t)tree_tasks(values), arity = (uint32_t)values[1];
+    int code = sy_generator_kernels(graph, plain, 1);
+    for (uint32_t i = 0; !code && i < count; i++) {
+        struct sy_access accesses[3] = {{i, SY_WRITE}};
+        if (i) {
+            accesses[1] = (struct sy_access){(i - 1) / arity, SY_READ};
+        }
+        code = sy_generator_data(graph, values[3], "x%u", i);
+        code = code ? code : sy_generator_task(graph, 0, values[2], accesses, "t%u", i);
+    }
+    return code;
+}
+
+/* The same tree upside down: node i of it is task count - 1 - i. */
+static int intree(struct sy_graph *graph, const double *values) {
+    uint32_t count = (uint32_t)tree_tasks(values), arity = (uint32_t)values[1];
+    struct sy_access *accesses = calloc((size_t)arity + 2, sizeof *accesses);
+    int code = accesses ? sy_generator_kernels(graph, plain, 1) : -ENOMEM;
+    for (uint32_t task = 0; !code && task < count; task++) {
+        uint64_t node = count - 1 - task, child = node * arity + 1;
+        uint32_t used = 0;
+        for (uint32_t c = 0; c < arity && child + c < count; c++) {
+            accesses[used++] = (struct sy_access){(uint32_t)(count - 1 - child - c), SY_READ};
+        }
+        accesses[used++] = (struct sy_access){task, SY_WRITE};
+        accesses[used] = (struct sy_access){0, 0};
+        code = sy_generator_data(graph, values[3], "x%u", task);
+        code = code ? code : sy_generator_task(graph, 0, values[2], accesses, "t%u", task);
+    }
+    free(accesses);
+    return code;
+}
+
+/* --- fork-join ----------------------------------------------------------------------------------
+ */
+
+static int phase(struct sy_graph *graph, uint32_t index, uint32_t width, const double *values,
+                 struct sy_access *accesses, struct sy_rng *rng) {
+    uint32_t input = index * (width + 1); /* the last join's datum; outputs follow */
+    int code = 0;
+    for (uint32_t i = 0; !code && i < width; i++) {
+        code = sy_generator_data(graph, values[3], "x(%u,%u)", index, i);
+        accesses[i] = (struct sy_access){input + 1 + i, SY_READ};
+        code = code ? code
+                    : sy_generator_task(
+                          graph, 0, values[2] * (0.6 + 0.8 * sy_rng_uniform(rng)),
+                          (struct sy_access[]){{input, SY_READ}, {input + 1 + i, SY_WRITE}, {0, 0}},
+                          "w(%u,%u)", index, i);
+    }
+    code = code ? code : sy_generator_data(graph, values[3], "y%u", index + 1);
+    accesses[width] = (struct sy_access){input + width + 1, SY_WRITE};
+    accesses[width + 1] = (struct sy_access){0, 0};
+    return code ? code : sy_generator_task(graph, 1, 0.1 * values[2], accesses, "join(%u)", index);
+}
+
+static int forkjoin(struct sy_graph *graph, const double *values) {
+    uint32_t width = (uint32_t)values[0], phases = (uint32_t)values[1];
+    struct sy_rng rng = sy_rng_make((uint64_t)values[4], PURPOSE_TASKS, 0);
+    struct sy_access *accesses = malloc(((size_t)width + 2) * sizeof *accesses);
+    int code = accesses ? sy_generator_kernels(graph, plain, 2) : -ENOMEM;
+    code = code ? code : sy_generator_data(graph, values[3], "y0");
+    for (uint32_t p = 0; !code && p < phases; p++) {
+        code = phase(graph, p, width, values, accesses, &rng);
+    }
+    free(accesses);
+    return code;
+}
+
+static double forkjoin_size(const double *values) {
+    return 5 * (values[0] + 1) * values[1];
+}
+
+/* --- layered random -----------------------------------------------------------------------------
+ */
+
+/* Kernel types: CPU times within a factor of 7, three in four also on a GPU (0.6 to 24 times as
+ * fast), two in five on an FPGA (2 to 24 times). */
+static int random_types(struct sy_graph *graph, uint32_t count, uint64_t seed) {
+    int code = 0;
+    for (uint32_t i = 0; !code && i < count; i++) {
+        struct sy_rng rng = sy_rng_make(seed, PURPOSE_TYPES, i);
+        char name[16];
+        snprintf(name, sizeof name, "type%u", i);
+        struct sy_generator_kernel kernel = {.name = name, .log_sigma = 0.1};
+        kernel.cpu_ns = 0.4e6 * exp(2 * sy_rng_uniform(&rng));
+        double gpu = 0.6 * pow(40, sy_rng_uniform(&rng));
+        double fpga = 2 * pow(12, sy_rng_uniform(&rng));
+        kernel.gpu_ns = sy_rng_uniform(&rng) < 0.75 ? kernel.cpu_ns / gpu : 0;
+        kernel.fpga_ns = sy_rng_uniform(&rng) < 0.4 ? kernel.cpu_ns / fpga : 0;
+        kernel.cpu_bytes_per_s = 1e9 + 13e9 * sy_rng_uniform(&rng) * sy_rng_uniform(&rng);
+        kernel.gpu_link_bytes_per_s = 3e9 * sy_rng_uniform(&rng);
+        kernel.fpga_link_bytes_per_s = 6e9 * sy_rng_uniform(&rng);
+        code = sy_generator_kernels(graph, &kernel, 1);
+    }
+    return code;
+}
+
+#define LINK_BYTES_PER_S 1e10 /* what the communication-to-computation ratio is measured against   \
+                               */
+
+static int layered_task(struct sy_graph *graph, uint32_t index, const double *values,
+                        struct sy_access *accesses) {
+    uint32_t width = (uint32_t)values[0], layer = index / width, used = 0;
+    uint64_t seed = (uint64_t)values[6];
+    struct sy_rng rng = sy_rng_make(seed, PURPOSE_TASKS, index);
+    struct sy_rng edges = sy_rng_make(seed, PURPOSE_EDGES, index);
+    uint32_t kernel = sy_rng_below(&rng, (uint32_t)values[4]);
+    double work = values[5] * (0.5 + sy_rng_uniform(&rng));
+    double bytes = values[3] * values[5] * 1e-3 * LINK_BYTES_PER_S * (0.5 + sy_rng_uniform(&rng));
+    for (uint32_t i = 0; layer && i < width; i++) {
+        if (sy_rng_uniform(&edges) < values[2]) {
+            accesses[used++] = (struct sy_access){(layer - 1) * width + i, SY_READ};
+        }
+    }
+    if (layer && !used) {
+        accesses[used++] =
+            (struct sy_access){(layer - 1) * width + sy_rng_below(&edges, width), SY_READ};
+    }
+    accesses[used++] = (struct sy_access){index, SY_WRITE};
+    accesses[used] = (struct sy_access){0, 0};
+    int code = sy_generator_data(graph, bytes, "x%u", index);
+    return code
+               ? code
+               : sy_generator_task(graph, kernel, work, accesses, "t(%u,%u)", layer, index % width);
+}
+
+static int layered(struct sy_graph *graph, const double *values) {
+    uint32_t count = (uint32_t)(values[0] * values[1]);
+    struct sy_access *accesses = malloc(((size_t)values[0] + 2) * sizeof *accesses);
+    int code = accesses ? random_types(graph, (uint32_t)values[4], (uint64_t)values[6]) : -ENOMEM;
+    for (uint32_t i = 0; !code && i < count; i++) {
+        code = layered_task(graph, i, values, accesses);
+    }
+    free(accesses);
+    return code;
+}
+
+static double layered_size(const double *values) {
+    return values[0] * values[1] * (2 + values[0]);
+}
+
+#define WORK                                                                                       \
+    { "work", 10, 0, 1e9, false }
+#define BYTES                                                                                      \
+    { "bytes", 8e6, 0, 1e15, false }
+#define SEED                                                                                       \
+    { "seed", 1, 0, 9007199254740992.0, true }
+
+const struct sy_generator sy_generators_shapes[] = {
+    {"chain",
+     "chain:TASKS[,work=10,bytes=8e6]  each task after the other",
+     {{"tasks", 10, 1, 1e7, true}, WORK, BYTES},
+     line_size,
+     chain},
+    {"independent",
+     "independent:TASKS[,work=10,bytes=8e6]  no dependencies at all",
+     {{"tasks", 10, 1, 1e7, true}, WORK, BYTES},
+     line_size,
+     independent},
+    {"stencil",
+     "stencil:WIDTH[,steps=10,work=1,bytes=1e6]  one-dimensional stencil over time",
+     {{"width", 16, 1, 1e6, true}, {"steps", 10, 1, 1e6, true}, {"work", 1, 0, 1e9, false}, BYTES},
+     stencil_size,
+     stencil},
+    {"outtree",
+     "outtree:LEVELS[,arity=2,work=10,bytes=8e6]  from one root",
+     {{"levels", 5, 1, 1e6, true}, {"arity", 2, 1, 1e6, true}, WORK, BYTES},
+     tree_size,
+     outtree},
+    {"intree",
+     "intree:LEVELS[,arity=2,work=10,bytes=8e6]  into one root",
+     {{"levels", 5, 1, 1e6, true}, {"arity", 2, 1, 1e6, true}, WORK, BYTES},
+     tree_size,
+     intree},
+    {"forkjoin",
+     "forkjoin:WIDTH[,phases=4,work=10,bytes=8e6,seed=1]  phases with a join each",
+     {{"width", 16, 1, 1e6, true}, {"phases", 4, 1, 1e6, true}, WORK, BYTES, SEED},
+     forkjoin_size,
+     forkjoin},
+    {"layered",
+     "layered:WIDTH[,depth=10,density=0.2,ccr=0.1,types=6,work=10,seed=1]  random layers; ccr: "
+     "transfer time / run time",
+     {{"width", 8, 1, 20000, true},
+      {"depth", 10, 1, 1e6, true},
+      {"density", 0.2, 0, 1, false},
+      {"ccr", 0.1, 0, 1e6, false},
+      {"types", 6, 1, 1000, true},
+      WORK,
+      SEED},
+     layered_size,
+     layered},
+    {.name = NULL},
+};

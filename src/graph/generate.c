@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Graphs from one line of text: "cholesky:20", "layered:width=8,depth=20,seed=3".
+ *
+ * In: the line. Out: a sealed graph. Never knows: machines. Invariant: the same line gives the same
+ * graph everywhere; a line that asks for too much is refused before memory is.
+ */
+#include "graph/internal.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define WORD_MAX 64
+
+static const struct sy_generator *generator_at(uint32_t index) {
+    const struct sy_generator *const families[] = {sy_generators_linalg, sy_generators_shapes,
+                                                   sy_generators_pipelines};
+    for (uint32_t f = 0; f < SY_COUNT(families); f++) {
+        for (const struct sy_generator *at = families[f]; at->name; at++) {
+            if (index-- == 0) {
+                return at;
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *sy_graph_generator_at(uint32_t index, const char **ret_help) {
+    const struct sy_generator *generator = generator_at(index);
+    if (generator && ret_help) {
+        *ret_help = generator->help;
+    }
+    return generator ? generator->name : NULL;
+}
+
+/* An error at a place in the line, which counts as line 1. */
+static int fail_at(const char *spec, const char *at, struct sy_error *error, const char *message,
+                   const char *word, size_t length) {
+    int shown = length < WORD_MAX ? (int)length : WORD_MAX;
+    return sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)(at - spec) + 1, "%s '%.*s'", message,
+                      shown, word);
+}
+
+static int find(const char *spec, size_t length, const struct sy_generator **ret_generator,
+                struct sy_error *error) {
+    const char *names[32];
+    uint32_t count = 0;
+    for (const struct sy_generator *at; count < SY_COUNT(names) && (at = generator_at(count));) {
+        if (strlen(at->name) == length && memcmp(at->name, spec, length) == 0) {
+            *ret_generator = at;
+            return 0;
+        }
+        names[count++] = at->name;
+    }
+    fail_at(spec, spec, error, "no generator is called", spec, length);
+    char word[WORD_MAX];
+    snprintf(word, sizeof word, "%.*s", length < WORD_MAX ? (int)length : WORD_MAX - 1, spec);
+    const char *nearest = sy_nearest(word, names, count);
+    sy_hint(error, nearest ? "did you mean %s?" : "one is called %s", nearest ? nearest : names[0]);
+    return -EINVAL;
+}
+
+static int set_value(const char *spec, const struct sy_generator_parameter *parameter,
+                     const char *text, size_t length, double *ret_value, struct sy_error *error) {
+    double value;
+    if (!sy_parse_double(text, length, &value)) {
+        return fail_at(spec, text, error, "not a number:", text, length);
+    }
+    if (!(value >= parameter->low && value <= parameter->high) ||
+        (parameter->is_integer && value != floor(value))) {
+        return sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)(text - spec) + 1,
+                          "%s is %g, but must be a %snumber in %g .. %g", parameter->key, value,
+                          parameter->is_integer ? "whole " : "", parameter->low, parameter->high);
+    }
+    *ret_value = value;
+    return 0;
+}
+
+/* The parameter that "key=" or a bare number speaks of. */
+static int find_parameter(const char *spec, const struct sy_generator *generator, const char *at,
+                          size_t length, uint32_t *ret_index, struct sy_error *error) {
+    const char *names[SY_GENERATOR_PARAMETERS];
+    uint32_t count = 0;
+    for (; count < SY_GENERATOR_PARAMETERS && generator->parameters[count].key; count++) {
+        names[count] = generator->parameters[count].key;
+        if (strlen(names[count]) == length && memcmp(names[count], at, length) == 0) {
+            *ret_index = count;
+            return 0;
+        }
+    }
+    char word[WORD_MAX];
+    snprintf(word, sizeof word, "%.*s", length < WORD_MAX ? (int)length : WORD_MAX - 1, at);
+    fail_at(spec, at, error, "unknown parameter", at, length);
+    const char *nearest = sy_nearest(word, names, count);
+    if (nearest) {
+        sy_hint(error, "did you mean %s?", nearest);
+    } else {
+        sy_hint(error, "%s", generator->help);
+    }
+    return -EINVAL;
+}
+
+static int read_argument(const char *spec, const struct sy_generator *generator, const char *at,
+                         const char *end, uint32_t *seen, double *values, struct sy_error *error) {
+    const char *equals = memchr(at, '=', (size_t)(end - at));
+    uint32_t index = 0;
+    int code =
+        equals ? find_parameter(spec, generator, at, (size_t)(equals - at), &index, error) : 0;
+    if (code) {
+        return code;
+    }
+    if (*seen & 1u << index) {
+        return fail_at(spec, at, error, "given twice:", generator->parameters[index].key,
+                       strlen(generator->parameters[index].key));
+    }
+    *seen |= 1u << index;
+    const char *number = equals ? equals + 1 : at;
+    return set_value(spec, &generator->parameters[index], number, (size_t)(end - number),
+                     &values[index], error);
+}
+
+static int read_arguments(const char *spec, const struct sy_generator *generator, const char *at,
+                          double *values, struct sy_error *error) {
+    uint32_t seen = 0;
+    while (*at) {
+        const char *end = at + strcspn(at, ",");
+        int code = read_argument(spec, generator, at, end, &seen, values, error);
+        if (code) {
+            return code;
+        }
+        at = end + (*end == ',');
+        if (*end == ',' && !*at) {
+            return sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)(at - spec) + 1,
+                              "an argument is missing after the comma");
+        }
+    }
+    return 0;
+}
+
+static int build(const char *spec, const struct sy_generator *generator, const double *values,
+                 struct sy_graph **ret_graph, struct sy_error *error) {
+    struct sy_graph *graph = sy_graph_create(spec, false);
+    int code = graph ? generator->build(graph, values) : -ENOMEM;
+    if (code) {
+        sy_fail(error, code, "out of memory");
+    }
+    code = code ? code : sy_graph_seal(graph, error);
+    if (code) {
+        sy_graph_destroy(graph);
+        return code;
+    }
+    *ret_graph = graph;
+    return 0;
+}
+
+int sy_graph_generate(const char *spec, struct sy_graph **ret_graph, struct sy_error *error) {
+    size_t length = strcspn(spec, ":");
+    const struct sy_generator *generator;
+    double values[SY_GENERATOR_PARAMETERS] = {0};
+    int code = find(spec, length, &generator, error);
+    if (code) {
+        return code;
+    }
+    for (uint32_t i = 0; i < SY_GENERATOR_PARAMETERS && generator->parameters[i].key; i++) {
+        values[i] = generator->parameters[i].fallback;
+    }
+    const char *arguments = spec + length + (spec[length] == ':');
+    code = read_arguments(spec, generator, arguments, values, error);
+    if (code) {
+        return code;
+    }
+    double size = generator->size(values);
+    if (!(size <= SY_GENERATOR_SIZE_MAX)) {
+        sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)length + 2,
+                   "this graph would have about %.2g tasks and accesses", size);
+        sy_hint(error, "at most %.2g are made", SY_GENERATOR_SIZE_MAX);
+        return -EINVAL;
+    }
+    return build(spec, generator, values, ret_graph, error);
+}
+
+/* --- what the families share ------------------------------------------------------------------ */
+
+int sy_generator_kernels(struct sy_graph *graph, const struct sy_generator_kernel *kernels,
+                         uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sy_generator_kernel *kernel = &kernels[i];
+        const double ns[] = {kernel->cpu_ns, kernel->gpu_ns, kernel->fpga_ns};
+        struct sy_kernel_desc desc = {.name = kernel->name, .interference = kernel->interference};
+        for (uint32_t kind = SY_CPU; kind <= SY_FPGA; kind++) {
+            if (ns[kind] > 0) {
+                desc.variants[kind] = (struct sy_variant){
+                    .present = true, .ns_per_work = ns[kind], .log_sigma = kernel->log_sigma};
+            }
+        }
+        desc.variants[SY_CPU].demand_bytes_per_s = kernel->cpu_bytes_per_s;
+        desc.variants[SY_GPU].link_demand_bytes_per_s = kernel->gpu_link_bytes_per_s;
+        desc.variants[SY_FPGA].link_demand_bytes_per_s = kernel->fpga_link_bytes_per_s;
+        sy_kernel_id id;
+        int code = sy_graph_add_kernel(graph, &desc, &id);
+        if (code) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+int sy_generator_task(struct sy_graph *graph, uint32_t kernel, double work,
+                      const struct sy_access *accesses, const char *format, ...) {
+    char name[96];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    struct sy_task_desc desc = {
+        .name = name, .kernel = {kernel}, .work = work, .accesses = accesses};
+    while (accesses[desc.access_count].mode) {
+        desc.access_count++;
+    }
+    sy_task_id task;
+    return sy_graph_add_task(graph, &desc, &task);
+}
+
+int sy_generator_data(struct sy_graph *graph, double bytes, const char *format, ...) {
+    char name[96];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    sy_data_id datum;
+    return sy_graph_add_data(graph, name, bytes, &datum);
+}
