@@ -43,12 +43,17 @@ static const struct sy_command command = {
     .operand_max = 1,
 };
 
-static void put_devices(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
+static bool is_assumed_power(const struct sy_device *device) {
+    return device->busy_watts == sy_default_busy_watts(device->kind);
+}
+
+static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
     struct sy_table table;
     sy_table_init(&table,
                   (const char *const[]){"device", "kind", "class", "memory", "group", "board",
-                                        "speed", "busy W", "idle W"},
-                  "llllrlrrr");
+                                        "speed", "busy W", "idle W", ""},
+                  "llllrlrrrl");
+    bool assumed = false;
     for (uint32_t d = 0; d < machine->device_count; d++) {
         const struct sy_device *device = &machine->devices[d];
         sy_table_cell(&table, "%s", device->name);
@@ -61,9 +66,12 @@ static void put_devices(const struct sy_machine *machine, bool bold, struct sy_b
         sy_table_cell(&table, "%g", device->speed_ratio);
         sy_table_cell(&table, "%.3g", device->busy_watts);
         sy_table_cell(&table, "%.3g", device->idle_watts);
+        sy_table_cell(&table, "%s", is_assumed_power(device) ? "*" : "");
+        assumed = assumed || is_assumed_power(device);
     }
     sy_buffer_printf(buffer, "\nDevices (those of one group slow each other):\n");
     sy_table_write(&table, 2, bold, buffer);
+    return assumed;
 }
 
 static void put_memories(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
@@ -188,14 +196,19 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
 static int print_tables(const struct sy_machine *machine) {
     bool bold = sy_message_colour(stdout);
     struct sy_buffer buffer = {0};
-    sy_buffer_printf(&buffer, "%s: %u devices in %u classes, %u memories, %u shared resources\n",
-                     machine->name, machine->device_count, machine->class_count,
-                     machine->memory_count, machine->resource_count);
-    put_devices(machine, bold, &buffer);
+    char devices[SY_UNITS_SIZE], classes[SY_UNITS_SIZE], memories[SY_UNITS_SIZE];
+    char resources[SY_UNITS_SIZE];
+    sy_buffer_printf(
+        &buffer, "%s: %s in %s, %s, %s\n", machine->name,
+        sy_units_count(machine->device_count, "device", "devices", devices),
+        sy_units_count(machine->class_count, "class", "classes", classes),
+        sy_units_count(machine->memory_count, "memory", "memories", memories),
+        sy_units_count(machine->resource_count, "shared resource", "shared resources", resources));
+    bool assumed = put_devices(machine, bold, &buffer);
     put_classes(machine, bold, &buffer);
     put_memories(machine, bold, &buffer);
     put_boards(machine, bold, &buffer);
-    bool assumed = put_resources(machine, bold, &buffer);
+    assumed = put_resources(machine, bold, &buffer) || assumed;
     assumed = (machine->memory_count > 1 && put_routes(machine, bold, &buffer)) || assumed;
     if (assumed) {
         sy_buffer_printf(&buffer, "\n* the value assumed where the source states none\n");

@@ -53,14 +53,17 @@ static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
 
 static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buffer) {
     const struct sy_simulate_args *args = simulate->args;
-    sy_buffer_printf(buffer, "%s: %u devices", simulate->machine->name,
-                     simulate->machine->device_count);
+    char text[SY_UNITS_SIZE];
+    sy_buffer_printf(buffer, "%s: %s", simulate->machine->name,
+                     sy_units_count(simulate->machine->device_count, "device", "devices", text));
     if (args->stream) {
-        sy_buffer_printf(buffer, ", %u jobs of %u tenant%s at load %g", args->jobs, args->tenants,
-                         args->tenants == 1 ? "" : "s", args->load);
+        sy_buffer_printf(buffer, ", %s", sy_units_count(args->jobs, "job", "jobs", text));
+        sy_buffer_printf(buffer, " of %s at load %g",
+                         sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
     }
-    sy_buffer_printf(buffer, "; %u graph%s, seeds %llu to %llu", simulate->graphs.count,
-                     simulate->graphs.count == 1 ? "" : "s", (unsigned long long)args->seed,
+    sy_buffer_printf(buffer, "; %s, seeds %llu to %llu",
+                     sy_units_count(simulate->graphs.count, "graph", "graphs", text),
+                     (unsigned long long)args->seed,
                      (unsigned long long)(args->seed + args->seeds - 1));
     if (args->noise > 0) {
         sy_buffer_printf(buffer, ", noise %g", args->noise);

@@ -70,6 +70,9 @@ static void put_row(const struct sy_table *table, const size_t *widths, int64_t 
         put_cell(text, widths[column], table->align[column], column + 1 == table->column_count,
                  buffer);
     }
+    while (!buffer->failed && buffer->length > 0 && buffer->text[buffer->length - 1] == ' ') {
+        buffer->length--;
+    }
 }
 
 void sy_table_write(struct sy_table *table, uint32_t indent, bool bold, struct sy_buffer *buffer) {

@@ -61,6 +61,11 @@ const char *sy_units_number(double value, int decimals, char *buffer) {
     return buffer;
 }
 
+const char *sy_units_count(uint64_t count, const char *one, const char *many, char *buffer) {
+    snprintf(buffer, SY_UNITS_SIZE, "%llu %s", (unsigned long long)count, count == 1 ? one : many);
+    return buffer;
+}
+
 bool sy_units_parse_time(const char *text, size_t length, double *ret_ns) {
     static const struct unit units[] = {{"ns", 1},  {"us", 1e3},   {"ms", 1e6},
                                         {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}};

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define SY_UNITS_SIZE 32
 
@@ -21,6 +22,8 @@ const char *sy_units_bytes(double bytes, char *buffer);
 const char *sy_units_rate(double bytes_per_s, char *buffer);
 /* A number with the given decimals, or "-". */
 const char *sy_units_number(double value, int decimals, char *buffer);
+/* "1 memory", "2 memories". */
+const char *sy_units_count(uint64_t count, const char *one, const char *many, char *buffer);
 /* "2ms", "0.5s", "300us", "10ns", "3min"; a bare number is seconds. False if it is none. */
 bool sy_units_parse_time(const char *text, size_t length, double *ret_ns);
 

@@ -38,7 +38,7 @@ static void a_row_may_be_short(void **state) {
     sy_table_cell(&table, "1");
     sy_table_write(&table, 0, true, &buffer);
     sy_buffer_append(&buffer, "", 1);
-    assert_string_equal(buffer.text, "\033[1ma  b\033[0m\n1   \n");
+    assert_string_equal(buffer.text, "\033[1ma  b\033[0m\n1\n");
     sy_buffer_finish(&buffer);
 }
 

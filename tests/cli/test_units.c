@@ -42,6 +42,8 @@ static void numbers_may_be_missing(void **state) {
     char text[SY_UNITS_SIZE];
     assert_string_equal(sy_units_number(1.25, 1, text), "1.2");
     assert_string_equal(sy_units_number(NAN, 1, text), "-");
+    assert_string_equal(sy_units_count(1, "memory", "memories", text), "1 memory");
+    assert_string_equal(sy_units_count(0, "memory", "memories", text), "0 memories");
 }
 
 static double parsed(const char *text) {

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: running symph in an empty folder, away from any terminal."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SYMPH = os.path.abspath(sys.argv[1])
+ROOT = os.path.abspath(sys.argv[2])
+MACHINE = "cpu:4 gpu:2"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_symph(self, *args, env=None):
+        return subprocess.run([SYMPH, *args], cwd=self.folder, capture_output=True, text=True,
+                              env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
+
+    def ok(self, *args):
+        """Standard output of a command that must succeed."""
+        done = self.run_symph(*args)
+        self.assertEqual(done.returncode, 0, f"{args}: {done.stderr}")
+        return done.stdout
+
+    def ok_json(self, *args):
+        return json.loads(self.ok(*args, "--json"))
+
+    def fails(self, code, *args):
+        """The message of a command that must fail with this code, and print no data."""
+        done = self.run_symph(*args)
+        self.assertEqual(done.returncode, code, f"{args}: {done.stdout} {done.stderr}")
+        self.assertEqual(done.stdout, "", args)
+        self.assertTrue(done.stderr.startswith("symph: "), done.stderr)
+        return done.stderr
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), "rb") as file:
+            return file.read()
+
+
+def main():
+    unittest.main(argv=[sys.argv[0]], verbosity=2)

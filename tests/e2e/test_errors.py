@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes: each gets one line that says what is wrong and where, and the right exit code."""
+import cli
+
+SIMULATE = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:3"]
+
+
+class Usage(cli.Case):
+    def test_no_command(self):
+        self.assertIn("symph --help", self.fails(2))
+
+    def test_unknown_command(self):
+        self.assertIn("'symph simulate'", self.fails(2, "simulat"))
+        self.assertIn("symph --help", self.fails(2, "qqqqqqqq"))
+        self.assertIn("'symph graph'", self.fails(2, "help", "grpah"))
+
+    def test_unknown_option(self):
+        message = self.fails(2, *SIMULATE, "--polcy", "heft")
+        self.assertIn("--policy", message)
+        self.assertIn("see symph simulate --help", message)
+        self.assertEqual(message.count("\n"), 1)
+
+    def test_unknown_policy(self):
+        self.assertIn("heft", self.fails(2, *SIMULATE, "--policy", "hetf"))
+        self.fails(2, *SIMULATE, "--policy", "heft,nosuchpolicyatall")
+
+    def test_empty_policy_list(self):
+        for text in ["", ",", ",,"]:
+            self.assertIn("--policy", self.fails(2, *SIMULATE, "--policy", text))
+        self.assertIn("twice", self.fails(2, *SIMULATE, "--policy", "heft,heft"))
+
+    def test_values_out_of_range(self):
+        for option, value in [("--seeds", "0"), ("--seeds", "-3"), ("--seeds", "many"),
+                              ("--noise", "-0.1"), ("--noise", "nan"), ("--noise", "inf"),
+                              ("--threads", "0"), ("--load", "0"), ("--tenants", "0"),
+                              ("--hidden-load", "1"), ("--spikes", "2:3"), ("--spikes", "0.1"),
+                              ("--fail", "gpu0"), ("--fail", "nosuch@1s"), ("--jobs", "1e99")]:
+            self.assertIn(option, self.fails(2, *SIMULATE, option, value))
+
+    def test_missing_value(self):
+        self.assertIn("--seeds needs a value", self.fails(2, *SIMULATE, "--seeds"))
+        self.assertIn("--machine needs a value", self.fails(2, "simulate", "--machine", "--json"))
+
+    def test_missing_graphs(self):
+        for command in ["graph", "bound", "simulate"]:
+            self.assertIn("gen:cholesky:20", self.fails(2, command))
+
+    def test_one_graph_to_write(self):
+        self.assertIn("--only", self.fails(2, "graph", "gen:cholesky:2", "gen:cholesky:3", "--dot",
+                                           "-"))
+
+
+class Input(cli.Case):
+    def test_missing_file(self):
+        for args in [["graph", "no/such.json"],
+                     ["simulate", "--machine", cli.MACHINE, "no/such.json"],
+                     ["bound", "--machine", cli.MACHINE, "no/such.json"],
+                     [*SIMULATE, "--costs", "no/such.csv"],
+                     [*SIMULATE, "--smt-table", "no/such.csv"],
+                     [*SIMULATE, "--noise-file", "no/such.csv"]]:
+            self.assertIn("no/such", self.fails(3, *args))
+
+    def test_bad_json_says_where(self):
+        self.write("bad.json", '{\n  "schema": "symph-graph-1",\n  "tasks": [,]\n}\n')
+        message = self.fails(3, "graph", "bad.json")
+        self.assertRegex(message, r"bad\.json:3:\d+: ")
+        self.assertEqual(message, self.fails(3, "simulate", "--machine", cli.MACHINE, "bad.json"))
+
+    def test_truncated_graph(self):
+        text = self.ok("graph", "gen:cholesky:3", "--write", "-")
+        for length in [1, len(text) // 3, len(text) // 2, len(text) - 3]:
+            self.write("cut.json", text[:length])
+            self.assertRegex(self.fails(3, "graph", "cut.json"), r"cut\.json:\d+:\d+: ")
+
+    def test_cycle_names_the_tasks(self):
+        self.write("loop.dag", "J loop 3 3\nT 0 a 1 1 0\nT 1 b 1 1 0\nT 2 c 1 1 0\n"
+                               "E 0 1 0\nE 1 2 0\nE 2 0 0\n")
+        self.assertIn("cycle", self.fails(3, "graph", "loop.dag"))
+
+    def test_bad_machine(self):
+        for spec in ["cpu:0", "cpu:x", "warp:3", "", "cpu:99999999999"]:
+            self.fails(3, "machine", spec)
+            self.fails(3, "simulate", "--machine", spec, "--graphs", "gen:cholesky:3")
+        self.write("m.json", '{"schema": "symph-machine-1", "devices": 3}')
+        self.assertRegex(self.fails(3, "machine", "m.json"), r"m\.json:1:\d+: ")
+
+    def test_bad_generator(self):
+        self.assertIn("cholesky", self.fails(3, "graph", "gen:cholesy:3"))
+        self.fails(3, "graph", "gen:cholesky:-1")
+        self.fails(3, "graph", "gen:cholesky:999999999")
+
+    def test_nothing_matches(self):
+        self.assertIn("zzz", self.fails(3, "graph", "gen:cholesky:3", "--only", "zzz*"))
+
+    def test_no_device_for_a_task(self):
+        self.write("cpu.dag", "J only-cpu 1 0\nT 0 a 1 1 0\n")
+        message = self.fails(3, "simulate", "--machine", "gpu:1", "--graphs", "cpu.dag")
+        self.assertNotIn("Assertion", message)
+
+    def test_validate_goes_on(self):
+        self.write("bad.json", "{")
+        self.ok("graph", "gen:cholesky:2", "--write", "good.json")
+        done = self.run_symph("graph", "--validate", "bad.json", "good.json")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("good.json: ok", done.stdout)
+        self.assertIn("bad.json:1:", done.stderr)
+
+
+class Output(cli.Case):
+    def test_unwritable_file(self):
+        for option in ["--gantt", "--trace", "--paje"]:
+            done = self.run_symph(*SIMULATE, "--policy", "heft", option, "no/such/folder.svg")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_full_disk(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            import subprocess
+            done = subprocess.run([cli.SYMPH, "graph", "gen:cholesky:3"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output", done.stderr)
+
+
+cli.main()

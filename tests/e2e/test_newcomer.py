@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The path of someone who has just installed symph: look, generate, compare, draw."""
+import json
+import os
+import xml.dom.minidom
+
+import cli
+
+
+class Newcomer(cli.Case):
+    def test_help_begins_with_examples(self):
+        commands = ["machine", "graph", "bound", "simulate"]
+        self.assertTrue(self.ok("--help").startswith("Examples:\n"))
+        for command in commands:
+            text = self.ok(command, "--help")
+            self.assertTrue(text.startswith("Examples:\n  symph " + command), text)
+            self.assertEqual(text, self.ok("help", command))
+            self.assertIn(command, self.ok("--help"))
+        self.assertRegex(self.ok("--version"), r"^symph \d+\.\d+\.\d+\n$")
+
+    def test_machine(self):
+        for spec in [[], ["here"], [cli.MACHINE]]:
+            machine = self.ok_json("machine", *spec)
+            self.assertEqual(machine["schema"], "symph-machine-1")
+        text = self.ok("machine", cli.MACHINE)
+        self.assertIn("6 devices in 2 classes", text)
+        self.assertIn("* the value assumed", text)
+        self.assertIn("4 x cpu", self.ok("machine", cli.MACHINE, "--draw"))
+        self.assertIn("assumed", self.run_symph("machine", "here").stderr)
+        self.assertEqual(self.run_symph("machine", "here", "--quiet").stderr, "")
+
+    def test_machine_reads_back(self):
+        self.write("m.json", self.ok("machine", cli.MACHINE, "--json"))
+        self.assertEqual(self.ok("machine", "m.json", "--json"),
+                         self.ok("machine", cli.MACHINE, "--json"))
+
+    def test_graph(self):
+        stats = self.ok_json("graph", "gen:cholesky:4")
+        self.assertEqual(stats["schema"], "symph-graph-stats-1")
+        graph = stats["graphs"][0]
+        self.assertEqual(graph["tasks"], 4 + 6 + 6 + 4)  # potrf, trsm, syrk, gemm of 4 tiles
+        self.assertEqual(graph["depth"], 10)
+        self.assertEqual(sum(k["tasks"] for k in graph["kernels"]), graph["tasks"])
+        self.assertGreaterEqual(graph["work_ns"], graph["critical_path_ns"])
+        self.assertIn("parallelism", self.ok("graph", "gen:cholesky:4"))
+        self.assertIn("gen:cholesky", self.ok("graph", "--list-generators"))
+        self.assertIn("cholesky", self.ok_json("graph", "--list-generators")["generators"])
+
+    def test_graph_exports(self):
+        self.assertIn("digraph", self.ok("graph", "gen:cholesky:3", "--dot", "-"))
+        self.ok("graph", "gen:cholesky:3", "--write", "c.json")
+        json.loads(self.read("c.json"))
+        written = self.ok_json("graph", "c.json")["graphs"][0]
+        made = self.ok_json("graph", "gen:cholesky:3")["graphs"][0]
+        self.assertEqual(written, made)
+        self.assertIn("c.json: ok, 1 graph", self.ok("graph", "--validate", "c.json"))
+        self.assertTrue(self.ok_json("graph", "--validate", "c.json")["files"][0]["valid"])
+
+    def test_bound(self):
+        bound = self.ok_json("bound", "--machine", "cpu:2", "--graphs", "gen:cholesky:2",
+                             "--exact", "--anneal", "50")
+        self.assertEqual(bound["schema"], "symph-bound-1")
+        graph = bound["graphs"][0]
+        self.assertIsNotNone(graph["exact_ns"])
+        tolerance = 1 + 1e-9
+        self.assertLessEqual(graph["critical_path_ns"], graph["exact_ns"] * tolerance)
+        self.assertLessEqual(graph["area_ns"], graph["exact_ns"] * tolerance)
+        self.assertLessEqual(graph["exact_ns"], graph["best_found_ns"] * tolerance)
+        self.assertIn("found/bound", self.ok("bound", "--machine", cli.MACHINE, "gen:cholesky:4"))
+
+    def test_simulate(self):
+        args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:5",
+                "gen:fork-join:4", "--policy", "heft,dmdas,random", "--seeds", "3", "--noise", "0.2"]
+        result = self.ok_json(*args)
+        self.assertEqual(result["schema"], "symph-simulate-1")
+        self.assertEqual(len(result["runs"]), 2 * 3 * 3)
+        self.assertEqual(list(result["summary"]), ["heft", "dmdas", "random"])
+        for run in result["runs"]:
+            self.assertGreater(run["makespan_ns"], 0)
+            self.assertGreater(run["lower_bound_ns"], 0)
+            self.assertEqual(set(run["task_slowdown"]), {"within_0", "within_10", "within_20"})
+            self.assertEqual(run["decision_ns"], {"p50": None, "p99": None})
+        for summary in result["summary"].values():
+            spread = summary["makespan_over_bound"]
+            self.assertLessEqual(spread["low"], spread["geomean"])
+            self.assertLessEqual(spread["geomean"], spread["high"])
+        best = result["summary"][result["best"]]["makespan_over_bound"]["geomean"]
+        self.assertEqual(best, min(s["makespan_over_bound"]["geomean"]
+                                   for s in result["summary"].values()))
+        table = self.ok(*args, "--per-graph")
+        for word in ["makespan/bound", "heft", "lower bound"]:
+            self.assertIn(word, table)
+        self.assertNotIn("\033", table)
+
+    def test_no_schedule_beats_the_bound(self):
+        result = self.ok_json("simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:6",
+                              "--policy", "all", "--seeds", "1", "--check")
+        for run in result["runs"]:
+            self.assertGreaterEqual(run["makespan_ns"], run["lower_bound_ns"] * (1 - 1e-9),
+                                    run["policy"])
+
+    def test_timing(self):
+        result = self.ok_json("simulate", "--machine", cli.MACHINE, "gen:cholesky:4", "--policy",
+                              "dmdas", "--timing", "--seeds", "1")
+        self.assertGreater(result["runs"][0]["decision_ns"]["p99"], 0)
+
+    def test_stream(self):
+        args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4",
+                "gen:cholesky:3", "--policy", "dmdas,eager", "--seeds", "2", "--tenants", "3",
+                "--load", "0.6", "--jobs", "20"]
+        result = self.ok_json(*args)
+        self.assertEqual(result["score"], "slowdown_mean")
+        self.assertEqual({run["graph"] for run in result["runs"]}, {"stream"})
+        for run in result["runs"]:
+            self.assertGreaterEqual(run["slowdown_mean"], 1 - 1e-9)
+            self.assertGreaterEqual(run["slowdown_p99"], run["slowdown_mean"])
+            self.assertGreater(run["fairness"], 0)
+            self.assertGreaterEqual(run["makespan_ns"], run["lower_bound_ns"] * (1 - 1e-9))
+        self.assertIn("20 jobs of 3 tenants", self.ok(*args))
+
+    def test_failure_of_a_device_costs_time(self):
+        args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:6", "--policy",
+                "dmdas", "--seeds", "1", "--check"]
+        whole = self.ok_json(*args)["runs"][0]["makespan_ns"]
+        device = next(d["name"] for d in self.ok_json("machine", cli.MACHINE)["devices"]
+                      if d["kind"] == "gpu")
+        hurt = self.ok_json(*args, "--fail", device + "@0%", "--fail", "5@0s-1000s")
+        self.assertGreater(hurt["runs"][0]["makespan_ns"], whole)
+
+    def test_pictures(self):
+        args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4", "--seeds", "2"]
+        done = self.run_symph(*args, "--policy", "heft", "--gantt", "g.svg", "--trace", "t.json",
+                              "--paje", "t.paje")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["g.svg", "t.json", "t.paje"])
+        self.assertIn("wrote g.svg", done.stderr)
+        xml.dom.minidom.parseString(self.read("g.svg"))
+        json.loads(self.read("t.json"))
+        self.ok(*args, "--policy", "heft,dmdas", "--gantt", "h.svg")
+        self.assertIn("h.heft.svg", os.listdir(self.folder))
+        self.assertIn("h.dmdas.svg", os.listdir(self.folder))
+
+    def test_policies_are_listed(self):
+        names = [p["name"] for p in self.ok_json("simulate", "--list-policies")["policies"]]
+        self.assertIn("heft", names)
+        self.assertEqual(len(names), len(set(names)))
+        for name in names:
+            self.assertIn(name, self.ok("simulate", "--list-policies"))
+
+
+cli.main()
