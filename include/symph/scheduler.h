@@ -58,7 +58,11 @@ struct sy_truth {
     const double *resource_bytes_per_s; /* what flows now, all tenants */
     const double *task_factor;          /* true time / estimated time, isolated, per task */
     const double *kernel_factor;        /* [kernel * class_count + class] error of the cost model */
-    const double *device_free_ns;       /* when the running task will end at its present speed */
+    /* Speed (0..1] a task would have on a device beside what its siblings execute now, and the
+     * extra share of time those siblings would need because of it. */
+    double (*speed)(void *world, uint32_t device, uint32_t task);
+    double (*disturbance)(void *world, uint32_t device, uint32_t task);
+    const double *device_free_ns; /* when the running task will end at its present speed */
     /* Runs the same hidden world from its start under policy (a name) with the task priorities
      * multiplied by scale (NULL: 1) and returns the makespan or mean job slowdown; NAN on failure.
      */
@@ -81,15 +85,15 @@ struct sy_view {
     const uint32_t *task_kernel;
     const uint8_t *task_state;   /* enum sy_task_state */
     const uint32_t *task_device; /* where it is committed; SY_NONE: nowhere */
-    const uint32_t
-        *succ_start; /* successors of t: succ[succ_start[t]] .. succ[succ_start[t+1]-1] */
+    /* Successors of t are succ[succ_start[t]] .. succ[succ_start[t + 1] - 1]; likewise below. */
+    const uint32_t *succ_start;
     const uint32_t *succ;
     const uint32_t *pred_start;
     const uint32_t *pred;
-    const uint32_t *access_start; /* accesses of t, likewise */
+    const uint32_t *access_start;
     const struct sy_access *access;
-    const uint32_t
-        *access_producer; /* the task that writes what this access reads; SY_NONE: none */
+    const uint32_t *access_producer; /* the task that wrote what it reads; SY_NONE: nobody */
+    const uint32_t *order;           /* topological within each job, from its first_task on */
 
     /* Cost estimates, isolated. */
     const double *time_ns;            /* [task * class_count + class]; INFINITY: no variant */
@@ -104,6 +108,7 @@ struct sy_view {
     const uint64_t *data_valid;    /* bit m: memory m holds the present version */
     const uint64_t *data_inflight; /* bit m: on its way to memory m */
 
+    bool shared_links;                 /* copies that cross the same resource slow each other */
     const struct sy_reading *readings; /* per resource; NULL: this world has no counters */
     const struct sy_truth *truth;
 };
@@ -144,8 +149,8 @@ struct sy_scheduler_ops {
                         uint32_t device);
     void (*device_returned)(struct sy_scheduler *scheduler, const struct sy_view *view,
                             uint32_t device);
-    /* Fills at most capacity decisions and returns how many; a full buffer is asked again after
-     * they are carried out. 0 means wait. */
+    /* Fills at most capacity decisions and returns how many. They are carried out, then it is asked
+     * again, until it answers 0: wait. */
     uint32_t (*decide)(struct sy_scheduler *scheduler, const struct sy_view *view,
                        struct sy_decision *ret_decisions, uint32_t capacity);
 };

@@ -24,16 +24,21 @@ static double pair_ratio(const struct sy_interference *table, const uint32_t *ro
     return table->ratio[(size_t)rows[a] * table->count + rows[b]];
 }
 
-/* Speed of what a device executes beside its siblings. */
-static double group_speed(const struct sy_sim *sim, uint32_t device) {
-    const struct sy_device *self = &sim->machine->devices[device];
-    bool cpu = self->kind == SY_CPU;
-    const struct sy_interference *table = cpu ? sim->options.smt : sim->options.gpu;
-    const uint32_t *rows = cpu ? sim->kernel_smt : sim->kernel_gpu;
-    uint32_t kernel = sim->w->task_kernel[sim->view_devices[device].running];
+/* Table and rows that apply to a device's siblings; NULL: they do not slow each other. */
+static const struct sy_interference *table_of(const struct sy_sim *sim, uint32_t device,
+                                              const uint32_t **ret_rows) {
+    bool cpu = sim->machine->devices[device].kind == SY_CPU;
+    *ret_rows = cpu ? sim->kernel_smt : sim->kernel_gpu;
+    return cpu ? sim->options.smt : sim->options.gpu;
+}
+
+/* Speed of a kernel on a device beside what its siblings execute. */
+static double group_speed(const struct sy_sim *sim, uint32_t device, uint32_t kernel) {
+    uint32_t group = sim->machine->devices[device].group;
+    const uint32_t *rows;
+    const struct sy_interference *table = table_of(sim, device, &rows);
     double speed = 1;
-    for (uint32_t i = sim->group_start[self->group]; table && i < sim->group_start[self->group + 1];
-         i++) {
+    for (uint32_t i = sim->group_start[group]; table && i < sim->group_start[group + 1]; i++) {
         uint32_t other = sim->group_devices[i];
         if (other != device && sim->devices[other].phase == EXECUTING) {
             uint32_t beside = sim->w->task_kernel[sim->view_devices[other].running];
@@ -43,12 +48,37 @@ static double group_speed(const struct sy_sim *sim, uint32_t device) {
     return speed;
 }
 
+static double running_speed(const struct sy_sim *sim, uint32_t device) {
+    return group_speed(sim, device, sim->w->task_kernel[sim->view_devices[device].running]);
+}
+
+double sy_sim_true_speed(void *world, uint32_t device, uint32_t task) {
+    const struct sy_sim *sim = world;
+    return sim->net ? group_speed(sim, device, sim->w->task_kernel[task]) : 1;
+}
+
+double sy_sim_true_disturbance(void *world, uint32_t device, uint32_t task) {
+    const struct sy_sim *sim = world;
+    uint32_t group = sim->machine->devices[device].group, kernel = sim->w->task_kernel[task];
+    const uint32_t *rows;
+    const struct sy_interference *table = sim->net ? table_of(sim, device, &rows) : NULL;
+    double extra = 0;
+    for (uint32_t i = sim->group_start[group]; table && i < sim->group_start[group + 1]; i++) {
+        uint32_t other = sim->group_devices[i];
+        if (other != device && sim->devices[other].phase == EXECUTING) {
+            uint32_t beside = sim->w->task_kernel[sim->view_devices[other].running];
+            extra += 1 / pair_ratio(table, rows, beside, kernel) - 1;
+        }
+    }
+    return extra;
+}
+
 static void retune_group(struct sy_sim *sim, uint32_t device) {
     uint32_t group = sim->machine->devices[device].group;
     for (uint32_t i = sim->group_start[group]; i < sim->group_start[group + 1]; i++) {
         uint32_t other = sim->group_devices[i];
         if (other != device && sim->devices[other].phase == EXECUTING) {
-            sy_flow_set_bound(sim->net, other, group_speed(sim, other));
+            sy_flow_set_bound(sim->net, other, running_speed(sim, other));
         }
     }
 }
@@ -82,7 +112,7 @@ void sy_sim_flow_start_task(struct sy_sim *sim, uint32_t device, uint32_t task, 
     }
     double bytes = fmax(own, link);
     begin(sim, device, device, work_ns);
-    sy_flow_add(sim->net, device, group_speed(sim, device), bytes > 0 ? 1 / bytes : 1, count,
+    sy_flow_add(sim->net, device, running_speed(sim, device), bytes > 0 ? 1 / bytes : 1, count,
                 resources, coefficients);
     retune_group(sim, device);
 }

@@ -41,6 +41,7 @@ static void fill_view(struct sy_sim *sim) {
         .data_bytes = w->data_bytes,
         .data_valid = sim->data_valid,
         .data_inflight = sim->data_inflight,
+        .shared_links = sim->net != NULL,
         .readings = sim->net ? sim->readings : NULL,
     };
 }
@@ -87,6 +88,8 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
     sim->truth = (struct sy_truth){.resource_bytes_per_s = sim->resource_use,
                                    .task_factor = sim->task_factor,
                                    .kernel_factor = sim->kernel_factor,
+                                   .speed = sy_sim_true_speed,
+                                   .disturbance = sy_sim_true_disturbance,
                                    .device_free_ns = sim->heap.key,
                                    .rollout = rollout,
                                    .world = sim};
@@ -251,7 +254,6 @@ static void ask(struct sy_sim *sim) {
         sy_sim_flow_update(sim);
         sy_sim_read_counters(sim);
     }
-    sim->news = false;
     do {
         double before = sim->options.clock_ns ? sim->options.clock_ns() : 0;
         count = sim->scheduler.ops->decide(&sim->scheduler, &sim->view, decisions, BATCH);
@@ -261,7 +263,8 @@ static void ask(struct sy_sim *sim) {
         for (uint32_t i = 0; i < count && !sim->failure; i++) {
             carry_out(sim, &decisions[i]);
         }
-    } while (count == BATCH && !sim->failure);
+    } while (count && !sim->failure);
+    sim->news = false;
 }
 
 static void happen(struct sy_sim *sim, uint32_t slot) {

@@ -164,6 +164,8 @@ void sy_sim_flow_end_task(struct sy_sim *sim, uint32_t device);
 void sy_sim_flow_start_copy(struct sy_sim *sim, uint32_t copy);
 void sy_sim_flow_end_copy(struct sy_sim *sim, uint32_t copy);
 void sy_sim_flow_update(struct sy_sim *sim);
+double sy_sim_true_speed(void *world, uint32_t device, uint32_t task);
+double sy_sim_true_disturbance(void *world, uint32_t device, uint32_t task);
 void sy_sim_hidden_reset(struct sy_sim *sim);
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t resource);
 void sy_sim_read_counters(struct sy_sim *sim);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Late binding: ready tasks wait in one pool; whenever something changes, the best of them are
+ * list-scheduled in mind by earliest finish, and only those that fall on a device with room (one
+ * running, one waiting with its inputs on their way) are committed. Orders between jobs combine
+ * with it. Variants: times as given, corrected by history, corrected for contention from noisy
+ * counters; the two first steps of the 2017 poster's ablation (affinity only, + locality); and the
+ * greedy oracle, which reads the hidden state. PAPERS.md section 1.10; docs/design/005.
+ */
+#include "schedulers/late.h"
+#include <errno.h>
+
+static int by_falling(const struct late *l, uint32_t a, uint32_t b) {
+    if (l->key[a] != l->key[b]) {
+        return l->key[a] > l->key[b];
+    }
+    return a < b;
+}
+
+int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args,
+                 struct late_mode mode) {
+    int code = sy_policy_init(s, view, args, sizeof(struct late));
+    if (code) {
+        return code;
+    }
+    struct late *l = s->state;
+    l->mode = mode;
+    l->scale = s->priority_scale;
+    l->key = sy_arena_alloc(l->base.arena, view->task_capacity + 1u, sizeof *l->key);
+    l->free_ns = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->free_ns);
+    l->room = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->room);
+    code = l->key && l->free_ns && l->room ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
+    if (!code && mode.contention) {
+        code = sy_sharing_init(&l->sharing, l->base.arena, view);
+    }
+    return !code && mode.history ? sy_policy_use_drift(&l->base, view) : code;
+}
+
+void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    struct late *l = s->state;
+    const struct sy_view_job *j = &view->jobs[job];
+    sy_rank_upward(&l->base, view, job, l->base.rank);
+    for (uint32_t t = j->first_task; l->scale && t < j->first_task + j->task_count; t++) {
+        l->base.rank[t] *= l->scale[t];
+    }
+}
+
+void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
+    struct late *l = s->state;
+    sy_pool_push(&l->ready, view, task, l->base.rank[task]);
+}
+
+void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
+                       uint32_t device, double duration_ns) {
+    struct late *l = s->state;
+    sy_policy_observe(&l->base, view, task, device, duration_ns);
+    double alone = sy_estimate_time_ns(view, task, device);
+    if (l->mode.contention && !view->truth && alone > 0) {
+        sy_sharing_observe(&l->sharing, view, task, device, duration_ns / alone);
+    }
+}
+
+static double free_ns(const struct late *l, const struct sy_view *view, uint32_t device) {
+    const struct sy_view_device *d = &view->devices[device];
+    if (view->truth && !d->lost && isfinite(view->truth->device_free_ns[device])) {
+        return fmax(view->now_ns, view->truth->device_free_ns[device]) + d->queued_ns;
+    }
+    (void)l;
+    return sy_estimate_free_ns(view, device);
+}
+
+/* How many more tasks each device may hold; the number of devices that have room. */
+static uint32_t look(struct late *l, const struct sy_view *view) {
+    uint32_t open = 0, depth = l->mode.gate ? 1 : 2;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        const struct sy_view_device *v = &view->devices[d];
+        uint32_t held = v->queue_length + (v->running != SY_NONE);
+        l->room[d] = v->lost || held >= depth ? 0 : depth - held;
+        l->free_ns[d] = free_ns(l, view, d);
+        open += l->room[d] > 0;
+    }
+    return open;
+}
+
+/* The window holds the tasks that come first; the pool the rest. Job orders may shift between two
+ * decisions, so the window is given back and drawn again when there is more than one job. */
+static void draw_window(struct late *l, const struct sy_view *view) {
+    bool reorder = l->base.order != ORDER_NONE && l->ready.active_count > 0;
+    while (reorder && l->window_count) {
+        uint32_t task = l->window[--l->window_count];
+        sy_pool_push(&l->ready, view, task, l->base.rank[task]);
+    }
+    uint32_t before = l->window_count;
+    while (l->window_count < LATE_WINDOW && l->ready.count) {
+        uint32_t task = sy_pool_pop(&l->ready, &l->base, view);
+        if (view->task_device[task] == SY_NONE) {
+            l->key[task] = sy_order_priority(&l->base, view, task, l->base.rank[task]);
+            l->window[l->window_count++] = task;
+        }
+    }
+    /* A newcomer may outrank what waits: swap the pool's best against the window's worst. */
+    for (uint32_t i = before ? before : 1; i < l->window_count; i++) {
+        uint32_t task = l->window[i], at = i;
+        for (; at && by_falling(l, task, l->window[at - 1]); at--) {
+            l->window[at] = l->window[at - 1];
+        }
+        l->window[at] = task;
+    }
+    uint32_t best = sy_pool_peek(&l->ready, &l->base, view);
+    while (best != SY_NONE && l->base.order == ORDER_NONE &&
+           l->base.rank[best] > l->key[l->window[LATE_WINDOW - 1]]) {
+        uint32_t worst = l->window[LATE_WINDOW - 1], at = LATE_WINDOW - 1;
+        sy_pool_pop(&l->ready, &l->base, view);
+        sy_pool_push(&l->ready, view, worst, l->base.rank[worst]);
+        l->key[best] = l->base.rank[best];
+        for (; at && by_falling(l, best, l->window[at - 1]); at--) {
+            l->window[at] = l->window[at - 1];
+        }
+        l->window[at] = best;
+        best = sy_pool_peek(&l->ready, &l->base, view);
+    }
+}
+
+static double inputs_ns(const struct late *l, const struct sy_view *view, uint32_t task,
+                        uint32_t memory) {
+    if (!l->mode.locality) {
+        return 0;
+    }
+    return l->mode.contention && view->shared_links
+               ? sy_sharing_inputs_ns(&l->sharing, view, task, memory)
+               : sy_estimate_inputs_ns(view, task, memory);
+}
+
+static double exec_ns(const struct late *l, const struct sy_view *view, uint32_t task,
+                      uint32_t device, double *ret_harm_ns, double *ret_slowdown) {
+    double ns = sy_estimate_exec_ns(&l->base, view, task, device), harm = 0;
+    double alone = sy_estimate_time_ns(view, task, device);
+    if (view->truth) {
+        const struct sy_machine *m = view->machine;
+        size_t at =
+            (size_t)view->task_kernel[task] * m->class_count + m->devices[device].class_index;
+        double factor = view->truth->task_factor[task] * view->truth->kernel_factor[at];
+        ns += alone * (factor - 1);
+        alone *= factor;
+    }
+    *ret_slowdown = 1;
+    if (l->mode.contention && view->shared_links) {
+        *ret_slowdown = sy_sharing_slowdown(&l->sharing, view, task, device, &harm);
+        ns += (*ret_slowdown - 1) * alone;
+    }
+    *ret_harm_ns = harm * alone;
+    return ns;
+}
+
+/* A gate keeps a task waiting rather than start it where it would be slowed, or slow others. */
+static bool gated(const struct late *l, double slowdown, double harm_ns, double ns) {
+    return l->mode.gate && l->busy && (slowdown > 1.05 || harm_ns > 0.05 * ns);
+}
+
+static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task) {
+    const struct sy_machine *m = view->machine;
+    struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
+    uint32_t memory = SY_NONE;
+    double there_ns = 0;
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        if (!isfinite(sy_estimate_time_ns(view, task, d)) || !isfinite(l->free_ns[d])) {
+            continue;
+        }
+        if (m->devices[d].memory != memory) {
+            memory = m->devices[d].memory;
+            there_ns = view->now_ns + inputs_ns(l, view, task, memory);
+        }
+        double harm_ns, slowdown, ns = exec_ns(l, view, task, d, &harm_ns, &slowdown);
+        double start_ns = l->free_ns[d] > there_ns ? l->free_ns[d] : there_ns;
+        double score_ns = start_ns + ns + 0.5 * harm_ns;
+        if (score_ns < best.score_ns && !gated(l, slowdown, harm_ns, ns)) {
+            best = (struct late_choice){d, score_ns, start_ns + ns, ns};
+        }
+    }
+    return best;
+}
+
+static bool any_running(const struct sy_view *view) {
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        if (view->devices[d].running != SY_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
+                        uint32_t capacity) {
+    struct late *l = s->state;
+    uint32_t open = l->window_count + l->ready.count ? look(l, view) : 0, count = 0, kept = 0;
+    if (!open) {
+        return 0;
+    }
+    draw_window(l, view);
+    if (l->mode.contention) {
+        sy_sharing_update(&l->sharing, view);
+    }
+    l->busy = l->mode.gate && any_running(view);
+    for (uint32_t i = 0; i < l->window_count; i++) {
+        uint32_t task = l->window[i];
+        struct late_choice choice = {.device = SY_NONE};
+        if (open && count < capacity) {
+            choice = choose(l, view, task);
+        }
+        if (choice.device != SY_NONE) {
+            l->free_ns[choice.device] = choice.finish_ns;
+        }
+        if (choice.device == SY_NONE || !l->room[choice.device]) {
+            l->window[kept++] = task;
+            continue;
+        }
+        open -= --l->room[choice.device] == 0;
+        l->busy = true;
+        sy_order_charge(&l->base, view, task, choice.exec_ns);
+        if (l->mode.contention) {
+            sy_sharing_add(&l->sharing, view, task, choice.device);
+        }
+        ret[count++] = (struct sy_decision){.kind = SY_RUN,
+                                            .task = task,
+                                            .device = choice.device,
+                                            .priority = l->key[task],
+                                            .expected_ns = choice.exec_ns};
+    }
+    l->window_count = kept;
+    return count;
+}
+
+static int init_late(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    return sy_late_init(s, view, args, (struct late_mode){.locality = true});
+}
+
+static int init_hist(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    return sy_late_init(s, view, args, (struct late_mode){.locality = true, .history = true});
+}
+
+static int init_contention(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    return sy_late_init(s, view, args, (struct late_mode){.locality = true, .contention = true});
+}
+
+static int init_affinity(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    return sy_late_init(s, view, args, (struct late_mode){0});
+}
+
+static int init_oracle(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    return sy_late_init(s, view, args, (struct late_mode){.locality = true, .contention = true});
+}
+
+static int init_gate(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    struct late_mode mode = {.locality = true, .contention = true, .gate = true};
+    return sy_late_init(s, view, args, mode);
+}
+
+#define LATE(identifier, policy_name, text, start, truthful)                                       \
+    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
+                                                .summary = text,                                   \
+                                                .needs_truth = truthful,                           \
+                                                .init = start,                                     \
+                                                .finish = sy_policy_finish,                        \
+                                                .job_arrived = sy_late_job_arrived,                \
+                                                .task_ready = sy_late_task_ready,                  \
+                                                .task_done = sy_late_task_done,                    \
+                                                .decide = sy_late_decide}
+
+LATE(sy_policy_late, "lb", "late binding: list scheduling, committed when a device has room",
+     init_late, false);
+LATE(sy_policy_late_hist, "lb-hist", "late binding with times corrected by history", init_hist,
+     false);
+LATE(sy_policy_late_contention, "lb-cont",
+     "late binding with times corrected for contention seen in the counters", init_contention,
+     false);
+LATE(sy_policy_affinity, "affinity", "late binding by execution time and queue alone",
+     init_affinity, false);
+LATE(sy_policy_oracle, "oracle", "late binding that knows true times and true contention",
+     init_oracle, true);
+LATE(sy_policy_gate, "oracle-gate",
+     "the oracle behind a gate: a task waits rather than start into contention", init_gate, true);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Late binding's state, shared by its variants and by the oracle that improves it with rollouts.
+ */
+#ifndef SY_SCHEDULERS_LATE_H
+#define SY_SCHEDULERS_LATE_H
+
+#include "schedulers/policy.h"
+#include "schedulers/sharing.h"
+
+#define LATE_WINDOW 48 /* ready tasks looked at in one round */
+
+struct late_mode {
+    bool locality, history, contention, gate;
+};
+
+struct late_choice {
+    uint32_t device;
+    double score_ns, finish_ns, exec_ns;
+};
+
+struct late {
+    struct policy base;
+    struct late_mode mode;
+    struct pool ready;
+    uint32_t window[LATE_WINDOW], window_count;
+    double *key;         /* per task, of those in the window */
+    double *free_ns;     /* per device, in the schedule in mind */
+    uint32_t *room;      /* per device */
+    const double *scale; /* per task, of its rank; NULL: 1 */
+    bool busy;           /* something runs: a gate may close */
+    struct sharing sharing;
+};
+
+SY_MUST_CHECK int sy_late_init(struct sy_scheduler *scheduler, const struct sy_view *view,
+                               const char *args, struct late_mode mode);
+void sy_late_job_arrived(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
+void sy_late_task_ready(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task);
+void sy_late_task_done(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
+                       uint32_t device, double duration_ns);
+uint32_t sy_late_decide(struct sy_scheduler *scheduler, const struct sy_view *view,
+                        struct sy_decision *ret_decisions, uint32_t capacity);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Life of a policy's state, and the orders between jobs that combine with any placement.
+ */
+#include "schedulers/policy.h"
+#include <errno.h>
+#include <string.h>
+
+static const char *const order_names[] = {"none", "fifo", "srpt", "wspt", "fair"};
+
+const char *sy_order_at(uint32_t index) {
+    return index < SY_COUNT(order_names) ? order_names[index] : NULL;
+}
+
+bool sy_order_parse(const char *text, size_t length, enum order *ret_order) {
+    for (uint32_t i = 0; i < SY_COUNT(order_names); i++) {
+        if (strlen(order_names[i]) == length && memcmp(order_names[i], text, length) == 0) {
+            *ret_order = (enum order)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int parse_args(struct policy *policy, const char *args) {
+    if (*args == '+') {
+        size_t length = strcspn(++args, ":");
+        if (!sy_order_parse(args, length, &policy->order)) {
+            return -EINVAL;
+        }
+        args += length;
+    }
+    if (*args == ':') {
+        args++;
+        return sy_parse_u64(args, strlen(args), &policy->argument) ? 0 : -EINVAL;
+    }
+    return *args ? -EINVAL : 0;
+}
+
+/* Mean over ordered pairs of different devices, as HEFT wants its communication costs. */
+static void mean_transfer(struct policy *policy, const struct sy_machine *m) {
+    uint32_t per_memory[SY_MEMORY_MAX] = {0};
+    double pairs = (double)m->device_count * (m->device_count - 1.0);
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        per_memory[m->devices[d].memory]++;
+    }
+    for (uint32_t i = 0; i < m->memory_count * m->memory_count && pairs > 0; i++) {
+        uint32_t from = i / m->memory_count, to = i % m->memory_count;
+        double share = (double)per_memory[from] * per_memory[to] / pairs;
+        if (from != to && share > 0) {
+            policy->mean_ns_per_byte += share * 1e9 / m->routes[i].bytes_per_s;
+            policy->mean_latency_ns += share * m->routes[i].latency_ns;
+        }
+    }
+}
+
+int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args,
+                   size_t size) {
+    struct sy_arena *arena = sy_arena_create();
+    struct policy *policy = arena ? sy_arena_alloc(arena, 1, size) : NULL;
+    if (!policy) {
+        sy_arena_destroy(arena);
+        return -ENOMEM;
+    }
+    policy->arena = arena;
+    scheduler->state = policy;
+    policy->rng = sy_rng_make(scheduler->seed, 0x706f6c69, 0);
+    policy->rank = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->rank);
+    policy->tenant_service =
+        sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->tenant_service);
+    mean_transfer(policy, view->machine);
+    return policy->rank && policy->tenant_service ? parse_args(policy, args) : -ENOMEM;
+}
+
+void sy_policy_finish(struct sy_scheduler *scheduler) {
+    struct policy *policy = scheduler->state;
+    if (policy) {
+        sy_arena_destroy(policy->arena);
+        scheduler->state = NULL;
+    }
+}
+
+int sy_policy_use_drift(struct policy *policy, const struct sy_view *view) {
+    size_t count = (size_t)view->kernel_count * view->machine->class_count;
+    policy->drift = sy_arena_alloc(policy->arena, count + 1, sizeof *policy->drift);
+    for (size_t i = 0; policy->drift && i < count; i++) {
+        sy_drift_init(&policy->drift[i]);
+    }
+    return policy->drift ? 0 : -ENOMEM;
+}
+
+void sy_policy_observe(struct policy *policy, const struct sy_view *view, uint32_t task,
+                       uint32_t device, double duration_ns) {
+    double predicted = sy_estimate_time_ns(view, task, device);
+    if (policy->drift && predicted > 0 && duration_ns > 0) {
+        const struct sy_machine *m = view->machine;
+        size_t at =
+            (size_t)view->task_kernel[task] * m->class_count + m->devices[device].class_index;
+        sy_drift_observe(&policy->drift[at], duration_ns / predicted);
+    }
+}
+
+double sy_order_job_key(const struct policy *policy, const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    switch (policy->order) {
+    case ORDER_FIFO:
+        return -(double)job;
+    case ORDER_SRPT:
+        return -log(j->work_left_ns + 1);
+    case ORDER_WSPT:
+        return -log((j->work_left_ns + 1) * (j->isolated_ns + 1) / (j->weight > 0 ? j->weight : 1));
+    case ORDER_FAIR:
+        return -policy->tenant_service[job];
+    default:
+        return 0;
+    }
+}
+
+double sy_order_priority(const struct policy *policy, const struct sy_view *view, uint32_t task,
+                         double key) {
+    if (policy->order == ORDER_NONE) {
+        return key;
+    }
+    uint32_t job = view->task_job[task];
+    double alone = view->jobs[job].isolated_ns;
+    return sy_order_job_key(policy, view, job) + 1e-3 * (alone > 0 ? key / alone : 0);
+}
+
+void sy_order_charge(struct policy *policy, const struct sy_view *view, uint32_t task,
+                     double expected_ns) {
+    if (policy->order != ORDER_FAIR) {
+        return;
+    }
+    const struct sy_view_job *j = &view->jobs[view->task_job[task]];
+    double share = expected_ns / (j->weight > 0 ? j->weight : 1);
+    for (uint32_t k = 0; k < view->job_count; k++) {
+        if (view->jobs[k].tenant == j->tenant) {
+            policy->tenant_service[k] += share;
+        }
+    }
+}

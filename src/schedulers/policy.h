@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * schedulers: what the policies share. Ranks, estimates, pools of ready tasks, job orders.
+ *
+ * In: struct sy_view. Out: decisions. Never knows: whether time is real, what the world does with
+ * a decision. Invariant: after init nothing is allocated.
+ */
+#ifndef SY_SCHEDULERS_POLICY_H
+#define SY_SCHEDULERS_POLICY_H
+
+#include "cost/cost.h"
+#include <math.h>
+#include <symph/scheduler.h>
+
+/* Order between jobs; within a job the policy's own key decides. */
+enum order { ORDER_NONE, ORDER_FIFO, ORDER_SRPT, ORDER_WSPT, ORDER_FAIR };
+
+/* Ready tasks by key, largest first: one binary heap, or one per job under a job order. */
+struct pool {
+    enum order order;
+    double *key;         /* per task */
+    uint32_t *heap;      /* job j's heap begins at its first task */
+    uint32_t *job_count; /* entries per job; only [0] without a job order */
+    uint32_t *active;    /* jobs with entries, under a job order */
+    uint32_t active_count, count;
+};
+
+struct policy {
+    struct sy_arena *arena;
+    enum order order;
+    uint64_t argument; /* the number behind ':'; 0: none */
+    struct sy_rng rng;
+    double *rank;           /* upward rank, mean times */
+    double *tenant_service; /* expected ns given to each job's tenant, over its weight; by job */
+    struct sy_drift *drift; /* [kernel * class_count + class]; NULL: times as given */
+    double mean_ns_per_byte, mean_latency_ns; /* between two different devices, on average */
+};
+
+/* Allocates state of size bytes that begins with struct policy, parses "+order:argument". */
+SY_MUST_CHECK int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view,
+                                 const char *args, size_t size);
+void sy_policy_finish(struct sy_scheduler *scheduler);
+SY_MUST_CHECK int sy_policy_use_drift(struct policy *policy, const struct sy_view *view);
+void sy_policy_observe(struct policy *policy, const struct sy_view *view, uint32_t task,
+                       uint32_t device, double duration_ns);
+/* "+srpt" and the like; false if there is no such order. */
+bool sy_order_parse(const char *text, size_t length, enum order *ret_order);
+const char *sy_order_at(uint32_t index);
+/* Larger goes first. */
+double sy_order_job_key(const struct policy *policy, const struct sy_view *view, uint32_t job);
+/* One number for a device queue: the job's key first, then key within the job (0..1). */
+double sy_order_priority(const struct policy *policy, const struct sy_view *view, uint32_t task,
+                         double key);
+/* Tells weighted fairness what a tenant was given. */
+void sy_order_charge(struct policy *policy, const struct sy_view *view, uint32_t task,
+                     double expected_ns);
+
+/* --- ranks, for the tasks of one job ---------------------------------------------------------- */
+double sy_rank_mean_time_ns(const struct sy_view *view, uint32_t task);
+/* Bytes that flow from producer to consumer. */
+double sy_rank_edge_bytes(const struct sy_view *view, uint32_t producer, uint32_t consumer);
+double sy_rank_edge_ns(const struct policy *policy, const struct sy_view *view, uint32_t producer,
+                       uint32_t consumer);
+/* HEFT's upward rank (Topcuoglu et al. 2002, eq. 8): mean times and mean transfers. */
+void sy_rank_upward(const struct policy *policy, const struct sy_view *view, uint32_t job,
+                    double *ret_rank);
+/* CPOP's downward rank (eq. 9). */
+void sy_rank_downward(const struct policy *policy, const struct sy_view *view, uint32_t job,
+                      double *ret_rank);
+
+/* --- estimates ----------------------------------------------------------------------------------
+ */
+static inline double sy_estimate_time_ns(const struct sy_view *view, uint32_t task,
+                                         uint32_t device) {
+    const struct sy_machine *m = view->machine;
+    return view->time_ns[(size_t)task * m->class_count + m->devices[device].class_index];
+}
+/* When the device will have done what it holds; INFINITY if it is lost. */
+double sy_estimate_free_ns(const struct sy_view *view, uint32_t device);
+/* From now until the task's inputs could be in that memory. */
+double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory);
+/* Execution with the drift correction, and the region's reconfiguration if it needs one. */
+double sy_estimate_exec_ns(const struct policy *policy, const struct sy_view *view, uint32_t task,
+                           uint32_t device);
+struct sy_choice {
+    uint32_t device;
+    double finish_ns, exec_ns;
+};
+/* Earliest finish over all devices; device SY_NONE if every one that could is lost. */
+struct sy_choice sy_estimate_earliest(const struct policy *policy, const struct sy_view *view,
+                                      uint32_t task);
+
+/* --- pool
+ * ------------------------------------------------------------------------------------------ */
+SY_MUST_CHECK int sy_pool_init(struct pool *pool, const struct policy *policy,
+                               const struct sy_view *view);
+void sy_pool_push(struct pool *pool, const struct sy_view *view, uint32_t task, double key);
+/* The best task, or SY_NONE. */
+uint32_t sy_pool_peek(const struct pool *pool, const struct policy *policy,
+                      const struct sy_view *view);
+uint32_t sy_pool_pop(struct pool *pool, const struct policy *policy, const struct sy_view *view);
+
+/* --- static plans: list scheduling of one job with insertion
+ * ----------------------------------------- */
+struct draft {
+    uint32_t *device; /* per task */
+    double *start_ns, *end_ns;
+    uint32_t *before, *after; /* per task: neighbours on its device */
+    uint32_t *first, *last;   /* per device */
+    double *base_ns;          /* per device: free for this plan from here on; INFINITY: lost */
+    double *planned_ns;       /* per device: end of what earlier plans put there */
+    double makespan_ns;
+};
+SY_MUST_CHECK int sy_draft_take(struct draft *plan, struct sy_arena *arena,
+                                const struct sy_view *view);
+/* Forgets what was planned; devices are free when their queues are. */
+void sy_draft_begin(struct draft *plan, const struct sy_view *view);
+/* Later plans start behind this one. */
+void sy_draft_keep(struct draft *plan, const struct sy_view *view);
+/* When the inputs of a task can be in a memory, its predecessors being planned. */
+double sy_draft_inputs_ns(const struct draft *plan, const struct sy_view *view, uint32_t task,
+                          uint32_t memory);
+/* Earliest start of a task of that length on the device, in a gap if one fits. *ret_before: the
+ * planned task it goes behind, or SY_NONE. */
+double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_ns,
+                        double length_ns, uint32_t *ret_before);
+void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double start_ns,
+                    double end_ns, uint32_t before);
+void sy_draft_remove(struct draft *plan, uint32_t task);
+extern const struct sy_scheduler_ops sy_policy_random, sy_policy_round_robin, sy_policy_sparrow,
+    sy_policy_dmda, sy_policy_dmdas, sy_policy_dmda_hist, sy_policy_dmdas_hist, sy_policy_eager,
+    sy_policy_priority, sy_policy_heteroprio, sy_policy_tetris, sy_policy_graphene,
+    sy_policy_stealing, sy_policy_paragon, sy_policy_heft, sy_policy_peft, sy_policy_cpop,
+    sy_policy_lookahead, sy_policy_anneal, sy_policy_late, sy_policy_late_hist,
+    sy_policy_late_contention, sy_policy_affinity, sy_policy_gate, sy_policy_oracle,
+    sy_policy_oracle_rollout;
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of policies, and their names as people type them: NAME[+ORDER][:NUMBER].
+ */
+#include "schedulers/policy.h"
+#include <errno.h>
+#include <string.h>
+
+static const struct sy_scheduler_ops *const policies[] = {
+    &sy_policy_random,
+    &sy_policy_round_robin,
+    &sy_policy_eager,
+    &sy_policy_priority,
+    &sy_policy_stealing,
+    &sy_policy_sparrow,
+    &sy_policy_dmda,
+    &sy_policy_dmdas,
+    &sy_policy_dmda_hist,
+    &sy_policy_dmdas_hist,
+    &sy_policy_heteroprio,
+    &sy_policy_heft,
+    &sy_policy_cpop,
+    &sy_policy_peft,
+    &sy_policy_lookahead,
+    &sy_policy_anneal,
+    &sy_policy_paragon,
+    &sy_policy_tetris,
+    &sy_policy_graphene,
+    &sy_policy_affinity,
+    &sy_policy_late,
+    &sy_policy_late_hist,
+    &sy_policy_late_contention,
+    &sy_policy_oracle,
+    &sy_policy_oracle_rollout,
+    &sy_policy_gate,
+};
+
+/* Other names people know them by. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {
+    {"mct", "dmda"}, {"round-robin", "rr"}, {"work-stealing", "ws"},        {"lws", "ws"},
+    {"late", "lb"},  {"locality", "lb"},    {"lookahead-heft", "lookahead"}};
+
+const struct sy_scheduler_ops *sy_scheduler_at(uint32_t index) {
+    return index < SY_COUNT(policies) ? policies[index] : NULL;
+}
+
+static const struct sy_scheduler_ops *by_name(const char *name, size_t length) {
+    for (size_t i = 0; i < SY_COUNT(policies); i++) {
+        if (strlen(policies[i]->name) == length && !memcmp(policies[i]->name, name, length)) {
+            return policies[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct sy_scheduler_ops *unknown(const char *name, size_t length,
+                                              struct sy_error *error) {
+    const char *names[SY_COUNT(policies)];
+    char word[40];
+    for (size_t i = 0; i < SY_COUNT(policies); i++) {
+        names[i] = policies[i]->name;
+    }
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    const char *near = sy_nearest(word, names, SY_COUNT(names));
+    sy_fail(error, -EINVAL, "there is no policy '%s'", word);
+    if (near) {
+        sy_hint(error, "did you mean '%s'? --list-policies shows all", near);
+    } else {
+        sy_hint(error, "--list-policies shows all");
+    }
+    return NULL;
+}
+
+static bool suffix_ok(const char *args, struct sy_error *error) {
+    enum order order;
+    if (*args == '+') {
+        size_t length = strcspn(++args, ":");
+        if (!sy_order_parse(args, length, &order)) {
+            sy_fail(error, -EINVAL, "there is no job order '%.*s'",
+                    (int)(length < 40 ? length : 40), args);
+            sy_hint(error, "none, fifo, srpt, wspt or fair");
+            return false;
+        }
+        args += length;
+    }
+    uint64_t number;
+    if (*args == ':' && !sy_parse_u64(args + 1, strlen(args + 1), &number)) {
+        sy_fail(error, -EINVAL, "'%.40s' behind a policy's name is not a number", args + 1);
+        return false;
+    }
+    return true;
+}
+
+const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
+                                                 struct sy_error *error) {
+    size_t length = strcspn(name, "+:");
+    const struct sy_scheduler_ops *ops = by_name(name, length);
+    for (size_t i = 0; !ops && i < SY_COUNT(aliases); i++) {
+        if (strlen(aliases[i].alias) == length && !memcmp(aliases[i].alias, name, length)) {
+            ops = by_name(aliases[i].name, strlen(aliases[i].name));
+        }
+    }
+    if (!ops) {
+        return unknown(name, length, error);
+    }
+    if (!suffix_ok(name + length, error)) {
+        return NULL;
+    }
+    *ret_args = name + length;
+    return ops;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Expected contention from readings and known demands; see sharing.h.
+ */
+#include "schedulers/sharing.h"
+#include <errno.h>
+#include <string.h>
+
+int sy_sharing_init(struct sharing *s, struct sy_arena *arena, const struct sy_view *view) {
+    size_t resources = view->machine->resource_count + 1u;
+    size_t kernels = view->kernel_count;
+    s->use_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->use_bytes_per_s);
+    s->open_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->open_bytes_per_s);
+    s->smooth_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->smooth_bytes_per_s);
+    s->seen_ns = sy_arena_alloc(arena, resources, sizeof *s->seen_ns);
+    s->own_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->own_bytes_per_s);
+    s->users = sy_arena_alloc(arena, resources, sizeof *s->users);
+    s->beside_now = sy_arena_alloc(arena, view->machine->device_count, sizeof *s->beside_now);
+    bool taken = s->use_bytes_per_s && s->open_bytes_per_s && s->smooth_bytes_per_s && s->seen_ns &&
+                 s->own_bytes_per_s && s->users && s->beside_now;
+    if (taken && kernels <= SY_SHARING_KERNELS) {
+        s->beside = sy_arena_alloc(arena, kernels * kernels + 1, sizeof *s->beside);
+        for (size_t i = 0; s->beside && i < kernels * kernels; i++) {
+            sy_drift_init(&s->beside[i]);
+        }
+        taken = s->beside != NULL;
+    }
+    for (uint32_t d = 0; taken && d < view->machine->device_count; d++) {
+        s->beside_now[d] = SY_NONE;
+    }
+    return taken ? 0 : -ENOMEM;
+}
+
+/* The resources a kernel on a device draws on; at most two kinds: own memory, link to the host. */
+struct demand {
+    uint32_t count, resources[SY_ROUTE_MAX + 1];
+    double bytes_per_s[SY_ROUTE_MAX + 1];
+};
+
+static void demand_of(const struct sy_view *view, uint32_t kernel, uint32_t device,
+                      struct demand *ret) {
+    const struct sy_machine *m = view->machine;
+    const struct sy_device *self = &m->devices[device];
+    size_t at = (size_t)kernel * m->class_count + self->class_index;
+    double own = view->demand_bytes_per_s[at], link = view->link_demand_bytes_per_s[at];
+    ret->count = 0;
+    if (own > 0 && m->memories[self->memory].resource != SY_NONE) {
+        ret->resources[0] = m->memories[self->memory].resource;
+        ret->bytes_per_s[ret->count++] = own;
+    }
+    if (link > 0) {
+        const struct sy_route *route =
+            &m->routes[(size_t)self->host_memory * m->memory_count + self->memory];
+        for (uint32_t k = 0; k < route->resource_count; k++) {
+            ret->resources[ret->count] = route->resources[k];
+            ret->bytes_per_s[ret->count++] = link;
+        }
+    }
+}
+
+static void add_demand(struct sharing *s, const struct sy_view *view, uint32_t kernel,
+                       uint32_t device) {
+    struct demand demand;
+    demand_of(view, kernel, device, &demand);
+    for (uint32_t i = 0; i < demand.count; i++) {
+        s->own_bytes_per_s[demand.resources[i]] += demand.bytes_per_s[i];
+        s->users[demand.resources[i]]++;
+    }
+}
+
+/* A newcomer gets what is left, or its fair share of what is there, whichever is more. */
+static void open_up(struct sharing *s, const struct sy_view *view) {
+    for (uint32_t r = 0; r < view->machine->resource_count; r++) {
+        double capacity = view->machine->resources[r].bytes_per_s;
+        double own = s->own_bytes_per_s[r] < capacity ? s->own_bytes_per_s[r] : capacity;
+        double use = view->truth ? view->truth->resource_bytes_per_s[r]
+                                 : fmax(s->smooth_bytes_per_s[r], own);
+        s->use_bytes_per_s[r] = use;
+        s->open_bytes_per_s[r] = fmax(capacity - use, capacity / (s->users[r] + 1.5));
+    }
+}
+
+static void smooth_readings(struct sharing *s, const struct sy_view *view) {
+    for (uint32_t r = 0; view->readings && r < view->machine->resource_count; r++) {
+        if (view->readings[r].at_ns > s->seen_ns[r]) {
+            double weight = s->seen_ns[r] > 0 ? 0.5 : 1;
+            s->smooth_bytes_per_s[r] +=
+                weight * (view->readings[r].bytes_per_s - s->smooth_bytes_per_s[r]);
+            s->seen_ns[r] = view->readings[r].at_ns;
+        }
+    }
+}
+
+static uint32_t neighbour(const struct sy_view *view, uint32_t device) {
+    const struct sy_machine *m = view->machine;
+    uint32_t group = m->devices[device].group;
+    for (uint32_t d = device; d-- > 0 && m->devices[d].group == group;) {
+        if (view->devices[d].running != SY_NONE) {
+            return view->task_kernel[view->devices[d].running];
+        }
+    }
+    for (uint32_t d = device + 1; d < m->device_count && m->devices[d].group == group; d++) {
+        if (view->devices[d].running != SY_NONE) {
+            return view->task_kernel[view->devices[d].running];
+        }
+    }
+    return SY_NONE;
+}
+
+void sy_sharing_update(struct sharing *s, const struct sy_view *view) {
+    const struct sy_machine *m = view->machine;
+    memset(s->own_bytes_per_s, 0, m->resource_count * sizeof *s->own_bytes_per_s);
+    memset(s->users, 0, m->resource_count * sizeof *s->users);
+    smooth_readings(s, view);
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        uint32_t running = view->devices[d].running;
+        if (running != SY_NONE) {
+            add_demand(s, view, view->task_kernel[running], d);
+        }
+        s->beside_now[d] = neighbour(view, d);
+    }
+    open_up(s, view);
+}
+
+void sy_sharing_add(struct sharing *s, const struct sy_view *view, uint32_t task, uint32_t device) {
+    struct demand demand;
+    demand_of(view, view->task_kernel[task], device, &demand);
+    for (uint32_t i = 0; i < demand.count; i++) {
+        uint32_t r = demand.resources[i];
+        double capacity = view->machine->resources[r].bytes_per_s;
+        s->users[r]++;
+        s->use_bytes_per_s[r] = fmin(capacity, s->use_bytes_per_s[r] + demand.bytes_per_s[i]);
+        s->open_bytes_per_s[r] =
+            fmax(capacity - s->use_bytes_per_s[r], capacity / (s->users[r] + 1.5));
+    }
+}
+
+static double co_run(const struct sharing *s, const struct sy_view *view, uint32_t task,
+                     uint32_t device, double *harm) {
+    if (view->truth) {
+        *harm += view->truth->disturbance(view->truth->world, device, task);
+        return 1 / view->truth->speed(view->truth->world, device, task);
+    }
+    uint32_t kernel = view->task_kernel[task], beside = s->beside_now[device];
+    if (!s->beside || beside == SY_NONE) {
+        return 1;
+    }
+    *harm += fmax(0, sy_drift_ratio(&s->beside[(size_t)beside * view->kernel_count + kernel]) - 1);
+    return fmax(1, sy_drift_ratio(&s->beside[(size_t)kernel * view->kernel_count + beside]));
+}
+
+double sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view, uint32_t task,
+                           uint32_t device, double *ret_harm) {
+    struct demand demand;
+    double slowdown = 1, harm = 0;
+    demand_of(view, view->task_kernel[task], device, &demand);
+    for (uint32_t i = 0; i < demand.count; i++) {
+        uint32_t r = demand.resources[i];
+        double capacity = view->machine->resources[r].bytes_per_s;
+        slowdown = fmax(slowdown, demand.bytes_per_s[i] / s->open_bytes_per_s[r]);
+        harm += fmax(0, (s->use_bytes_per_s[r] + demand.bytes_per_s[i]) / capacity - 1);
+    }
+    slowdown *= co_run(s, view, task, device, &harm);
+    *ret_harm = harm;
+    return slowdown;
+}
+
+static double copy_ns(const struct sharing *s, const struct sy_view *view, uint32_t datum,
+                      uint32_t memory) {
+    const struct sy_machine *m = view->machine;
+    double best = INFINITY;
+    for (uint64_t rest = view->data_valid[datum]; rest; rest &= rest - 1) {
+        size_t from = (size_t)__builtin_ctzll(rest);
+        const struct sy_route *route = &m->routes[from * m->memory_count + memory];
+        double bandwidth = route->bytes_per_s;
+        for (uint32_t k = 0; k < route->resource_count; k++) {
+            bandwidth = fmin(bandwidth, s->open_bytes_per_s[route->resources[k]]);
+        }
+        best = fmin(best, route->latency_ns + view->data_bytes[datum] / bandwidth * 1e9);
+    }
+    return view->data_inflight[datum] >> memory & 1 ? best / 2 : best;
+}
+
+double sy_sharing_inputs_ns(const struct sharing *s, const struct sy_view *view, uint32_t task,
+                            uint32_t memory) {
+    double sum = 0;
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        uint32_t datum = view->access[a].datum;
+        if ((view->access[a].mode & SY_READ) && view->data_valid[datum] &&
+            !(view->data_valid[datum] >> memory & 1)) {
+            sum += copy_ns(s, view, datum, memory);
+        }
+    }
+    return sum;
+}
+
+void sy_sharing_observe(struct sharing *s, const struct sy_view *view, uint32_t task,
+                        uint32_t device, double ratio) {
+    uint32_t beside = s->beside_now[device];
+    if (s->beside && beside != SY_NONE && ratio > 0) {
+        size_t at = (size_t)view->task_kernel[task] * view->kernel_count + beside;
+        sy_drift_observe(&s->beside[at], ratio);
+    }
+}
