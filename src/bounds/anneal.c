@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define RNG_PURPOSE 0x616e6eu /* "ann" */
-#define TEMPERATURE 0.005     /* of the best makespan, falling to 0 */
+#define TEMPERATURE 0.0002    /* of the best makespan, falling to 0; hotter was worse throughout */
+#define CHANGE_MAX  6u        /* entries changed by one trial */
 #define REACHED     1e-9      /* relative distance to the lower bound that ends the search */
 
 struct change {
@@ -45,8 +46,15 @@ static void keep_best(struct anneal *anneal, double makespan_ns) {
     }
 }
 
+/* Half the moves are steps of any size, half put the task beside another. */
 static void change_priority(struct anneal *anneal, uint32_t task, double *ret_value) {
-    *ret_value = anneal->priority[task] + sy_rng_normal(&anneal->rng) * anneal->step_ns * 2;
+    double near = anneal->priority[task], scale = 0.1;
+    if (sy_rng_uniform(&anneal->rng) < 0.5) {
+        near = anneal->priority[sy_rng_below(&anneal->rng, anneal->model.task_count)];
+    } else {
+        scale = 0.1 * pow(20, sy_rng_uniform(&anneal->rng));
+    }
+    *ret_value = near + sy_rng_normal(&anneal->rng) * anneal->step_ns * scale;
 }
 
 /* A handicap moves by the order of the task's own time there, or goes back to none. */
@@ -104,7 +112,8 @@ static void trial(struct anneal *anneal, double heat) {
 static int anneal_alloc(struct anneal *anneal) {
     size_t tasks = (size_t)anneal->model.task_count + 1;
     struct sy_arena *arena = anneal->model.arena;
-    anneal->change_max = 1 + anneal->model.task_count / 10;
+    uint32_t tenth = anneal->model.task_count / 10;
+    anneal->change_max = 1 + (tenth < CHANGE_MAX ? tenth : CHANGE_MAX);
     anneal->priority = sy_arena_alloc(arena, tasks, sizeof(double));
     anneal->handicap_ns = sy_arena_alloc(arena, tasks * anneal->model.class_count, sizeof(double));
     anneal->changes = sy_arena_alloc(arena, anneal->change_max, sizeof(*anneal->changes));

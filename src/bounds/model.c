@@ -146,7 +146,7 @@ void sy_bound_model_finish(struct sy_bound_model *model) {
     model->arena = NULL;
 }
 
-/* Mean over ordered pairs of devices of a table of memory pairs. */
+/* Mean over pairs of distinct devices of a table of memory pairs, as in the HEFT paper. */
 static double mean_pair(const struct sy_bound_model *model, const double *table) {
     double sum = 0;
     for (uint32_t a = 0; a < model->group_count; a++) {
@@ -156,7 +156,8 @@ static double mean_pair(const struct sy_bound_model *model, const double *table)
             sum += table[pair] * model->group_size[a] * model->group_size[b];
         }
     }
-    return sum / ((double)model->device_count * model->device_count);
+    double pairs = (double)model->device_count * (model->device_count - 1);
+    return pairs > 0 ? sum / pairs : 0;
 }
 
 static double mean_time_ns(const struct sy_bound_model *model, uint32_t task) {

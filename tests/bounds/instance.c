@@ -272,6 +272,12 @@ void instance_heft_paper(struct instance *instance) {
     instance_seal(instance);
 }
 
+void assert_near(double value, double expected, double tolerance) {
+    if (!(fabs(value - expected) <= tolerance)) {
+        fail_msg("%.17g is not %.17g", value, expected);
+    }
+}
+
 static void assert_inputs_there(const struct sy_workload *workload, const struct sy_plan *plan,
                                 uint32_t task) {
     const struct sy_machine *machine = workload->machine;

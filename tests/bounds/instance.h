@@ -50,6 +50,9 @@ void instance_layered(struct instance *instance, uint32_t task_count, uint32_t w
 /* Ten tasks, three processors: Topcuoglu, Hariri, Wu (2002), figure 2 and table 2. */
 void instance_heft_paper(struct instance *instance);
 
+/* In double precision; cmocka compares as float. */
+void assert_near(double value, double expected, double tolerance);
+
 /* Judges a plan from the definition: precedence, transfers, one task a device at a time. */
 void assert_plan_legal(const struct sy_workload *workload, const struct sy_plan *plan);
 
