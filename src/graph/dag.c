@@ -13,6 +13,7 @@
 
 #define T_LINE_MIN  12 /* bytes of the shortest T line */
 #define E_LINE_MIN  8
+#define TRUSTED     4096 /* tasks for which memory is taken on a J line's word */
 #define SECONDS_MAX 1e15
 #define WORD_MAX    200 /* characters of a name or type */
 
@@ -42,10 +43,11 @@ static int take_name(struct reader *reader, const char *what, const char **ret_t
     return 0;
 }
 
-/* The counts of a J line must fit into what is left of the text. */
+/* Large counts of a J line must fit into what is left of the text; small ones cost nothing, and the
+ * lines that follow make better errors. */
 static int check_counts(struct reader *reader, uint64_t tasks, uint64_t edges) {
     uint64_t left = (uint64_t)(reader->lines.end - reader->lines.at) + 1;
-    if (tasks * T_LINE_MIN + edges * E_LINE_MIN <= left) {
+    if (tasks <= TRUSTED || tasks * T_LINE_MIN + edges * E_LINE_MIN <= left) {
         return 0;
     }
     sy_lines_fail(
@@ -143,13 +145,13 @@ static int task_line(struct reader *reader) {
     if (!code && !instances) {
         code = sy_lines_fail(lines, "a task has at least one instance");
     }
+    if (!code && stage.seconds * (double)instances > SECONDS_MAX) {
+        code = sy_lines_fail(lines, "task %u takes longer than %g seconds", index, SECONDS_MAX);
+    }
     code = code ? code : sy_lines_double(lines, "memory in bytes", &mem_bytes);
     code = code ? code : end_of_line(reader);
     if (code) {
         return code;
-    }
-    if (stage.seconds * (double)instances > SECONDS_MAX) {
-        return sy_lines_fail(lines, "task %u takes longer than %g seconds", index, SECONDS_MAX);
     }
     stage.task_count =
         instances < reader->max_instances ? (uint32_t)instances : reader->max_instances;

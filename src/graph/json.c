@@ -77,6 +77,14 @@ static int next_member(struct reader *reader, const char *const *names, uint32_t
     return -EINVAL;
 }
 
+static int read_list(struct reader *reader, int (*read_one)(struct reader *reader)) {
+    int more = sy_json_enter_array(&reader->json);
+    while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
+        more = read_one(reader);
+    }
+    return more;
+}
+
 static int amount(struct reader *reader, const char *what, double *ret_value) {
     return sy_json_number_in(&reader->json, what, 0, SY_GRAPH_NUMBER_MAX, ret_value);
 }
@@ -268,30 +276,41 @@ static int read_accesses(struct reader *reader, uint32_t mode) {
     return more;
 }
 
-/* [["read", 0], ["write", "A"]]: for accesses whose order matters to the kernel. */
-static int read_ordered_accesses(struct reader *reader) {
+/* The next element of [mode, datum] must be there (1) or must not (0). */
+static int expect_next(struct reader *reader, int wanted) {
+    int more = sy_json_next(&reader->json);
+    if (more < 0 || more == wanted) {
+        return more < 0 ? more : 0;
+    }
+    return sy_json_fail(&reader->json, "expected [mode, datum], the mode being \"read\", "
+                                       "\"write\" or \"update\"");
+}
+
+static int read_mode(struct reader *reader, uint32_t *ret_mode) {
     static const char *const modes[] = {"read", "write", "update"};
     const char *text;
-    int more = sy_json_enter_array(&reader->json);
-    while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
-        uint32_t mode = 0;
-        more = sy_json_enter_array(&reader->json);
-        more = more ? more : sy_json_next(&reader->json);
-        more = more > 0 ? sy_json_string(&reader->json, &text, NULL) : more;
-        for (uint32_t i = 0; more == 0 && i < SY_COUNT(modes); i++) {
-            mode = strcmp(text, modes[i]) == 0 ? i + 1 : mode;
-        }
-        if (more == 0 && !mode) {
-            return sy_json_fail(&reader->json, "expected [mode, datum], the mode being \"read\", "
-                                               "\"write\" or \"update\"");
-        }
-        more = more < 0 ? more : sy_json_next(&reader->json);
-        more = more > 0 ? push_access(reader, mode) : more;
-        if (more == 0 && sy_json_next(&reader->json) != 0) {
-            return sy_json_fail(&reader->json, "expected [mode, datum]");
+    int code = sy_json_string(&reader->json, &text, NULL);
+    for (uint32_t i = 0; !code && i < SY_COUNT(modes); i++) {
+        if (strcmp(text, modes[i]) == 0) {
+            *ret_mode = i + 1;
+            return 0;
         }
     }
-    return more;
+    return code
+               ? code
+               : sy_json_fail(&reader->json,
+                              "the mode is \"read\", \"write\" or \"update\", not \"%.20s\"", text);
+}
+
+/* [["read", 0], ["write", "A"]]: for accesses whose order matters to the kernel. */
+static int read_ordered_access(struct reader *reader) {
+    uint32_t mode = 0;
+    int code = sy_json_enter_array(&reader->json);
+    code = code ? code : expect_next(reader, 1);
+    code = code ? code : read_mode(reader, &mode);
+    code = code ? code : expect_next(reader, 1);
+    code = code ? code : push_access(reader, mode);
+    return code ? code : expect_next(reader, 0);
 }
 
 static int read_after(struct reader *reader) {
@@ -422,7 +441,7 @@ static int read_task_member(struct reader *reader, uint32_t member, struct sy_ta
     case UPDATES:
         return read_accesses(reader, SY_READ_WRITE);
     case ACCESSES:
-        return read_ordered_accesses(reader);
+        return read_list(reader, read_ordered_access);
     case AFTER:
         return read_after(reader);
     default:
@@ -450,14 +469,6 @@ static int read_task(struct reader *reader) {
 }
 
 /* --- the graph -------------------------------------------------------------------------------- */
-
-static int read_list(struct reader *reader, int (*read_one)(struct reader *reader)) {
-    int more = sy_json_enter_array(&reader->json);
-    while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
-        more = read_one(reader);
-    }
-    return more;
-}
 
 static int read_schema(struct reader *reader) {
     const char *text;
