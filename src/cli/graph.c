@@ -48,7 +48,7 @@ static const struct sy_command command = {
     .usage = "FILE|gen:SPEC... [OPTION]...",
     .examples = "  symph graph gen:cholesky:20\n"
                 "  symph graph workflow.json --dot - | dot -Tsvg > workflow.svg\n"
-                "  symph graph gen:fft:64 --write fft.json\n"
+                "  symph graph gen:fft:6 --write fft.json\n"
                 "  symph graph --validate *.json *.dag",
     .about = "Reads native JSON, WfCommons WfFormat, .dag lines and StarPU's tasks.rec, told apart "
              "by content.",

@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GEN        "gen:"
+#define GEN_LENGTH 4u
+
 int sy_input_machine(const char *spec, struct sy_machine **ret_machine) {
     struct sy_error error = {0};
     int r = sy_machine_open(spec, ret_machine, &error);
     if (r < 0) {
-        sy_message_error(&error);
+        sy_message_about("machine", spec, &error);
     }
     return sy_message_exit(r);
 }
@@ -44,8 +47,9 @@ static int move_graphs(struct sy_graph_list *from, const char *only, struct sy_g
 
 static int generate(const char *spec, struct sy_graph_list *ret_list, struct sy_error *error) {
     struct sy_graph *graph = NULL;
-    int r = sy_graph_generate(spec, &graph, error);
+    int r = sy_graph_generate(spec + GEN_LENGTH, &graph, error);
     if (r < 0) {
+        error->column += error->column ? GEN_LENGTH : 0; /* people see the whole argument */
         return r;
     }
     r = sy_graph_list_adopt(ret_list, graph);
@@ -60,8 +64,8 @@ int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy
     struct sy_error error = {0};
     struct sy_graph_list read = {0};
     struct sy_graph_read_options options = {.max_instances = args->max_instances};
-    int r = strncmp(spec, "gen:", 4) == 0 ? generate(spec + 4, &read, &error)
-                                          : sy_graph_read_file(spec, &options, &read, &error);
+    int r = strncmp(spec, GEN, GEN_LENGTH) == 0 ? generate(spec, &read, &error)
+                                                : sy_graph_read_file(spec, &options, &read, &error);
     if (r == 0) {
         r = move_graphs(&read, args->only, list);
         if (r < 0) {
@@ -69,7 +73,7 @@ int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy
         }
     }
     if (r < 0) {
-        sy_message_error(&error);
+        sy_message_about("graph", spec, &error);
     }
     return sy_message_exit(r);
 }

@@ -27,6 +27,15 @@ void sy_message_error(const struct sy_error *error) {
     print_failure(sy_error_format(error, text, sizeof(text)));
 }
 
+void sy_message_about(const char *what, const char *text, const struct sy_error *error) {
+    if (error->file[0]) {
+        sy_message_error(error);
+        return;
+    }
+    char message[1024];
+    sy_message_fail("%s '%s': %s", what, text, sy_error_format(error, message, sizeof(message)));
+}
+
 void sy_message_fail(const char *format, ...) {
     char text[1024];
     va_list list;

@@ -101,7 +101,7 @@ static const struct sy_command command = {
         "--seeds 20\n"
         "  symph simulate --machine \"cpu:8 gpu:1\" --graphs gen:lu:8 --policy dmdas --gantt "
         "lu.svg\n"
-        "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:fft:32 gen:lu:6 --tenants 3 "
+        "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:fft:5 gen:lu:6 --tenants 3 "
         "--load 0.8",
     .about = "Runs every graph alone, or a stream of jobs drawn from the graphs, under each policy "
              "and seed, and compares makespans with a lower bound that no schedule can beat.",

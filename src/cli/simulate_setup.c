@@ -26,8 +26,6 @@ static int add_policy(struct sy_simulate *simulate, const char *name, size_t len
     struct sy_error error = {0};
     if (!sy_scheduler_find(copy, &args, &error)) {
         sy_message_error(&error);
-        sy_message_note(simulate->args->common.quiet,
-                        "symph simulate --list-policies names all of them");
         return SY_EXIT_USAGE;
     }
     for (uint32_t i = 0; i < simulate->policies.count; i++) {

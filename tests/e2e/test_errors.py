@@ -79,7 +79,7 @@ class Input(cli.Case):
 
     def test_bad_machine(self):
         for spec in ["cpu:0", "cpu:x", "warp:3", "", "cpu:99999999999"]:
-            self.fails(3, "machine", spec)
+            self.assertIn(f"machine '{spec}': ", self.fails(3, "machine", spec))
             self.fails(3, "simulate", "--machine", spec, "--graphs", "gen:cholesky:3")
         self.write("m.json", '{"schema": "symph-machine-1", "devices": 3}')
         self.assertRegex(self.fails(3, "machine", "m.json"), r"m\.json:1:\d+: ")

@@ -70,7 +70,7 @@ class Newcomer(cli.Case):
 
     def test_simulate(self):
         args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:5",
-                "gen:fork-join:4", "--policy", "heft,dmdas,random", "--seeds", "3", "--noise", "0.2"]
+                "gen:forkjoin:4", "--policy", "heft,dmdas,random", "--seeds", "3", "--noise", "0.2"]
         result = self.ok_json(*args)
         self.assertEqual(result["schema"], "symph-simulate-1")
         self.assertEqual(len(result["runs"]), 2 * 3 * 3)

@@ -3,9 +3,9 @@
 import cli
 
 NOISY = ["simulate", "--machine", "2x(cpu:3 dram:20GB/s) gpu:2", "--graphs", "gen:cholesky:5",
-         "gen:fft:16", "--policy", "all", "--seeds", "3", "--noise", "0.3", "--spikes", "0.02:8",
+         "gen:fft:4", "--policy", "all", "--seeds", "3", "--noise", "0.3", "--spikes", "0.02:8",
          "--model-error", "0.2", "--contention", "--hidden-load", "0.2", "--counter-noise", "0.1"]
-STREAM = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4", "gen:fft:8",
+STREAM = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4", "gen:fft:3",
           "--policy", "dmdas,eager", "--seeds", "3", "--tenants", "2", "--load", "0.7", "--jobs",
           "15", "--noise", "0.2"]
 
