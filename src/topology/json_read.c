@@ -12,11 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#define SCHEMA        "symph-machine-1"
-#define BANDWIDTH_MAX 1e18
-#define BYTES_MAX     1e18
-#define NS_MAX        1e18
-#define NAME_MAX_     200
+#define SCHEMA             "symph-machine-1"
+#define NAME_BYTES_MAX     200
+#define OWN_NAME_BYTES_MAX 65536             /* a machine may be called by the line that made it */
+#define ROUTE_NS_MAX       (SY_NS_MAX * 1e3) /* a sum over links */
 
 enum type { NAME, REFERENCE, REFERENCES, NUMBER, COUNT, BOOL, KIND, RESOURCE_KIND };
 
@@ -36,7 +35,8 @@ struct reader {
     struct sy_builder *builder;
     const char *file, *text;
     size_t length;
-    struct sy_map resources, memories, boards, nodes; /* nodes: memories and hubs */
+    struct sy_map resources, memories, boards, devices;
+    struct sy_map nodes; /* memories and hubs */
     uint32_t hub_count;
     bool has_schema;
 };
@@ -51,15 +51,15 @@ static int no_memory(struct reader *reader) {
     return sy_fail(reader->json.error, -ENOMEM, "out of memory");
 }
 
-static int read_name(struct reader *reader, const char **ret_name) {
+static int read_name(struct reader *reader, size_t bytes_max, const char **ret_name) {
     const char *text;
     size_t length;
     int code = sy_json_string(&reader->json, &text, &length);
     if (code) {
         return code;
     }
-    if (length == 0 || length > NAME_MAX_) {
-        return sy_json_fail(&reader->json, "a name has 1 to %d bytes", NAME_MAX_);
+    if (length == 0 || length > bytes_max) {
+        return sy_json_fail(&reader->json, "a name has 1 to %zu bytes", bytes_max);
     }
     const char *copy = sy_arena_strndup(reader->scratch, text, length);
     if (!copy) {
@@ -146,7 +146,7 @@ static int read_count(struct reader *reader, const struct member *member) {
 static int read_value(struct reader *reader, const struct member *member) {
     switch (member->type) {
     case NAME:
-        return read_name(reader, member->out);
+        return read_name(reader, NAME_BYTES_MAX, member->out);
     case REFERENCE:
         return read_reference(reader, member->map, member->name, member->out);
     case REFERENCES:
@@ -234,7 +234,7 @@ static int read_resource(struct reader *reader) {
          .type = NUMBER,
          .out = &resource.bytes_per_s,
          .low = 1e-3,
-         .high = BANDWIDTH_MAX,
+         .high = SY_BYTES_PER_S_MAX,
          .required = true},
     };
     int code = read_object(reader, "resource", members, SY_COUNT(members));
@@ -257,13 +257,13 @@ static int read_board(struct reader *reader) {
          .type = NUMBER,
          .out = &board.port_bytes_per_s,
          .low = 1e-3,
-         .high = BANDWIDTH_MAX},
-        {.name = "init_ns", .type = NUMBER, .out = &board.init_ns, .high = NS_MAX},
+         .high = SY_BYTES_PER_S_MAX},
+        {.name = "init_ns", .type = NUMBER, .out = &board.init_ns, .high = SY_NS_MAX},
         {.name = "image_bytes",
          .type = NUMBER,
          .out = &board.image_bytes,
          .low = 1e-3,
-         .high = BYTES_MAX},
+         .high = SY_BYTES_MAX},
     };
     int code = read_object(reader, "board", members, SY_COUNT(members));
     if (code) {
@@ -283,7 +283,7 @@ static int read_memory(struct reader *reader) {
          .type = NUMBER,
          .out = &memory.capacity_bytes,
          .low = 1e-3,
-         .high = BYTES_MAX},
+         .high = SY_BYTES_MAX},
         {.name = "resource", .type = REFERENCE, .out = &memory.resource, .map = &reader->resources},
         {.name = "dma_count", .type = COUNT, .out = &memory.dma_count, .low = 1, .high = 65536},
     };
@@ -301,7 +301,7 @@ static int read_memory(struct reader *reader) {
 
 static int read_hub(struct reader *reader) {
     const char *name = NULL;
-    int code = read_name(reader, &name);
+    int code = read_name(reader, NAME_BYTES_MAX, &name);
     if (code) {
         return code;
     }
@@ -337,8 +337,8 @@ static int read_device(struct reader *reader) {
          .out = &device.speed_ratio,
          .low = 1e-6,
          .high = 1e6},
-        {.name = "busy_watts", .type = NUMBER, .out = &device.busy_watts, .high = 1e9},
-        {.name = "idle_watts", .type = NUMBER, .out = &device.idle_watts, .high = 1e9},
+        {.name = "busy_watts", .type = NUMBER, .out = &device.busy_watts, .high = SY_WATTS_MAX},
+        {.name = "idle_watts", .type = NUMBER, .out = &device.idle_watts, .high = SY_WATTS_MAX},
     };
     int code = read_object(reader, "device", members, SY_COUNT(members));
     if (code) {
@@ -353,8 +353,9 @@ static int read_device(struct reader *reader) {
     if (isnan(device.idle_watts)) {
         device.idle_watts = fmin(sy_default_idle_watts(device.kind), device.busy_watts);
     }
-    return sy_builder_add_device(reader->builder, &device) == SY_NONE ? too_many(reader, "devices")
-                                                                      : 0;
+    uint32_t index = sy_builder_add_device(reader->builder, &device);
+    return index == SY_NONE ? too_many(reader, "devices")
+                            : put_name(reader, &reader->devices, "devices", device.name, index);
 }
 
 static int read_link(struct reader *reader) {
@@ -370,9 +371,9 @@ static int read_link(struct reader *reader) {
          .type = NUMBER,
          .out = &link.bytes_per_s,
          .low = 1e-3,
-         .high = BANDWIDTH_MAX,
+         .high = SY_BYTES_PER_S_MAX,
          .required = true},
-        {.name = "latency_ns", .type = NUMBER, .out = &link.latency_ns, .high = NS_MAX},
+        {.name = "latency_ns", .type = NUMBER, .out = &link.latency_ns, .high = SY_NS_MAX},
         {.name = "resource", .type = REFERENCE, .out = &link.resource, .map = &reader->resources},
     };
     int code = read_object(reader, "link", members, SY_COUNT(members));
@@ -400,9 +401,9 @@ static int read_route(struct reader *reader) {
          .type = NUMBER,
          .out = &route.bytes_per_s,
          .low = 1e-3,
-         .high = BANDWIDTH_MAX,
+         .high = SY_BYTES_PER_S_MAX,
          .required = true},
-        {.name = "latency_ns", .type = NUMBER, .out = &route.latency_ns, .high = NS_MAX},
+        {.name = "latency_ns", .type = NUMBER, .out = &route.latency_ns, .high = ROUTE_NS_MAX},
         {.name = "resources", .type = REFERENCES, .out = &list, .map = &reader->resources},
     };
     int code = read_object(reader, "route", members, SY_COUNT(members));
@@ -431,7 +432,7 @@ static int read_schema(struct reader *reader) {
 /* The machine's own name is wanted before the builder is made, by find_name. */
 static int skip_name(struct reader *reader) {
     const char *name;
-    return read_name(reader, &name);
+    return read_name(reader, OWN_NAME_BYTES_MAX, &name);
 }
 
 static const struct section {
@@ -523,7 +524,7 @@ static const char *find_name(struct reader *reader, const char *fallback) {
     int code = sy_json_enter_object(json);
     while (!code && sy_json_next_member(json, &member) == 1) {
         bool found = strcmp(member, "name") == 0;
-        code = found ? read_name(reader, &name) : sy_json_skip(json);
+        code = found ? read_name(reader, OWN_NAME_BYTES_MAX, &name) : sy_json_skip(json);
         code = found ? 1 : code;
     }
     sy_json_finish(json);
@@ -551,6 +552,7 @@ int sy_machine_read_json(const char *file, const char *text, size_t length,
     sy_map_finish(&reader.resources);
     sy_map_finish(&reader.memories);
     sy_map_finish(&reader.boards);
+    sy_map_finish(&reader.devices);
     sy_map_finish(&reader.nodes);
     sy_builder_destroy(reader.builder);
     sy_arena_destroy(reader.scratch);

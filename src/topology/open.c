@@ -19,12 +19,16 @@ static bool ends_with(const char *text, const char *suffix) {
     return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
 }
 
-/* "dir/mirage.bus.csv" -> "mirage" */
+/* "dir/mirage.bus.csv" -> "mirage"; plain characters, since it goes into JSON and traces. */
 static char *stem_of(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *dot = strchr(name[0] ? name + 1 : name, '.');
-    return strndup(name, dot ? (size_t)(dot - name) : strlen(name));
+    char *stem = strndup(name, dot ? (size_t)(dot - name) : strlen(name));
+    for (char *c = stem; c && *c; c++) {
+        *c = *c > ' ' && *c < 0x7f ? *c : '_';
+    }
+    return stem;
 }
 
 static char first_of(const char *text) {
@@ -52,7 +56,7 @@ static int read_text(const char *path, const char *text, size_t length, bool csv
     } else if (first == '{') {
         code = sy_machine_read_json(path, text, length, ret_machine, error);
     } else if (first == '<') {
-        code = sy_machine_read_xml(path, text, length, ret_machine, error);
+        code = sy_machine_read_xml(path, name, text, length, ret_machine, error);
     } else if (ends_with(path, ".json") || ends_with(path, ".xml")) {
         code = sy_fail_at(error, -EINVAL, path, 1, 1, "not a machine: neither JSON nor XML");
     } else {

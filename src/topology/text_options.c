@@ -54,7 +54,7 @@ static int parse_watts(struct sy_text *text, struct sy_text_part *part, const ch
     const char *slash = memchr(at, '/', length);
     size_t busy_length = slash ? (size_t)(slash - at) : length;
     double busy, idle = 0;
-    if (!sy_parse_double(at, busy_length, &busy) || !(busy >= 0) ||
+    if (!sy_parse_double(at, busy_length, &busy) || !(busy >= 0 && busy <= SY_WATTS_MAX) ||
         (slash && (!sy_parse_double(slash + 1, length - busy_length - 1, &idle) || !(idle >= 0))) ||
         idle > busy) {
         return fail_value(text, at, length, "watts", "busy and idle watts, such as 250/40");

@@ -15,6 +15,14 @@
 #define SY_DEVICE_MAX 4096
 #define SY_HUB_MAX    64 /* PCIe switches */
 
+/* What any reader accepts; beyond that it is a mistake, and sums would lose their meaning. */
+#define SY_BYTES_PER_S_MIN 1e-3
+#define SY_BYTES_PER_S_MAX 1e18
+#define SY_BYTES_MIN       1e-3
+#define SY_BYTES_MAX       1e20
+#define SY_NS_MAX          1e15
+#define SY_WATTS_MAX       1e9
+
 /* --- assumed where nothing is said; docs/machine-format.md lists them ------------------------- */
 #define SY_DEFAULT_DRAM_BYTES_PER_S         40e9
 #define SY_DEFAULT_INTERCONNECT_BYTES_PER_S 20e9
@@ -106,8 +114,9 @@ SY_MUST_CHECK int sy_machine_read_bus_csv(const char *file, const char *name, co
 /* Well-formed, and a <topology> of a version hwloc knows; says nothing about what is in it. */
 SY_MUST_CHECK int sy_xml_check(const char *file, const char *text, size_t length,
                                struct sy_error *error);
-SY_MUST_CHECK int sy_machine_read_xml(const char *path, const char *text, size_t length,
-                                      struct sy_machine **ret_machine, struct sy_error *error);
+SY_MUST_CHECK int sy_machine_read_xml(const char *file, const char *name, const char *text,
+                                      size_t length, struct sy_machine **ret_machine,
+                                      struct sy_error *error);
 
 /* The other file of a recorded pair, X.bus.csv and X.kernels.csv. False if path is neither. */
 bool sy_machine_csv_pair(const char *path, struct sy_buffer *ret_bus_path,

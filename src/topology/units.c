@@ -4,7 +4,6 @@
  * binary ones say so.
  */
 #include "topology/topology.h"
-#include <math.h>
 #include <string.h>
 
 struct unit {
@@ -19,7 +18,7 @@ static const struct unit sizes[] = {
 static const struct unit times[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
 static bool parse_with(const struct unit *units, size_t unit_count, const char *text, size_t length,
-                       double *ret_value) {
+                       double low, double high, double *ret_value) {
     size_t digits = 0;
     while (digits < length &&
            ((text[digits] >= '0' && text[digits] <= '9') || text[digits] == '.')) {
@@ -29,8 +28,8 @@ static bool parse_with(const struct unit *units, size_t unit_count, const char *
         double value;
         if (strlen(units[i].name) == length - digits &&
             memcmp(units[i].name, text + digits, length - digits) == 0 &&
-            sy_parse_double(text, digits, &value) && value > 0 &&
-            isfinite(value * units[i].factor)) {
+            sy_parse_double(text, digits, &value) && value * units[i].factor >= low &&
+            value * units[i].factor <= high) {
             *ret_value = value * units[i].factor;
             return true;
         }
@@ -39,14 +38,15 @@ static bool parse_with(const struct unit *units, size_t unit_count, const char *
 }
 
 bool sy_parse_size(const char *text, size_t length, double *ret_bytes) {
-    return parse_with(sizes, SY_COUNT(sizes), text, length, ret_bytes);
+    return parse_with(sizes, SY_COUNT(sizes), text, length, SY_BYTES_MIN, SY_BYTES_MAX, ret_bytes);
 }
 
 bool sy_parse_bandwidth(const char *text, size_t length, double *ret_bytes_per_s) {
     return length > 2 && memcmp(text + length - 2, "/s", 2) == 0 &&
-           parse_with(sizes, SY_COUNT(sizes), text, length - 2, ret_bytes_per_s);
+           parse_with(sizes, SY_COUNT(sizes), text, length - 2, SY_BYTES_PER_S_MIN,
+                      SY_BYTES_PER_S_MAX, ret_bytes_per_s);
 }
 
 bool sy_parse_time(const char *text, size_t length, double *ret_ns) {
-    return parse_with(times, SY_COUNT(times), text, length, ret_ns);
+    return parse_with(times, SY_COUNT(times), text, length, 1e-6, SY_NS_MAX, ret_ns);
 }

@@ -14,6 +14,14 @@ static bool is_positive(double value) {
     return isfinite(value) && value > 0;
 }
 
+static bool is_bandwidth(double value) {
+    return value >= SY_BYTES_PER_S_MIN && value <= SY_BYTES_PER_S_MAX;
+}
+
+static bool is_size(double value) {
+    return value >= SY_BYTES_MIN && value <= SY_BYTES_MAX;
+}
+
 static int put_name(struct sy_map *names, const char *what, const char *name, uint32_t index,
                     struct sy_error *error) {
     if (!name[0]) {
@@ -21,7 +29,7 @@ static int put_name(struct sy_map *names, const char *what, const char *name, ui
     }
     int code = sy_map_put(names, name, strlen(name), index);
     if (code == -EEXIST) {
-        return sy_fail(error, -EINVAL, "two %ss are called \"%.64s\"", what, name);
+        return sy_fail(error, -EINVAL, "%s name \"%.64s\" is used twice", what, name);
     }
     return code ? sy_fail(error, code, "out of memory") : 0;
 }
@@ -32,7 +40,7 @@ static int check_resources(const struct sy_builder *builder, struct sy_error *er
     for (uint32_t i = 0; !code && i < builder->resource_count; i++) {
         const struct sy_resource *resource = &builder->resources[i];
         code = put_name(&names, "resource", resource->name, i, error);
-        if (!code && !is_positive(resource->bytes_per_s)) {
+        if (!code && !is_bandwidth(resource->bytes_per_s)) {
             code = sy_fail(error, -EINVAL, "resource \"%.64s\": bandwidth must be positive, not %g",
                            resource->name, resource->bytes_per_s);
         }
@@ -43,7 +51,7 @@ static int check_resources(const struct sy_builder *builder, struct sy_error *er
 
 static int check_memory(const struct sy_builder *builder, const struct sy_memory *memory,
                         struct sy_error *error) {
-    if (!(memory->capacity_bytes > 0)) {
+    if (!is_size(memory->capacity_bytes) && memory->capacity_bytes != (double)INFINITY) {
         return sy_fail(error, -EINVAL, "memory \"%.64s\": capacity must be positive, not %g",
                        memory->name, memory->capacity_bytes);
     }
@@ -83,7 +91,7 @@ static int check_boards(const struct sy_builder *builder, struct sy_error *error
     for (uint32_t i = 0; !code && i < builder->board_count; i++) {
         const struct sy_board *board = &builder->boards[i];
         code = put_name(&names, "board", board->name, i, error);
-        bool sound = is_positive(board->port_bytes_per_s) && is_positive(board->image_bytes) &&
+        bool sound = is_bandwidth(board->port_bytes_per_s) && is_size(board->image_bytes) &&
                      isfinite(board->init_ns) && board->init_ns >= 0;
         if (!code && !sound) {
             code = sy_fail(error, -EINVAL,
@@ -163,7 +171,7 @@ static int check_links(const struct sy_builder *builder, struct sy_error *error)
         if (link->resource != SY_NONE && link->resource >= builder->resource_count) {
             return sy_fail(error, -EINVAL, "link %u: no such resource", i);
         }
-        if (!is_positive(link->bytes_per_s) || !isfinite(link->latency_ns) ||
+        if (!is_bandwidth(link->bytes_per_s) || !isfinite(link->latency_ns) ||
             link->latency_ns < 0) {
             return sy_fail(error, -EINVAL, "link %u: bandwidth %g or latency %g is not possible", i,
                            link->bytes_per_s, link->latency_ns);
@@ -173,8 +181,8 @@ static int check_links(const struct sy_builder *builder, struct sy_error *error)
 }
 
 static bool is_possible(const struct sy_builder *builder, const struct sy_route *route) {
-    if (!is_positive(route->bytes_per_s) || !isfinite(route->latency_ns) || route->latency_ns < 0 ||
-        route->resource_count > SY_ROUTE_MAX) {
+    if (!is_bandwidth(route->bytes_per_s) || !isfinite(route->latency_ns) ||
+        route->latency_ns < 0 || route->resource_count > SY_ROUTE_MAX) {
         return false;
     }
     for (uint32_t i = 0; i < route->resource_count; i++) {

@@ -10,7 +10,7 @@
 #include "topology/from_hwloc.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 #define CHILD_BYTES   ((rlim_t)1 << 30)
 #define CHILD_SECONDS 20
 
-static void limit(int what, rlim_t value) {
+static void limit(unsigned what, rlim_t value) {
     struct rlimit bound = {.rlim_cur = value, .rlim_max = value};
     setrlimit(what, &bound);
 }
@@ -37,6 +37,16 @@ static void bound_child(void) {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, CHILD_SECONDS);
     alarm(CHILD_SECONDS);
+}
+
+/* The caller's handlers must not run on its behalf here: a crash is to end the child. */
+static void reset_signals(void) {
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int load(const char *text, size_t length, const char *name, struct sy_machine **ret_machine,
@@ -72,7 +82,9 @@ _Noreturn static void be_child(int fd, const char *text, size_t length, const ch
     struct sy_error error = {0};
     struct sy_machine *machine = NULL;
     struct sy_buffer json = {0};
-    if (!freopen("/dev/null", "w", stderr)) {
+    reset_signals();
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere < 0 || dup2(nowhere, 1) < 0 || dup2(nowhere, 2) < 0) {
         _exit(1);
     }
     bound_child();
@@ -125,43 +137,31 @@ static bool ask_child(const char *text, size_t length, const char *name, struct 
     return child > 0 && fine && !answer->failed && answer->length > 1;
 }
 
-static char *stem_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
-}
-
-static int read_reply(const char *path, const struct sy_buffer *answer,
+static int read_reply(const char *file, const struct sy_buffer *answer,
                       struct sy_machine **ret_machine, struct sy_error *error) {
     if (answer->text[0] == 'J') {
-        return sy_machine_read_json(path, answer->text + 1, answer->length - 1, ret_machine, error);
+        return sy_machine_read_json(file, answer->text + 1, answer->length - 1, ret_machine, error);
     }
     struct sy_error reply = {0};
     if (answer->length == sizeof reply + 1) {
         memcpy(&reply, answer->text + 1, sizeof reply);
     }
-    return sy_fail_at(error, -EINVAL, path, 0, 0, "%s", reply.message);
+    return sy_fail_at(error, -EINVAL, file, 0, 0, "%s", reply.message);
 }
 
-int sy_machine_read_xml(const char *path, const char *text, size_t length,
+int sy_machine_read_xml(const char *file, const char *name, const char *text, size_t length,
                         struct sy_machine **ret_machine, struct sy_error *error) {
-    int code = sy_xml_check(path, text, length, error);
+    int code = sy_xml_check(file, text, length, error);
     if (code) {
         return code;
     }
     struct sy_buffer answer = {0};
-    char *name = stem_of(path);
-    if (!name) {
-        return sy_fail(error, -ENOMEM, "out of memory");
-    }
     if (!ask_child(text, length, name, &answer)) {
-        code = sy_fail_at(error, -EINVAL, path, 0, 0, "hwloc cannot digest this file");
+        code = sy_fail_at(error, -EINVAL, file, 0, 0, "hwloc cannot digest this file");
         sy_hint(error, "export the machine again with lstopo --of xml");
     } else {
-        code = read_reply(path, &answer, ret_machine, error);
+        code = read_reply(file, &answer, ret_machine, error);
     }
-    free(name);
     sy_buffer_finish(&answer);
     return code;
 }
