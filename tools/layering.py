@@ -16,8 +16,8 @@ BELOW = {
     "topology": ["base", "trace", "graph"],
     "cost": ["base", "trace", "graph", "topology"],
     "bounds": ["base", "trace", "graph", "topology", "cost"],
-    "schedulers": ["base", "trace", "graph", "topology", "cost"],
-    "sim": ["base", "trace", "graph", "topology", "cost", "schedulers"],
+    "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds"],
+    "sim": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim"],
 }
 

@@ -44,22 +44,23 @@ static void count_all(struct sy_workload *w, uint32_t *ret_kernels, uint64_t *re
     *ret_edges = edges;
 }
 
+/* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
 #define TAKE(field, count)                                                                         \
     ((w->field = sy_arena_alloc(w->arena, (count), sizeof *w->field)) != NULL)
 
 static bool allocate(struct sy_workload *w, uint32_t kernels, uint64_t edges) {
     size_t tasks = w->task_count, pairs = (size_t)kernels * w->class_count;
-    return TAKE(job_first_task, w->job_count + 1u) && TAKE(job_isolated_ns, w->job_count) &&
-           TAKE(task_job, tasks) && TAKE(task_kernel, tasks) && TAKE(succ_start, tasks + 1) &&
-           TAKE(succ, edges + 1) && TAKE(pred_start, tasks + 1) && TAKE(pred, edges + 1) &&
-           TAKE(access_start, tasks + 1) && TAKE(access_producer, w->access_count + 1u) &&
-           TAKE(access, w->access_count + 1u) && TAKE(order, tasks + 1) &&
-           TAKE(time_ns, tasks * w->class_count + 1) && TAKE(best_ns, tasks + 1) &&
-           TAKE(kernel_names, kernels + 1u) && TAKE(kernel_interference, kernels + 1u) &&
-           TAKE(log_sigma, pairs + 1) && TAKE(demand_bytes_per_s, pairs + 1) &&
-           TAKE(link_demand_bytes_per_s, pairs + 1) && TAKE(watts, pairs + 1) &&
+    return TAKE(job_first_task, w->job_count + 1u) & TAKE(job_isolated_ns, w->job_count) &&
+           TAKE(task_job, tasks) & TAKE(task_kernel, tasks) & TAKE(succ_start, tasks + 1) &&
+           TAKE(succ, edges + 1) & TAKE(pred_start, tasks + 1) & TAKE(pred, edges + 1) &&
+           TAKE(access_start, tasks + 1) & TAKE(access_producer, w->access_count + 1u) &&
+           TAKE(access, w->access_count + 1u) & TAKE(order, tasks + 1) &&
+           TAKE(time_ns, tasks * w->class_count + 1) & TAKE(best_ns, tasks + 1) &&
+           TAKE(kernel_names, kernels + 1u) & TAKE(kernel_interference, kernels + 1u) &&
+           TAKE(log_sigma, pairs + 1) & TAKE(demand_bytes_per_s, pairs + 1) &&
+           TAKE(link_demand_bytes_per_s, pairs + 1) & TAKE(watts, pairs + 1) &&
            TAKE(image_ns, (size_t)kernels * w->machine->board_count + 1) &&
-           TAKE(data_bytes, w->data_count + 1u) && TAKE(data_home, w->data_count + 1u);
+           TAKE(data_bytes, w->data_count + 1u) & TAKE(data_home, w->data_count + 1u);
 }
 
 static void fill_kernel(struct sy_workload *w, uint32_t index, const struct sy_kernel *kernel) {

@@ -10,7 +10,7 @@
 #include "schedulers/late.h"
 #include <errno.h>
 
-static int by_falling(const struct late *l, uint32_t a, uint32_t b) {
+static bool by_falling(const struct late *l, uint32_t a, uint32_t b) {
     if (l->key[a] != l->key[b]) {
         return l->key[a] > l->key[b];
     }
@@ -25,11 +25,15 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     }
     struct late *l = s->state;
     l->mode = mode;
+    l->least = mode.history || view->truth ? 0 : 1;
     l->scale = s->priority_scale;
     l->key = sy_arena_alloc(l->base.arena, view->task_capacity + 1u, sizeof *l->key);
     l->free_ns = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->free_ns);
     l->room = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->room);
-    code = l->key && l->free_ns && l->room ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
+    l->alike = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->alike);
+    l->alike_of = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->alike_of);
+    bool taken = l->key && l->free_ns && l->room && l->alike && l->alike_of;
+    code = taken ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
     if (!code && mode.contention) {
         code = sy_sharing_init(&l->sharing, l->base.arena, view);
     }
@@ -60,64 +64,114 @@ void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint3
     }
 }
 
-static double free_ns(const struct late *l, const struct sy_view *view, uint32_t device) {
+static double free_ns(const struct sy_view *view, uint32_t device) {
     const struct sy_view_device *d = &view->devices[device];
     if (view->truth && !d->lost && isfinite(view->truth->device_free_ns[device])) {
         return fmax(view->now_ns, view->truth->device_free_ns[device]) + d->queued_ns;
     }
-    (void)l;
     return sy_estimate_free_ns(view, device);
 }
 
-/* How many more tasks each device may hold; the number of devices that have room. */
+static void sort_device(struct late *l, const struct sy_view *view, uint32_t device) {
+    const struct sy_device *self = &view->machine->devices[device];
+    const struct sy_view_device *v = &view->devices[device];
+    struct alike key = {.class_index = self->class_index,
+                        .memory = self->memory,
+                        .image = self->board == SY_NONE ? SY_NONE : v->last_image,
+                        .beside = l->mode.contention ? l->sharing.beside_now[device] : SY_NONE,
+                        .first_free = device};
+    uint32_t g = 0;
+    for (; g < l->alike_count; g++) {
+        const struct alike *a = &l->alike[g];
+        if (a->class_index == key.class_index && a->memory == key.memory && a->image == key.image &&
+            a->beside == key.beside) {
+            break;
+        }
+    }
+    l->alike_of[device] = g;
+    if (g == l->alike_count) {
+        l->alike[l->alike_count++] = key;
+    } else if (l->free_ns[device] < l->free_ns[l->alike[g].first_free]) {
+        l->alike[g].first_free = device;
+    }
+}
+
+/* How many more tasks each device may hold; returns the number of devices that have room. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
     uint32_t open = 0, depth = l->mode.gate ? 1 : 2;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         uint32_t held = v->queue_length + (v->running != SY_NONE);
         l->room[d] = v->lost || held >= depth ? 0 : depth - held;
-        l->free_ns[d] = free_ns(l, view, d);
         open += l->room[d] > 0;
+    }
+    if (!open) {
+        return 0;
+    }
+    if (l->mode.contention) {
+        sy_sharing_update(&l->sharing, view);
+    }
+    l->alike_count = 0;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        l->free_ns[d] = free_ns(view, d);
+        sort_device(l, view, d);
     }
     return open;
 }
 
-/* The window holds the tasks that come first; the pool the rest. Job orders may shift between two
- * decisions, so the window is given back and drawn again when there is more than one job. */
+/* The schedule in mind keeps the device busy until then. */
+static void book(struct late *l, const struct sy_view *view, uint32_t device, double until_ns) {
+    uint32_t g = l->alike_of[device], best = device;
+    l->free_ns[device] = until_ns;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        if (l->alike_of[d] == g && l->free_ns[d] < l->free_ns[best]) {
+            best = d;
+        }
+    }
+    l->alike[g].first_free = best;
+}
+
+/* Puts a task where its key belongs among the window's first count. */
+static void insert(struct late *l, uint32_t count, uint32_t task) {
+    uint32_t at = count;
+    for (; at && by_falling(l, task, l->window[at - 1]); at--) {
+        l->window[at] = l->window[at - 1];
+    }
+    l->window[at] = task;
+}
+
+/* A newcomer in the pool may outrank what waits in the window: swap it against the worst. */
+static void prefer_newcomers(struct late *l, const struct sy_view *view) {
+    uint32_t last = LATE_WINDOW - 1;
+    for (;;) {
+        uint32_t best = sy_pool_peek(&l->ready, &l->base, view), worst = l->window[last];
+        if (best == SY_NONE || l->base.rank[best] <= l->key[worst]) {
+            return;
+        }
+        sy_pool_pop(&l->ready, &l->base, view);
+        sy_pool_push(&l->ready, view, worst, l->base.rank[worst]);
+        l->key[best] = l->base.rank[best];
+        insert(l, last, best);
+    }
+}
+
+/* The window holds the tasks that come first, the pool the rest. The keys of a job order shift
+ * between two decisions, so under one the window is given back and drawn again. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool reorder = l->base.order != ORDER_NONE && l->ready.active_count > 0;
+    bool reorder = l->base.order != ORDER_NONE;
     while (reorder && l->window_count) {
         uint32_t task = l->window[--l->window_count];
         sy_pool_push(&l->ready, view, task, l->base.rank[task]);
     }
-    uint32_t before = l->window_count;
     while (l->window_count < LATE_WINDOW && l->ready.count) {
         uint32_t task = sy_pool_pop(&l->ready, &l->base, view);
         if (view->task_device[task] == SY_NONE) {
             l->key[task] = sy_order_priority(&l->base, view, task, l->base.rank[task]);
-            l->window[l->window_count++] = task;
+            insert(l, l->window_count++, task);
         }
     }
-    /* A newcomer may outrank what waits: swap the pool's best against the window's worst. */
-    for (uint32_t i = before ? before : 1; i < l->window_count; i++) {
-        uint32_t task = l->window[i], at = i;
-        for (; at && by_falling(l, task, l->window[at - 1]); at--) {
-            l->window[at] = l->window[at - 1];
-        }
-        l->window[at] = task;
-    }
-    uint32_t best = sy_pool_peek(&l->ready, &l->base, view);
-    while (best != SY_NONE && l->base.order == ORDER_NONE &&
-           l->base.rank[best] > l->key[l->window[LATE_WINDOW - 1]]) {
-        uint32_t worst = l->window[LATE_WINDOW - 1], at = LATE_WINDOW - 1;
-        sy_pool_pop(&l->ready, &l->base, view);
-        sy_pool_push(&l->ready, view, worst, l->base.rank[worst]);
-        l->key[best] = l->base.rank[best];
-        for (; at && by_falling(l, best, l->window[at - 1]); at--) {
-            l->window[at] = l->window[at - 1];
-        }
-        l->window[at] = best;
-        best = sy_pool_peek(&l->ready, &l->base, view);
+    if (!reorder && l->ready.count) {
+        prefer_newcomers(l, view);
     }
 }
 
@@ -157,13 +211,17 @@ static bool gated(const struct late *l, double slowdown, double harm_ns, double 
     return l->mode.gate && l->busy && (slowdown > 1.05 || harm_ns > 0.05 * ns);
 }
 
+/* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
+ * passed over before their data are. */
 static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task) {
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
     uint32_t memory = SY_NONE;
     double there_ns = 0;
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        if (!isfinite(sy_estimate_time_ns(view, task, d)) || !isfinite(l->free_ns[d])) {
+    for (uint32_t g = l->alike_count; g-- > 0;) {
+        uint32_t d = l->alike[g].first_free;
+        if (!isfinite(l->free_ns[d]) ||
+            l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least >= best.score_ns) {
             continue;
         }
         if (m->devices[d].memory != memory) {
@@ -197,9 +255,6 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
         return 0;
     }
     draw_window(l, view);
-    if (l->mode.contention) {
-        sy_sharing_update(&l->sharing, view);
-    }
     l->busy = l->mode.gate && any_running(view);
     for (uint32_t i = 0; i < l->window_count; i++) {
         uint32_t task = l->window[i];
@@ -208,7 +263,7 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
             choice = choose(l, view, task);
         }
         if (choice.device != SY_NONE) {
-            l->free_ns[choice.device] = choice.finish_ns;
+            book(l, view, choice.device, choice.finish_ns);
         }
         if (choice.device == SY_NONE || !l->room[choice.device]) {
             l->window[kept++] = task;
@@ -255,10 +310,11 @@ static int init_gate(struct sy_scheduler *s, const struct sy_view *view, const c
     return sy_late_init(s, view, args, mode);
 }
 
-#define LATE(identifier, policy_name, text, start, truthful)                                       \
+#define LATE(identifier, policy_name, text, start, reads, truthful)                                \
     const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
                                                 .summary = text,                                   \
                                                 .needs_truth = truthful,                           \
+                                                .needs_readings = reads,                           \
                                                 .init = start,                                     \
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = sy_late_job_arrived,                \
@@ -267,15 +323,16 @@ static int init_gate(struct sy_scheduler *s, const struct sy_view *view, const c
                                                 .decide = sy_late_decide}
 
 LATE(sy_policy_late, "lb", "late binding: list scheduling, committed when a device has room",
-     init_late, false);
+     init_late, false, false);
 LATE(sy_policy_late_hist, "lb-hist", "late binding with times corrected by history", init_hist,
-     false);
+     false, false);
 LATE(sy_policy_late_contention, "lb-cont",
-     "late binding with times corrected for contention seen in the counters", init_contention,
+     "late binding with times corrected for contention seen in the counters", init_contention, true,
      false);
 LATE(sy_policy_affinity, "affinity", "late binding by execution time and queue alone",
-     init_affinity, false);
+     init_affinity, false, false);
 LATE(sy_policy_oracle, "oracle", "late binding that knows true times and true contention",
-     init_oracle, true);
+     init_oracle, false, true);
 LATE(sy_policy_gate, "oracle-gate",
-     "the oracle behind a gate: a task waits rather than start into contention", init_gate, true);
+     "the oracle behind a gate: a task waits rather than start into contention", init_gate, false,
+     true);

@@ -14,6 +14,13 @@ struct late_mode {
     bool locality, history, contention, gate;
 };
 
+/* Devices that a task cannot tell apart but for when they are free: only the first to be free can
+ * be chosen, so only it is looked at. */
+struct alike {
+    uint32_t class_index, memory, image, beside;
+    uint32_t first_free;
+};
+
 struct late_choice {
     uint32_t device;
     double score_ns, finish_ns, exec_ns;
@@ -24,10 +31,14 @@ struct late {
     struct late_mode mode;
     struct pool ready;
     uint32_t window[LATE_WINDOW], window_count;
-    double *key;         /* per task, of those in the window */
-    double *free_ns;     /* per device, in the schedule in mind */
-    uint32_t *room;      /* per device */
+    double *key;     /* per task, of those in the window */
+    double *free_ns; /* per device, in the schedule in mind */
+    uint32_t *room;  /* per device */
+    struct alike *alike;
+    uint32_t alike_count;
+    uint32_t *alike_of;  /* per device */
     const double *scale; /* per task, of its rank; NULL: 1 */
+    double least;        /* no task takes less than this share of its given time */
     bool busy;           /* something runs: a gate may close */
     struct sharing sharing;
 };

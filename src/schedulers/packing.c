@@ -225,6 +225,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
 #define PACKING(identifier, policy_name, text, start)                                              \
     const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
                                                 .summary = text,                                   \
+                                                .needs_readings = true,                            \
                                                 .init = start,                                     \
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = job_arrived,                        \

@@ -145,6 +145,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
 const struct sy_scheduler_ops sy_policy_paragon = {
     .name = "paragon",
     .summary = "collaborative filtering of interference (Paragon-like)",
+    .needs_readings = true,
     .init = init,
     .finish = sy_policy_finish,
     .task_ready = task_ready,

@@ -157,7 +157,9 @@ void sy_sim_flow_update(struct sy_sim *sim) {
         return;
     }
     sim->flows_dirty = false;
-    sum_use(sim);
+    if (sim->watched) {
+        sum_use(sim);
+    }
     const uint32_t *changed;
     uint32_t count = sy_flow_solve(sim->net, &changed);
     double now = sim_now(sim);
@@ -171,7 +173,7 @@ void sy_sim_flow_update(struct sy_sim *sim) {
             sy_heap_set(&sim->heap, slot, now + sim->flow_rest[flow] / sim->flow_rate[flow]);
         }
     }
-    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+    for (uint32_t r = 0; sim->watched && r < sim->machine->resource_count; r++) {
         sim->resource_use[r] = sy_flow_use(sim->net, r);
     }
 }

@@ -8,34 +8,35 @@
 #include <math.h>
 #include <string.h>
 
+/* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
 #define TAKE(field, count)                                                                         \
     ((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL)
 
 static bool take_tasks(struct sy_sim *sim) {
     size_t tasks = sim->w->task_count + 1u, data = sim->w->data_count + 1u;
     size_t accesses = sim->w->access_count + 1u, jobs = sim->w->job_count + 1u;
-    return TAKE(task_state, tasks) && TAKE(task_device, tasks) && TAKE(task_pending, tasks) &&
-           TAKE(task_missing, tasks) && TAKE(task_priority, tasks) &&
-           TAKE(task_expected_ns, tasks) && TAKE(task_factor, tasks) &&
-           TAKE(task_sequence, tasks) && TAKE(queue_child, tasks) && TAKE(queue_sibling, tasks) &&
-           TAKE(delayed_next, tasks) && TAKE(delayed_at_ns, tasks) && TAKE(data_valid, data) &&
-           TAKE(data_inflight, data) && TAKE(data_copies, data) && TAKE(data_uses, data) &&
-           TAKE(access_copy, accesses) && TAKE(access_next, accesses) &&
-           TAKE(copies, sim->copy_capacity) && TAKE(jobs, jobs) && TAKE(job_results, jobs);
+    return TAKE(task_state, tasks) & TAKE(task_device, tasks) & TAKE(task_pending, tasks) &&
+           TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &&
+           TAKE(task_expected_ns, tasks) & TAKE(task_factor, tasks) &&
+           TAKE(task_sequence, tasks) & TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) &&
+           TAKE(delayed_next, tasks) & TAKE(delayed_at_ns, tasks) & TAKE(data_valid, data) &&
+           TAKE(data_inflight, data) & TAKE(data_copies, data) & TAKE(data_uses, data) &&
+           TAKE(access_copy, accesses) & TAKE(access_next, accesses) &&
+           TAKE(copies, sim->copy_capacity) & TAKE(jobs, jobs) & TAKE(job_results, jobs);
 }
 
 static bool take_machine(struct sy_sim *sim) {
     const struct sy_machine *m = sim->machine;
     size_t resources = m->resource_count + 1u, memories = m->memory_count;
     size_t kernels = sim->w->kernel_count + 1u;
-    return TAKE(view_devices, m->device_count) && TAKE(devices, m->device_count) &&
-           TAKE(device_busy_ns, m->device_count) && TAKE(boards, m->board_count + 1u) &&
-           TAKE(kernel_factor, kernels * sim->w->class_count) && TAKE(kernel_smt, kernels) &&
-           TAKE(kernel_gpu, kernels) && TAKE(channels, memories) && TAKE(memory_bytes, memories) &&
-           TAKE(memory_peak_bytes, memories) && TAKE(group_start, m->group_count + 1u) &&
-           TAKE(group_devices, m->device_count) && TAKE(hidden_rng, resources) &&
-           TAKE(hidden_on, resources) && TAKE(readings, resources) &&
-           TAKE(resource_use, resources) && TAKE(resource_sum, resources) &&
+    return TAKE(view_devices, m->device_count) & TAKE(devices, m->device_count) &&
+           TAKE(device_busy_ns, m->device_count) & TAKE(boards, m->board_count + 1u) &&
+           TAKE(kernel_factor, kernels * sim->w->class_count) & TAKE(kernel_smt, kernels) &&
+           TAKE(kernel_gpu, kernels) & TAKE(channels, memories) & TAKE(memory_bytes, memories) &&
+           TAKE(memory_peak_bytes, memories) & TAKE(group_start, m->group_count + 1u) &&
+           TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &&
+           TAKE(hidden_on, resources) & TAKE(readings, resources) &&
+           TAKE(resource_use, resources) & TAKE(resource_sum, resources) &&
            TAKE(resource_seen, resources);
 }
 

@@ -42,7 +42,6 @@ static void fill_view(struct sy_sim *sim) {
         .data_valid = sim->data_valid,
         .data_inflight = sim->data_inflight,
         .shared_links = sim->net != NULL,
-        .readings = sim->net ? sim->readings : NULL,
     };
 }
 
@@ -252,7 +251,9 @@ static void ask(struct sy_sim *sim) {
     uint32_t count;
     if (sim->net) {
         sy_sim_flow_update(sim);
-        sy_sim_read_counters(sim);
+        if (sim->view.readings) {
+            sy_sim_read_counters(sim);
+        }
     }
     do {
         double before = sim->options.clock_ns ? sim->options.clock_ns() : 0;
@@ -328,6 +329,8 @@ int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret
     sim->policy = policy;
     sim->error = error;
     sim->view.truth = ops->needs_truth ? &sim->truth : NULL;
+    sim->view.readings = sim->net && ops->needs_readings ? sim->readings : NULL;
+    sim->watched = sim->net && (ops->needs_readings || ops->needs_truth);
     sim->scheduler.ops = ops;
     sim->scheduler.state = NULL;
     sim->scheduler.seed = sim->options.seed;

@@ -116,7 +116,7 @@ struct sy_sim {
     uint32_t *flow_slot;
     uint32_t *flow_free;
     uint32_t flow_free_count;
-    bool flows_dirty;
+    bool flows_dirty, watched; /* watched: the policy reads counters or the truth */
     struct sy_rng *hidden_rng;
     bool *hidden_on;
     double hidden_period_ns;
