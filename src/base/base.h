@@ -48,16 +48,20 @@ __attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const
 /* Whole file into malloc'ed memory, terminated by a NUL that length does not count. */
 SY_MUST_CHECK int sy_read_file(const char *path, char **ret_text, size_t *ret_length,
                                struct sy_error *error);
-/* Writes a whole file by way of a temporary one, so that a failure leaves the old. */
+/* Writes a whole file by way of a temporary one, so that a failure leaves the old. The old one's
+ * permissions stay; pipes and devices are written to, not replaced. */
 SY_MUST_CHECK int sy_write_file(const char *path, const char *text, size_t length,
                                 struct sy_error *error);
-/* Strict: the whole of text[0..length) must be the number. Finite only. */
+/* Strict: the whole of text[0..length) must be -?digits(.digits)?([eE][+-]?digits)?, at most 1,100
+ * characters. Finite only; what is too small becomes 0. Exactly rounded, whatever the locale. */
 bool sy_parse_double(const char *text, size_t length, double *ret_value);
-bool sy_parse_u64(const char *text, size_t length, uint64_t *ret_value);
+bool sy_parse_u64(const char *text, size_t length, uint64_t *ret_value); /* digits only */
+/* Bytes of the well-formed UTF-8 character at text[0..left); 0: there is none. */
+size_t sy_utf8_length(const char *text, size_t left);
 /* The candidate nearest to word by edit distance, or NULL if none is near. */
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* A growing string. All calls are no-ops after a failed one; finish tells. */
+/* A growing string. All calls are no-ops after one that failed. Numbers ignore the locale. */
 struct sy_buffer {
     char *text;
     size_t length, capacity;
@@ -97,7 +101,8 @@ double sy_rng_exponential(struct sy_rng *rng); /* mean 1 */
 double sy_rng_student(struct sy_rng *rng, uint32_t degrees);
 
 /* --- statistics --------------------------------------------------------------------------- */
-/* Sorts values in place. Linear interpolation between order statistics; NAN if count is 0. */
+/* Sorts values (no NAN) in place. Linear interpolation between order statistics (Hyndman and Fan's
+ * type 7); probability in [0,1]; NAN if count is 0. */
 double sy_quantile(double *values, size_t count, double probability);
 double sy_geomean(const double *values, size_t count);
 double sy_mean(const double *values, size_t count);

@@ -4,19 +4,16 @@
  */
 #include "base/json.h"
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 void sy_json_init(struct sy_json *json, const char *file, const char *text, size_t length,
                   struct sy_error *error) {
     *json = (struct sy_json){.file = file,
-                             .text = text,
                              .end = text + length,
                              .at = text,
                              .line_start = text,
                              .line = 1,
                              .error = error,
-                             .value_at = text,
                              .value_line = 1,
                              .value_column = 1};
 }
@@ -37,7 +34,6 @@ int sy_json_fail(struct sy_json *json, const char *format, ...) {
 
 /* Marks where we stand as the place an error would speak of. */
 static void mark(struct sy_json *json) {
-    json->value_at = json->at;
     json->value_line = json->line;
     json->value_column = (uint32_t)(json->at - json->line_start) + 1;
 }
@@ -103,18 +99,25 @@ static int expect(struct sy_json *json, enum sy_json_type type, const char *what
     return found == type ? 0 : fail_here(json, what);
 }
 
+static bool in_number(char c) {
+    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+static bool has_leading_zero(const char *at, const char *end) {
+    at += *at == '-';
+    return end - at > 1 && at[0] == '0' && at[1] >= '0' && at[1] <= '9';
+}
+
 int sy_json_number(struct sy_json *json, double *ret_value) {
     int code = expect(json, SY_JSON_NUMBER, "expected a number");
     if (code) {
         return code;
     }
     const char *start = json->at, *at = start;
-    while (at < json->end && (strchr("+-.eE", *at) ? *at != '\0' : *at >= '0' && *at <= '9')) {
+    while (at < json->end && in_number(*at)) {
         at++;
     }
-    const char *digits = start + (*start == '-');
-    bool leading_zero = at - digits > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
-    if (leading_zero || !sy_parse_double(start, (size_t)(at - start), ret_value) || at[-1] == '.') {
+    if (has_leading_zero(start, at) || !sy_parse_double(start, (size_t)(at - start), ret_value)) {
         return sy_json_fail(json, "not a number that fits: %.*s",
                             (int)(at - start < 40 ? at - start : 40), start);
     }
@@ -194,21 +197,44 @@ static void put_utf8(struct sy_buffer *out, uint32_t c) {
     sy_buffer_append(out, bytes, count);
 }
 
-static int unicode_escape(struct sy_json *json) {
-    uint32_t c, low;
-    int code = hex4(json, &c);
-    if (!code && c >= 0xd800 && c < 0xdc00) {
-        if (json->end - json->at < 2 || json->at[0] != '\\' || json->at[1] != 'u') {
-            return fail_here(json, "expected the second half of a surrogate pair");
-        }
+static bool is_first_half(uint32_t c) {
+    return c >= 0xd800 && c < 0xdc00;
+}
+
+static bool is_second_half(uint32_t c) {
+    return c >= 0xdc00 && c < 0xe000;
+}
+
+static int second_half(struct sy_json *json, uint32_t *ret_low) {
+    const char *start = json->at;
+    uint32_t low = 0;
+    if (json->end - json->at >= 2 && json->at[0] == '\\' && json->at[1] == 'u') {
         json->at += 2;
-        code = hex4(json, &low);
-        if (!code && (low < 0xdc00 || low > 0xdfff)) {
-            return fail_here(json, "expected the second half of a surrogate pair");
+        int code = hex4(json, &low);
+        if (code) {
+            return code;
         }
-        c = 0x10000 + ((c - 0xd800) << 10) + (code ? 0 : low - 0xdc00);
-    } else if (!code && (c == 0 || (c >= 0xdc00 && c < 0xe000))) {
-        return fail_here(json, "character not allowed in a string before here");
+    }
+    if (!is_second_half(low)) {
+        json->at = start;
+        return fail_here(json, "expected the second half of a surrogate pair");
+    }
+    *ret_low = low;
+    return 0;
+}
+
+/* escape_at: the backslash. A NUL is refused because the string could not hold what follows it. */
+static int unicode_escape(struct sy_json *json, const char *escape_at) {
+    uint32_t c = 0, low = 0;
+    int code = hex4(json, &c);
+    if (!code && (c == 0 || is_second_half(c))) {
+        json->at = escape_at;
+        mark(json);
+        return sy_json_fail(json, "\\u%04x is no character a string can hold", c);
+    }
+    if (!code && is_first_half(c)) {
+        code = second_half(json, &low);
+        c = 0x10000 + ((c & 0x3ff) << 10 | (low & 0x3ff));
     }
     if (!code) {
         put_utf8(&json->string, c);
@@ -218,7 +244,7 @@ static int unicode_escape(struct sy_json *json) {
 
 static int escape(struct sy_json *json) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    json->at++;
+    const char *start = json->at++;
     char c = json->at < json->end ? *json->at : '\0';
     const char *found = c ? strchr(from, c) : NULL;
     if (found) {
@@ -228,34 +254,33 @@ static int escape(struct sy_json *json) {
     }
     if (c == 'u') {
         json->at++;
-        return unicode_escape(json);
+        return unicode_escape(json, start);
     }
     return fail_here(json, "expected an escape character");
 }
 
-/* Length of the well-formed UTF-8 sequence at the cursor, 0 if it is not one. */
-static size_t utf8_length(const struct sy_json *json) {
-    const unsigned char *s = (const unsigned char *)json->at;
-    size_t left = (size_t)(json->end - json->at);
-    size_t length = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-    if (!length || s[0] >= 0xf5 || length > left) {
-        return 0;
+static bool is_plain(char c) {
+    return c >= 0x20 && (unsigned char)c < 0x80 && c != '"' && c != '\\';
+}
+
+/* What is neither plain nor the end: an escape, or a character of several bytes. */
+static int special(struct sy_json *json) {
+    if (*json->at == '\\') {
+        return escape(json);
     }
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
+    size_t length = sy_utf8_length(json->at, (size_t)(json->end - json->at));
+    if (!length) {
+        return fail_here(json, "expected UTF-8");
     }
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool outside = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
-    return overlong || outside ? 0 : length;
+    sy_buffer_append(&json->string, json->at, length);
+    json->at += length;
+    return 0;
 }
 
 static int string_body(struct sy_json *json) {
     for (;;) {
         const char *run = json->at;
-        while (json->at < json->end && (unsigned char)*json->at >= 0x20 &&
-               (unsigned char)*json->at < 0x80 && *json->at != '"' && *json->at != '\\') {
+        while (json->at < json->end && is_plain(*json->at)) {
             json->at++;
         }
         sy_buffer_append(&json->string, run, (size_t)(json->at - run));
@@ -266,19 +291,10 @@ static int string_body(struct sy_json *json) {
             json->at++;
             return 0;
         }
-        if (*json->at == '\\') {
-            int code = escape(json);
-            if (code) {
-                return code;
-            }
-            continue;
+        int code = special(json);
+        if (code) {
+            return code;
         }
-        size_t length = utf8_length(json);
-        if (!length) {
-            return fail_here(json, "expected UTF-8");
-        }
-        sy_buffer_append(&json->string, json->at, length);
-        json->at += length;
     }
 }
 
@@ -293,7 +309,7 @@ int sy_json_string(struct sy_json *json, const char **ret_text, size_t *ret_leng
     sy_buffer_append(&json->string, "", 0);
     code = string_body(json);
     if (code || json->string.failed) {
-        return code ? code : -ENOMEM;
+        return code ? code : sy_fail(json->error, -ENOMEM, "out of memory");
     }
     json->value_line = line;
     json->value_column = column;
@@ -359,7 +375,8 @@ int sy_json_next_member(struct sy_json *json, const char **ret_name) {
     if (code <= 0) {
         return code;
     }
-    code = sy_json_string(json, ret_name, NULL);
+    const char *name;
+    code = sy_json_string(json, &name, NULL);
     if (code) {
         return code;
     }
@@ -368,6 +385,7 @@ int sy_json_next_member(struct sy_json *json, const char **ret_name) {
         return fail_here(json, "expected ':'");
     }
     json->at++;
+    *ret_name = name;
     return 1;
 }
 

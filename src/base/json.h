@@ -4,8 +4,8 @@
  *
  * The reader pulls values one at a time and knows line and column of each, so that an importer can
  * point at the very value it dislikes and a graph of a million tasks needs no tree in memory.
- * Strict RFC 8259, UTF-8 checked, nesting limited. The writer produces the same bytes for the same
- * calls everywhere. docs/design/002-json.md says why not a library.
+ * Strict RFC 8259, UTF-8 checked, nesting limited, no NUL in strings. The writer produces the same
+ * bytes for the same calls everywhere. docs/design/002-json.md says why not a library.
  */
 #ifndef SY_BASE_JSON_H
 #define SY_BASE_JSON_H
@@ -24,18 +24,17 @@ enum sy_json_type {
 #define SY_JSON_DEPTH_MAX 64
 
 struct sy_json {
-    const char *file, *text, *end, *at;
+    const char *file, *end, *at;
     const char *line_start;
     uint32_t line;
     uint32_t depth;
     bool first; /* no element of the innermost container was read yet */
     struct sy_error *error;
-    struct sy_buffer string; /* the last string read, unescaped */
-    const char *value_at;    /* where the value last looked at begins, for errors */
-    uint32_t value_line, value_column;
+    struct sy_buffer string;           /* the last string read, unescaped */
+    uint32_t value_line, value_column; /* where the value last looked at begins, for errors */
 };
 
-/* text must be followed by a NUL. error receives whatever goes wrong; may not be NULL. */
+/* error receives whatever goes wrong; may not be NULL. */
 void sy_json_init(struct sy_json *json, const char *file, const char *text, size_t length,
                   struct sy_error *error);
 void sy_json_finish(struct sy_json *json);
@@ -74,8 +73,9 @@ struct sy_json_writer {
 void sy_json_open(struct sy_json_writer *writer, char bracket); /* '{' or '[' */
 void sy_json_close(struct sy_json_writer *writer, char bracket);
 void sy_json_key(struct sy_json_writer *writer, const char *key);
+/* What is not UTF-8 becomes U+FFFD, so that what is written can always be read. */
 void sy_json_put_string(struct sy_json_writer *writer, const char *text);
-/* Shortest form that reads back the same; null where not finite. */
+/* The fewest digits that read back the same; null where not finite. */
 void sy_json_put_number(struct sy_json_writer *writer, double value);
 void sy_json_put_u64(struct sy_json_writer *writer, uint64_t value);
 void sy_json_put_bool(struct sy_json_writer *writer, bool value);

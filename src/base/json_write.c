@@ -4,7 +4,6 @@
  */
 #include "base/json.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_compact(const struct sy_json_writer *writer) {
@@ -60,19 +59,46 @@ void sy_json_close(struct sy_json_writer *writer, char bracket) {
     }
 }
 
-static void quoted(struct sy_json_writer *writer, const char *text) {
-    sy_buffer_append(&writer->buffer, "\"", 1);
-    for (const char *at = text; *at; at++) {
-        unsigned char c = (unsigned char)*at;
-        if (c == '"' || c == '\\') {
-            sy_buffer_printf(&writer->buffer, "\\%c", c);
-        } else if (c < 0x20) {
-            sy_buffer_printf(&writer->buffer, "\\u%04x", c);
-        } else {
-            sy_buffer_append(&writer->buffer, at, 1);
+static void put_escaped(struct sy_buffer *buffer, unsigned char c) {
+    if (c == '"' || c == '\\') {
+        sy_buffer_printf(buffer, "\\%c", c);
+    } else if (c < 0x20) {
+        sy_buffer_printf(buffer, "\\u%04x", c);
+    } else {
+        sy_buffer_append(buffer, "\xef\xbf\xbd", 3);
+    }
+}
+
+static bool is_plain(char c) {
+    return c >= 0x20 && (unsigned char)c < 0x80 && c != '"' && c != '\\';
+}
+
+/* The end of what can be copied as it is. */
+static const char *plain_end(const char *at, const char *end) {
+    for (size_t length; at < end; at += length) {
+        length = is_plain(*at)               ? 1
+                 : (unsigned char)*at < 0x80 ? 0
+                                             : sy_utf8_length(at, (size_t)(end - at));
+        if (!length) {
+            break;
         }
     }
-    sy_buffer_append(&writer->buffer, "\"", 1);
+    return at;
+}
+
+static void quoted(struct sy_json_writer *writer, const char *text) {
+    struct sy_buffer *buffer = &writer->buffer;
+    const char *end = text + strlen(text);
+    sy_buffer_append(buffer, "\"", 1);
+    for (const char *at = text; at < end; at++) {
+        const char *run = at;
+        at = plain_end(run, end);
+        sy_buffer_append(buffer, run, (size_t)(at - run));
+        if (at < end) {
+            put_escaped(buffer, (unsigned char)*at);
+        }
+    }
+    sy_buffer_append(buffer, "\"", 1);
 }
 
 void sy_json_key(struct sy_json_writer *writer, const char *key) {
@@ -87,20 +113,27 @@ void sy_json_put_string(struct sy_json_writer *writer, const char *text) {
     quoted(writer, text);
 }
 
+/* Up to 15 digits survive a double, so %.15g (which drops final zeros) has no more than needed. */
+static void shortest(struct sy_buffer *buffer, double value) {
+    static const int digits[] = {6, 15, 16, 17};
+    size_t start = buffer->length;
+    double back = NAN;
+    for (size_t i = 0; i < SY_COUNT(digits) && back != value && !buffer->failed; i++) {
+        buffer->length = start;
+        sy_buffer_printf(buffer, "%.*g", digits[i], value);
+        if (!buffer->failed) {
+            (void)sy_parse_double(buffer->text + start, buffer->length - start, &back);
+        }
+    }
+}
+
 void sy_json_put_number(struct sy_json_writer *writer, double value) {
     if (!isfinite(value)) {
         sy_json_put_null(writer);
         return;
     }
-    char text[32];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
     separate(writer);
-    sy_buffer_append(&writer->buffer, text, strlen(text));
+    shortest(&writer->buffer, value);
 }
 
 void sy_json_put_u64(struct sy_json_writer *writer, uint64_t value) {

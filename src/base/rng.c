@@ -43,6 +43,7 @@ double sy_rng_uniform(struct sy_rng *rng) {
 
 uint32_t sy_rng_below(struct sy_rng *rng, uint32_t bound) {
     SY_ASSERT(bound > 0);
+    /* No number is likelier than another by more than bound / 2^32: not worth a loop. */
     return (uint32_t)((uint64_t)sy_rng_u32(rng) * bound >> 32);
 }
 
@@ -56,6 +57,7 @@ double sy_rng_exponential(struct sy_rng *rng) {
 }
 
 double sy_rng_student(struct sy_rng *rng, uint32_t degrees) {
+    SY_ASSERT(degrees > 0);
     double normal = sy_rng_normal(rng), squares = 0;
     for (uint32_t i = 0; i < degrees; i++) {
         double x = sy_rng_normal(rng);

@@ -15,13 +15,16 @@ static int by_value(const void *a, const void *b) {
 }
 
 double sy_quantile(double *values, size_t count, double probability) {
+    SY_ASSERT(probability >= 0 && probability <= 1);
     if (!count) {
         return NAN;
     }
     qsort(values, count, sizeof *values, by_value);
     double at = probability * (double)(count - 1);
-    size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
-    return values[low] + (at - (double)low) * (values[high] - values[low]);
+    size_t low = (size_t)at;
+    double rest = at - (double)low;
+    /* Without the test an infinite neighbour would make NAN of a finite order statistic. */
+    return rest > 0 ? values[low] + rest * (values[low + 1] - values[low]) : values[low];
 }
 
 double sy_mean(const double *values, size_t count) {

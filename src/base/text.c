@@ -1,159 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files, numbers and growing strings. Number parsing is strict and independent of the locale.
+ * Growing strings, UTF-8, and the word somebody meant. The same bytes in every locale.
  */
 #include "base/base.h"
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static int read_all(int fd, size_t guess, char **ret_text, size_t *ret_length) {
-    size_t capacity = guess + 1, length = 0;
-    char *text = malloc(capacity);
-    for (;;) {
-        if (text && length + 1 >= capacity) {
-            capacity *= 2;
-            char *grown = realloc(text, capacity);
-            if (!grown) {
-                free(text);
-            }
-            text = grown;
-        }
-        if (!text) {
-            return -ENOMEM;
-        }
-        ssize_t got = read(fd, text + length, capacity - 1 - length);
-        if (got < 0 && errno != EINTR) {
-            int code = -errno;
-            free(text);
-            return code;
-        }
-        if (got == 0) {
-            break;
-        }
-        length += got > 0 ? (size_t)got : 0;
+/* The well-formed sequences, by first byte: Unicode Standard, table 3-7. */
+static const struct form {
+    unsigned char first, last; /* range of the first byte */
+    unsigned char low, high;   /* range of the second */
+    uint8_t length;
+} forms[] = {{0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+             {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+             {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+
+static bool has_form(const struct form *form, const unsigned char *s, size_t left) {
+    if (form->length > left || (form->length > 1 && (s[1] < form->low || s[1] > form->high))) {
+        return false;
     }
-    text[length] = '\0';
-    *ret_text = text;
-    *ret_length = length;
+    for (size_t i = 2; i < form->length; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t sy_utf8_length(const char *text, size_t left) {
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t i = 0; left && i < SY_COUNT(forms); i++) {
+        if (s[0] >= forms[i].first && s[0] <= forms[i].last) {
+            return has_form(&forms[i], s, left) ? forms[i].length : 0;
+        }
+    }
     return 0;
-}
-
-int sy_read_file(const char *path, char **ret_text, size_t *ret_length, struct sy_error *error) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat info;
-    int code = fd < 0 || fstat(fd, &info) < 0 ? -errno : 0;
-    if (!code && S_ISDIR(info.st_mode)) {
-        code = -EISDIR;
-    }
-    if (!code) {
-        code =
-            read_all(fd, info.st_size > 0 ? (size_t)info.st_size + 1 : 4096, ret_text, ret_length);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (code) {
-        sy_fail_at(error, code, path, 0, 0, "cannot read: %s", strerror(-code));
-    }
-    return code;
-}
-
-int sy_write_file(const char *path, const char *text, size_t length, struct sy_error *error) {
-    size_t size = strlen(path) + 8;
-    char *temporary = malloc(size);
-    if (!temporary) {
-        return sy_fail_at(error, -ENOMEM, path, 0, 0, "out of memory");
-    }
-    snprintf(temporary, size, "%s.XXXXXX", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    int code = fd < 0 ? -errno : 0;
-    for (size_t done = 0; !code && done < length;) {
-        ssize_t put = write(fd, text + done, length - done);
-        if (put < 0 && errno != EINTR) {
-            code = -errno;
-        }
-        done += put > 0 ? (size_t)put : 0;
-    }
-    if (fd >= 0) {
-        mode_t mask = umask(0);
-        umask(mask);
-        if (fchmod(fd, 0666 & ~mask) < 0 && !code) {
-            code = -errno;
-        }
-        if (close(fd) < 0 && !code) {
-            code = -errno;
-        }
-        if ((code || rename(temporary, path) < 0) && !code) {
-            code = -errno;
-        }
-        if (code) {
-            unlink(temporary);
-        }
-    }
-    free(temporary);
-    return code ? sy_fail_at(error, code, path, 0, 0, "cannot write: %s", strerror(-code)) : 0;
-}
-
-bool sy_parse_double(const char *text, size_t length, double *ret_value) {
-    /* Eisel-Lemire-like fast path: up to 15 digits and a small exponent are exact in a double. */
-    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    const char *at = text, *end = text + length;
-    bool negative = at < end && *at == '-';
-    at += negative;
-    uint64_t digits = 0;
-    uint32_t count = 0, fraction = 0;
-    for (; at < end && isdigit((unsigned char)*at) && count < 16; at++, count++) {
-        digits = digits * 10 + (uint64_t)(*at - '0');
-    }
-    if (at < end && *at == '.' && count) {
-        for (at++; at < end && isdigit((unsigned char)*at) && count < 16; at++, count++) {
-            digits = digits * 10 + (uint64_t)(*at - '0');
-            fraction++;
-        }
-        if (!fraction) {
-            return false;
-        }
-    }
-    if (at == end && count && count <= 15) {
-        double value = (double)digits / powers[fraction];
-        *ret_value = negative ? -value : value;
-        return true;
-    }
-    if (length == 0 || length > 63 || !(isdigit((unsigned char)text[0]) || text[0] == '-') ||
-        memchr(text, 'x', length) || memchr(text, 'X', length)) {
-        return false;
-    }
-    char copy[64], *stop;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    double value = strtod(copy, &stop);
-    if (stop != copy + length || !isfinite(value)) {
-        return false;
-    }
-    *ret_value = value;
-    return true;
-}
-
-bool sy_parse_u64(const char *text, size_t length, uint64_t *ret_value) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (!isdigit((unsigned char)text[i]) || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value)) {
-            return false;
-        }
-    }
-    if (length == 0) {
-        return false;
-    }
-    *ret_value = value;
-    return true;
 }
 
 #define NEAR_MAX 32
@@ -218,17 +100,41 @@ void sy_buffer_append(struct sy_buffer *buffer, const char *text, size_t length)
     }
 }
 
-void sy_buffer_printf(struct sy_buffer *buffer, const char *format, ...) {
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int need = vsnprintf(NULL, 0, format, args);
-    if (need >= 0 && reserve(buffer, (size_t)need)) {
-        vsnprintf(buffer->text + buffer->length, (size_t)need + 1, format, again);
-        buffer->length += (size_t)need;
+/* Prints into what is left of the buffer. Returns the length needed, which may be more. */
+__attribute__((format(printf, 2, 0))) static int print(struct sy_buffer *buffer, const char *format,
+                                                       va_list args) {
+    size_t left = buffer->capacity - buffer->length;
+    va_list copy;
+    va_copy(copy, args);
+    int need = vsnprintf(left ? buffer->text + buffer->length : NULL, left, format, copy);
+    va_end(copy);
+    return need;
+}
+
+static void print_grown(struct sy_buffer *buffer, const char *format, va_list args) {
+    int need = print(buffer, format, args);
+    if (need >= 0 && (size_t)need >= buffer->capacity - buffer->length &&
+        reserve(buffer, (size_t)need)) {
+        need = print(buffer, format, args);
     }
-    va_end(again);
+    buffer->failed = buffer->failed || need < 0;
+    buffer->length += buffer->failed ? 0 : (size_t)need;
+}
+
+void sy_buffer_printf(struct sy_buffer *buffer, const char *format, ...) {
+    if (buffer->failed) {
+        return;
+    }
+    /* A program that uses the library may have chosen a locale that writes 1.5 as 1,5. */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), old = uselocale(plain);
+    va_list args;
+    va_start(args, format);
+    print_grown(buffer, format, args);
     va_end(args);
+    uselocale(old);
+    if (plain) {
+        freelocale(plain);
+    }
 }
 
 void sy_buffer_finish(struct sy_buffer *buffer) {
