@@ -5,7 +5,8 @@
  * In: optionally the number of transfers. Out: JSON. 11 hosts, each behind its link, two shared
  * trunks, 20 chains: whenever a transfer ends, the next of its chain starts. Both players run in
  * turn, each run in a process of its own (SimGrid's engine is a singleton), and are compared by
- * medians over the repeats. An event is the end of one transfer and the start of the next.
+ * medians of processor time over the repeats. An event is the end of one transfer and the start of
+ * the next.
  *
  * A closed loop is chaotic: a start moved by 1e-13 of itself moves ends by per cents some thousand
  * events later. So end times are compared up to the moment where our own run, so disturbed, is off
@@ -26,12 +27,12 @@ enum { HOSTS = 11, CHAINS = 20, REPEATS = 5 };
 
 typedef int player(const struct scenario *, double *, double *);
 
-/* end_s and wall_ns lie in shared memory. */
+/* end_s and cpu_ns lie in shared memory. */
 static int play_in_child(player *play, const struct scenario *scenario, double *end_s,
-                         double *wall_ns) {
+                         double *cpu_ns) {
     pid_t child = fork();
     if (child == 0) {
-        _exit(play(scenario, end_s, wall_ns) ? 1 : 0);
+        _exit(play(scenario, end_s, cpu_ns) ? 1 : 0);
     }
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child) {
@@ -57,10 +58,10 @@ static double last_end(const double *end_s, uint32_t count) {
  */
 static double horizon(struct scenario *scenario, const double *end_s) {
     uint32_t count = scenario->transfer_count;
-    double *disturbed_s = calloc(count, sizeof(double)), wall_ns;
+    double *disturbed_s = calloc(count, sizeof(double)), cpu_ns;
     double until_s = last_end(end_s, count), start_s = scenario->chains[1].start_s;
     scenario->chains[1].start_s = start_s * (1 + 1e-13);
-    if (!disturbed_s || scenario_play_flow(scenario, disturbed_s, &wall_ns)) {
+    if (!disturbed_s || scenario_play_flow(scenario, disturbed_s, &cpu_ns)) {
         until_s = 0;
     }
     scenario->chains[1].start_s = start_s;
@@ -99,16 +100,16 @@ static void print_differences(struct scenario *scenario, const double *ours_s,
 static int measure(struct scenario *scenario, uint64_t seed) {
     uint32_t count = scenario->transfer_count;
     double *ours_s = shared(count * sizeof(double)), *simgrid_s = shared(count * sizeof(double));
-    double *wall_ns = shared(sizeof(double));
-    if (!ours_s || !simgrid_s || !wall_ns) {
+    double *cpu_ns = shared(sizeof(double));
+    if (!ours_s || !simgrid_s || !cpu_ns) {
         return -ENOMEM;
     }
     double ours_ns[REPEATS], simgrid_ns[REPEATS], ratios[REPEATS];
     for (uint32_t i = 0; i < REPEATS; i++) {
-        int error = play_in_child(scenario_play_flow, scenario, ours_s, wall_ns);
-        ours_ns[i] = *wall_ns;
-        error = error ? error : play_in_child(scenario_play_simgrid, scenario, simgrid_s, wall_ns);
-        simgrid_ns[i] = *wall_ns;
+        int error = play_in_child(scenario_play_flow, scenario, ours_s, cpu_ns);
+        ours_ns[i] = *cpu_ns;
+        error = error ? error : play_in_child(scenario_play_simgrid, scenario, simgrid_s, cpu_ns);
+        simgrid_ns[i] = *cpu_ns;
         if (error) {
             return error;
         }

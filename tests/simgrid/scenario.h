@@ -49,10 +49,10 @@ struct scenario *scenario_closed_loop(uint64_t seed, uint32_t hosts, uint32_t ch
                                       uint32_t transfers_per_chain);
 void scenario_destroy(struct scenario *scenario);
 
-/* ret_end_s[t]: end of transfer t; ret_wall_ns: real time without the set-up. 0 or -ENOMEM. */
-int scenario_play_flow(const struct scenario *scenario, double *ret_end_s, double *ret_wall_ns);
+/* ret_end_s[t]: end of transfer t; ret_cpu_ns: processor time without the set-up. 0 or -ENOMEM. */
+int scenario_play_flow(const struct scenario *scenario, double *ret_end_s, double *ret_cpu_ns);
 /* Once per process: SimGrid's engine is a singleton. 0, or -EIO where SimGrid complains. */
-int scenario_play_simgrid(const struct scenario *scenario, double *ret_end_s, double *ret_wall_ns);
+int scenario_play_simgrid(const struct scenario *scenario, double *ret_end_s, double *ret_cpu_ns);
 /* Largest |a - b| / b over the transfers. */
 double scenario_difference(const struct scenario *scenario, const double *a_s, const double *b_s);
 

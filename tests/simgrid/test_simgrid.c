@@ -23,8 +23,8 @@ static void play_in_child(const struct scenario *scenario, double *shared_s) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        double wall_ns;
-        _exit(scenario_play_simgrid(scenario, shared_s, &wall_ns) ? 1 : 0);
+        double cpu_ns;
+        _exit(scenario_play_simgrid(scenario, shared_s, &cpu_ns) ? 1 : 0);
     }
     int status;
     assert_true(waitpid(child, &status, 0) == child);
@@ -34,7 +34,7 @@ static void play_in_child(const struct scenario *scenario, double *shared_s) {
 static void test_random(void **state) {
     (void)state;
     const uint64_t seed = 1;
-    double ours_s[MAX_TRANSFERS], wall_ns, worst = 0;
+    double ours_s[MAX_TRANSFERS], cpu_ns, worst = 0;
     uint32_t transfers = 0;
     double *simgrid_s =
         mmap(NULL, sizeof ours_s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -46,7 +46,7 @@ static void test_random(void **state) {
         for (uint32_t t = 0; t < scenario->transfer_count; t++) {
             simgrid_s[t] = ours_s[t] = (double)NAN;
         }
-        assert_int_equal(scenario_play_flow(scenario, ours_s, &wall_ns), 0);
+        assert_int_equal(scenario_play_flow(scenario, ours_s, &cpu_ns), 0);
         play_in_child(scenario, simgrid_s);
         double difference = scenario_difference(scenario, ours_s, simgrid_s);
         if (!(difference <= 0.01)) {
