@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define RNG_PURPOSE 0x616e6eu /* "ann" */
-#define TEMPERATURE 0.0002    /* of the best makespan, falling to 0; hotter was worse throughout */
+#define TEMPERATURE 0.0002    /* of the best makespan, falling to 0; the lowest tried */
 #define CHANGE_MAX  6u        /* entries changed by one trial */
 #define REACHED     1e-9      /* relative distance to the lower bound that ends the search */
 

@@ -7,12 +7,20 @@
  */
 #include "bounds/lp.h"
 
+#include <errno.h>
 #include <math.h>
+
+#define ROW_MAX 1000000u /* beyond it writing alone takes seconds, solving hours */
 
 static int solve(const struct sy_workload *workload, double unit_ns, double time_limit_s,
                  double *ret_bound_ns, struct sy_error *error) {
     struct sy_lp lp;
     struct sy_buffer text = {0};
+    uint64_t rows = (uint64_t)workload->task_count + workload->pred_start[workload->task_count];
+    if (rows > ROW_MAX) {
+        return sy_fail(error, -ETIME, "an LP of %llu rows is not solved in any reasonable time",
+                       (unsigned long long)rows);
+    }
     int r = sy_lp_init(&lp, workload, unit_ns, &text);
     if (r < 0) {
         return sy_fail(error, r, "out of memory for the LP of %u tasks", workload->task_count);

@@ -17,6 +17,7 @@
 struct writer {
     struct sy_lp *lp;
     struct sy_buffer *text;
+    uint32_t *fastest;   /* class, per task */
     uint32_t term_count; /* in the row at hand */
     int status;
 };
@@ -27,16 +28,18 @@ static double time_of(const struct writer *writer, uint32_t task, uint32_t class
            writer->lp->unit_ns;
 }
 
-static uint32_t fastest(const struct writer *writer, uint32_t task) {
-    uint32_t best = 0;
-    for (uint32_t c = 1; c < writer->lp->workload->class_count; c++) {
-        best = time_of(writer, task, c) < time_of(writer, task, best) ? c : best;
+static void find_fastest(struct writer *writer) {
+    const struct sy_workload *workload = writer->lp->workload;
+    for (uint32_t t = 0; t < workload->task_count; t++) {
+        const double *time = &workload->time_ns[(size_t)t * workload->class_count];
+        for (uint32_t c = 1; c < workload->class_count; c++) {
+            writer->fastest[t] = time[c] < time[writer->fastest[t]] ? c : writer->fastest[t];
+        }
     }
-    return best;
 }
 
 static bool is_choice(const struct writer *writer, uint32_t task, uint32_t class_index) {
-    return class_index != fastest(writer, task) && isfinite(time_of(writer, task, class_index));
+    return class_index != writer->fastest[task] && isfinite(time_of(writer, task, class_index));
 }
 
 static void begin_row(struct writer *writer, uint32_t slot) {
@@ -80,7 +83,7 @@ static void load_row(struct writer *writer, uint32_t class_index) {
         if (is_choice(writer, t, class_index)) {
             share_term(writer, -time, t, class_index);
         }
-        if (class_index != fastest(writer, t)) {
+        if (class_index != writer->fastest[t]) {
             continue;
         }
         fixed += time;
@@ -96,7 +99,7 @@ static void load_row(struct writer *writer, uint32_t class_index) {
 /* C_task - C_before - what slower shares add >= fastest time (+ release). */
 static void precedence_row(struct writer *writer, uint32_t slot, uint32_t task, uint32_t before) {
     const struct sy_workload *workload = writer->lp->workload;
-    uint32_t best = fastest(writer, task);
+    uint32_t best = writer->fastest[task];
     double least = time_of(writer, task, best);
     begin_row(writer, slot);
     sy_buffer_printf(writer->text, " C%u", task);
@@ -162,6 +165,19 @@ static void write_bounds(struct writer *writer) {
     sy_buffer_printf(writer->text, "End\n");
 }
 
+static void write_all(struct writer *writer) {
+    const struct sy_workload *workload = writer->lp->workload;
+    find_fastest(writer);
+    sy_buffer_printf(writer->text, "Minimize\n obj: M\nSubject To\n");
+    for (uint32_t c = 0; c < workload->class_count && writer->status == 0; c++) {
+        load_row(writer, c);
+    }
+    for (uint32_t t = 0; t < workload->task_count && writer->status == 0; t++) {
+        task_rows(writer, t);
+    }
+    write_bounds(writer);
+}
+
 int sy_lp_init(struct sy_lp *lp, const struct sy_workload *workload, double unit_ns,
                struct sy_buffer *ret_text) {
     uint32_t edges = workload->pred_start[workload->task_count];
@@ -169,15 +185,13 @@ int sy_lp_init(struct sy_lp *lp, const struct sy_workload *workload, double unit
     lp->slot_count = workload->class_count + edges + workload->task_count;
     lp->dual = calloc(lp->slot_count, sizeof(*lp->dual));
     struct sy_buffer text = {0};
-    struct writer writer = {.lp = lp, .text = &text, .status = lp->dual == NULL ? -ENOMEM : 0};
-    sy_buffer_printf(&text, "Minimize\n obj: M\nSubject To\n");
-    for (uint32_t c = 0; c < workload->class_count && writer.status == 0; c++) {
-        load_row(&writer, c);
+    struct writer writer = {.lp = lp, .text = &text};
+    writer.fastest = calloc((size_t)workload->task_count + 1, sizeof(*writer.fastest));
+    writer.status = lp->dual == NULL || writer.fastest == NULL ? -ENOMEM : 0;
+    if (writer.status == 0) {
+        write_all(&writer);
     }
-    for (uint32_t t = 0; t < workload->task_count && writer.status == 0; t++) {
-        task_rows(&writer, t);
-    }
-    write_bounds(&writer);
+    free(writer.fastest);
     if (writer.status < 0 || text.failed) {
         sy_buffer_finish(&text);
         sy_lp_finish(lp);

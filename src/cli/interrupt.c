@@ -9,12 +9,19 @@
 #include "cli/cli.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t seen;
+/* Atomic, not sig_atomic_t: other threads than the one that takes the signal read it. */
+static atomic_bool seen;
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal handler may only touch lock-free atomics");
 
 static void on_signal(int signal_number) {
+    static const char text[] =
+        "\nsymph: interrupted, finishing what has begun; once more to stop now\n";
     (void)signal_number;
-    seen = 1;
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    atomic_store(&seen, true);
 }
 
 void sy_interrupt_watch(void) {
@@ -24,5 +31,5 @@ void sy_interrupt_watch(void) {
 }
 
 bool sy_interrupt_seen(void) {
-    return seen != 0;
+    return atomic_load(&seen);
 }

@@ -198,7 +198,6 @@ static void run_threads(struct pool *pool, uint32_t count) {
 
 static int exit_code(const struct pool *pool) {
     if (sy_interrupt_seen()) {
-        sy_message_fail("interrupted");
         return SY_EXIT_INTERRUPTED;
     }
     if (pool->failed_code == 0) {

@@ -318,7 +318,7 @@ static int add_task(struct reader *reader, uint32_t kernel) {
 
 static void begin_block(struct reader *reader) {
     reader->block_line = reader->lines.line;
-    reader->job = reader->title = reader->model = (struct span){NULL, 0};
+    reader->job = reader->title = reader->model = (struct span){"", 0};
     reader->start_ms = reader->end_ms = reader->flops = -1;
     reader->is_accelerator = false;
     reader->handle_count = reader->mode_count = reader->size_count = 0;

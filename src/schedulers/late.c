@@ -98,10 +98,12 @@ static void sort_device(struct late *l, const struct sy_view *view, uint32_t dev
 
 /* How many more tasks each device may hold; returns the number of devices that have room. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
-    uint32_t open = 0, depth = l->mode.gate ? 1 : 2;
+    uint32_t open = 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         uint32_t held = v->queue_length + (v->running != SY_NONE);
+        /* A second task waits only where its inputs have a link to cross meanwhile. */
+        uint32_t depth = view->machine->devices[d].kind == SY_CPU ? 1 : 2;
         l->room[d] = v->lost || held >= depth ? 0 : depth - held;
         open += l->room[d] > 0;
     }

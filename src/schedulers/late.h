@@ -8,7 +8,7 @@
 #include "schedulers/policy.h"
 #include "schedulers/sharing.h"
 
-#define LATE_WINDOW 48 /* ready tasks looked at in one round */
+#define LATE_WINDOW 128 /* ready tasks looked at in one round */
 
 struct late_mode {
     bool locality, history, contention, gate;

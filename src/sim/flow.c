@@ -71,6 +71,7 @@ struct sy_flow_net {
     uint32_t tight_count; /* the list holds all tight resources, and may hold some that were */
     uint32_t part_count;  /* the first of that list belong to the part being filled */
     uint32_t pending_count;
+    bool stale;    /* a resource of the list may be no longer tight */
     double lowest; /* no pending flow has a smaller level */
 };
 
@@ -136,6 +137,7 @@ void sy_flow_reset(struct sy_flow_net *net) {
         resource->dirty = resource->listed = false;
     }
     net->tight_count = 0;
+    net->stale = false;
     net->changes = 0;
     net->dirty_flow_count = 0;
     net->dirty_resource_count = 0;
@@ -196,6 +198,7 @@ static void withdraw(struct sy_flow_net *net, const struct flow *flow) {
             net->dirty_resources[net->dirty_resource_count++] = flow->resources[k];
         }
         resource->units -= flow->units[k];
+        net->stale |= resource->listed & !tight(resource);
     }
 }
 
@@ -353,13 +356,18 @@ static inline void set_rate(struct sy_flow_net *net, uint32_t id, double rate) {
     net->changed[net->changed_count++] = id;
 }
 
-/* Demand has lost its digits: sums it again, or takes the resource out if nobody waits for it. */
+/* Nobody waits for the resource any more: it is never the narrowest. */
+static inline void take_out(struct resource *resource) {
+    resource->left = INFINITY;
+    resource->demand = 1;
+    resource->floor = 0;
+}
+
+/* Demand has lost its digits. */
 static void revise(struct sy_flow_net *net, uint32_t id) {
     struct resource *resource = &net->resources[id];
     if (resource->live == 0) {
-        resource->left = INFINITY;
-        resource->demand = 1;
-        resource->floor = 0;
+        take_out(resource);
         return;
     }
     resource->demand = sum_over(net, id, net->pending);
@@ -425,15 +433,16 @@ static void fix_bottleneck(struct sy_flow_net *net, uint32_t resource, double le
     for (uint32_t w = 0; w < net->words; w++) {
         uint64_t fixed = users[w] & net->pending[w];
         net->pending[w] &= ~fixed;
+        for (uint64_t bits = last ? 0 : fixed; bits; bits &= bits - 1) {
+            const struct flow *flow = &net->flows[w * 64 + lowest_bit(bits)];
+            charge(net, flow, level * flow->weight);
+        }
         for (; fixed; fixed &= fixed - 1) {
             uint32_t id = w * 64 + lowest_bit(fixed);
-            double rate = level * net->flows[id].weight;
-            if (!last) {
-                charge(net, &net->flows[id], rate);
-            }
-            set_rate(net, id, rate);
+            set_rate(net, id, level * net->flows[id].weight);
         }
     }
+    take_out(&net->resources[resource]);
 }
 
 /* Raises the common level of rate / weight until each flow meets its bound or a full resource.
@@ -477,6 +486,7 @@ static void prune(struct sy_flow_net *net) {
         kept += net->resources[id].listed;
     }
     net->tight_count = kept;
+    net->stale = false;
 }
 
 /* Those who shared the resource with a flow that gave way. Where it is still tight, they all belong
@@ -511,7 +521,9 @@ static void refresh(struct sy_flow_net *net) {
 
 uint32_t sy_flow_solve(struct sy_flow_net *net, const uint32_t **ret_changed) {
     net->changed_count = 0;
-    prune(net);
+    if (net->stale) {
+        prune(net);
+    }
     for (uint32_t w = 0; w < net->words; w++) {
         net->settled[w] = 0;
     }

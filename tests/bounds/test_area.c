@@ -79,56 +79,73 @@ static void test_work_that_only_one_class_can_do(void **state) {
     instance_finish(&instance);
 }
 
-/* A fractional assignment that nobody optimises by prices: start everything at its fastest class,
- * then move small pieces from the fullest class to where they raise the top least. */
-static double fractional_makespan(const struct sy_workload *workload, double *share) {
-    uint32_t classes = workload->class_count;
-    double load[16] = {0};
+/* A fractional assignment that nobody optimises by prices: everything starts on its fastest class,
+ * then small pieces move from the fullest class to where they cost least. */
+struct fractions {
+    const struct sy_workload *workload;
+    double share[60 * 5];
+    double load[5]; /* per device */
+};
+
+static double load_of(const struct fractions *fractions, uint32_t task, uint32_t class_index) {
+    const struct sy_workload *workload = fractions->workload;
+    return workload->time_ns[task * workload->class_count + class_index] /
+           workload->machine->classes[class_index].device_count;
+}
+
+static void start_on_fastest(struct fractions *fractions) {
+    const struct sy_workload *workload = fractions->workload;
     for (uint32_t t = 0; t < workload->task_count; t++) {
-        for (uint32_t c = 0; c < classes; c++) {
-            bool best = workload->time_ns[t * classes + c] == workload->best_ns[t];
-            share[t * classes + c] = best;
-            if (best) {
-                load[c] += workload->best_ns[t] / workload->machine->classes[c].device_count;
-                for (uint32_t rest = c + 1; rest < classes; rest++) {
-                    share[t * classes + rest] = 0;
-                }
-                break;
+        uint32_t c = 0;
+        while (workload->time_ns[t * workload->class_count + c] != workload->best_ns[t]) {
+            c++;
+        }
+        fractions->share[t * workload->class_count + c] = 1;
+        fractions->load[c] += load_of(fractions, t, c);
+    }
+}
+
+/* The cheapest move of a piece that does not make a new top. False: there is none. */
+static bool move_piece(struct fractions *fractions, uint32_t full, double piece) {
+    const struct sy_workload *workload = fractions->workload;
+    uint32_t classes = workload->class_count, from = SY_NONE, to = 0;
+    double best = INFINITY;
+    for (uint32_t t = 0; t < workload->task_count; t++) {
+        for (uint32_t c = 0; c < classes && fractions->share[t * classes + full] >= piece; c++) {
+            double price =
+                workload->time_ns[t * classes + c] / workload->time_ns[t * classes + full];
+            double after = fractions->load[c] + piece * load_of(fractions, t, c);
+            if (c != full && after < fractions->load[full] && price < best) {
+                best = price;
+                from = t;
+                to = c;
             }
         }
     }
+    if (from == SY_NONE) {
+        return false;
+    }
+    fractions->share[from * classes + full] -= piece;
+    fractions->share[from * classes + to] += piece;
+    fractions->load[full] -= piece * load_of(fractions, from, full);
+    fractions->load[to] += piece * load_of(fractions, from, to);
+    return true;
+}
+
+static double fractional_makespan(const struct sy_workload *workload) {
+    struct fractions fractions = {.workload = workload};
     double top = INFINITY;
+    start_on_fastest(&fractions);
     for (double piece = 0.25; piece > 1e-4; piece *= 0.5) {
         for (int moves = 0; moves < 4000; moves++) {
-            uint32_t full = 0, from = SY_NONE, to = 0;
-            for (uint32_t c = 1; c < classes; c++) {
-                full = load[c] > load[full] ? c : full;
+            uint32_t full = 0;
+            for (uint32_t c = 1; c < workload->class_count; c++) {
+                full = fractions.load[c] > fractions.load[full] ? c : full;
             }
-            top = fmin(top, load[full]);
-            double best = INFINITY;
-            for (uint32_t t = 0; t < workload->task_count; t++) {
-                for (uint32_t c = 0; c < classes && share[t * classes + full] >= piece; c++) {
-                    double time = workload->time_ns[t * classes + c];
-                    double gain = workload->time_ns[t * classes + full];
-                    double after =
-                        load[c] + piece * time / workload->machine->classes[c].device_count;
-                    if (c != full && isfinite(time) && gain > 0 && after < load[full] &&
-                        time / gain < best) {
-                        best = time / gain;
-                        from = t;
-                        to = c;
-                    }
-                }
-            }
-            if (from == SY_NONE) {
+            top = fmin(top, fractions.load[full]);
+            if (!move_piece(&fractions, full, piece)) {
                 break;
             }
-            share[from * classes + full] -= piece;
-            share[from * classes + to] += piece;
-            load[full] -= piece * workload->time_ns[from * classes + full] /
-                          workload->machine->classes[full].device_count;
-            load[to] += piece * workload->time_ns[from * classes + to] /
-                        workload->machine->classes[to].device_count;
         }
     }
     return top;
@@ -136,13 +153,13 @@ static double fractional_makespan(const struct sy_workload *workload, double *sh
 
 static void test_never_above_a_fractional_assignment(void **state) {
     (void)state;
-    double share[60 * 5], sum_log = 0;
+    double sum_log = 0;
     uint32_t count = 200;
     for (uint64_t seed = 1; seed <= count; seed++) {
         struct instance instance;
         instance_random(&instance, &independent, seed);
         double area = sy_bound_area_ns(instance.workload);
-        double found = fractional_makespan(instance.workload, share);
+        double found = fractional_makespan(instance.workload);
         if (area > found * (1 + 1e-9)) {
             fail_msg("seed %llu: bound %.17g, but %.17g can be reached", (unsigned long long)seed,
                      area, found);

@@ -70,6 +70,17 @@ static void test_equals_enumeration_three_classes(void **state) {
     check_against_enumeration(&shape, 9001, 100);
 }
 
+/* Little precedence, no transfers: here the area bound does the pruning. */
+static void test_equals_enumeration_independent_tasks(void **state) {
+    (void)state;
+    struct random_shape shape = small;
+    shape.task_min = 5;
+    shape.task_max = 6;
+    shape.edge_probability = 0.05;
+    shape.transfer_ratio = 0;
+    check_against_enumeration(&shape, 20001, 150);
+}
+
 static void test_two_equal_devices_share(void **state) {
     (void)state;
     static const struct instance_device devices[] = {{0, 0}, {0, 0}};
@@ -171,6 +182,7 @@ int main(void) {
         cmocka_unit_test(test_equals_enumeration),
         cmocka_unit_test(test_equals_enumeration_seven_tasks),
         cmocka_unit_test(test_equals_enumeration_three_classes),
+        cmocka_unit_test(test_equals_enumeration_independent_tasks),
         cmocka_unit_test(test_two_equal_devices_share),
         cmocka_unit_test(test_transfer_keeps_a_chain_together),
         cmocka_unit_test(test_initial_data_leave_home_on_arrival),

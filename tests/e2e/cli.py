@@ -19,8 +19,11 @@ class Case(unittest.TestCase):
         self.folder = folder.name
 
     def run_symph(self, *args, env=None):
-        return subprocess.run([SYMPH, *args], cwd=self.folder, capture_output=True, text=True,
+        done = subprocess.run([SYMPH, *args], cwd=self.folder, capture_output=True, text=True,
                               env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
+        for word in ["runtime error", "Sanitizer"]:  # where symph was built with sanitizers
+            self.assertNotIn(word, done.stderr, args)
+        return done
 
     def ok(self, *args):
         """Standard output of a command that must succeed."""

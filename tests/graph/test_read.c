@@ -84,6 +84,27 @@ static void test_file(void **state) {
     assert_string_equal(error.file, path);
 }
 
+static void test_examples(void **state) {
+    (void)state;
+    static const struct {
+        const char *path;
+        uint32_t graphs, tasks, edges; /* of the first graph */
+    } cases[] = {{EXAMPLES "/variant-calling.json", 1, 5, 5},
+                 {EXAMPLES "/in-place.json", 1, 4, 4},
+                 {EXAMPLES "/two-tenants.json", 2, 3, 2}};
+    for (uint32_t i = 0; i < SY_COUNT(cases); i++) {
+        struct sy_error error = {0};
+        struct sy_graph_list list = {0};
+        if (sy_graph_read_file(cases[i].path, NULL, &list, &error) != 0) {
+            fail_msg("%s:%u:%u: %s", error.file, error.line, error.column, error.message);
+        }
+        assert_int_equal(list.count, cases[i].graphs);
+        assert_int_equal(list.graphs[0]->task_count, cases[i].tasks);
+        assert_int_equal(list.graphs[0]->edge_count, cases[i].edges);
+        sy_graph_list_finish(&list);
+    }
+}
+
 static void test_many_graphs(void **state) {
     (void)state;
     struct sy_buffer text = {0};
@@ -123,7 +144,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats),      cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_exact_length), cmocka_unit_test(test_file),
-        cmocka_unit_test(test_many_graphs),  cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_examples),     cmocka_unit_test(test_many_graphs),
+        cmocka_unit_test(test_dot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
