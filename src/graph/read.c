@@ -88,19 +88,36 @@ static enum format tell(const char *name, const char *text, size_t length) {
     return EMPTY;
 }
 
-/* No text format has NUL bytes, and names would end there. */
+/* The first byte that is no text: a NUL, where names would end, or what is not UTF-8, which would
+ * make what we write unreadable. NULL: all is well. */
+static const char *find_bad_byte(const char *text, size_t length) {
+    const char *end = text + length;
+    for (const char *at = text; at < end;) {
+        if ((signed char)*at > 0) { /* plain ASCII, nearly always */
+            at++;
+            continue;
+        }
+        size_t step = *at ? sy_utf8_length(at, (size_t)(end - at)) : 0;
+        if (!step) {
+            return at;
+        }
+        at += step;
+    }
+    return NULL;
+}
+
 static int check_text(const char *name, const char *text, size_t length, struct sy_error *error) {
-    const char *nul = memchr(text, '\0', length);
-    if (!nul) {
+    const char *bad = find_bad_byte(text, length);
+    if (!bad) {
         return 0;
     }
     struct sy_lines lines;
     sy_lines_init(&lines, name, text, length, error);
-    while (sy_lines_next(&lines) && lines.line_end < nul) {
+    while (sy_lines_next(&lines) && lines.line_end < bad) {
     }
-    lines.word = nul;
-    sy_lines_fail(&lines, "a NUL byte");
-    sy_hint(error, "this is no text file");
+    lines.word = bad;
+    sy_lines_fail(&lines, *bad ? "a byte that is not UTF-8" : "a NUL byte");
+    sy_hint(error, "graphs are text files in UTF-8");
     return -EINVAL;
 }
 

@@ -43,6 +43,7 @@ static void test_unknown(void **state) {
     assert_int_equal(error.line, 2);
     assert_int_equal(error.column, 3);
     assert_string_equal(error.message, "a NUL byte");
+    check_refused("J g 1 0\nT 0 caf\xe9 1 1 0\n", 2, 8, "a byte that is not UTF-8", "UTF-8");
     /* An error is not required to be wanted. */
     assert_int_equal(sy_graph_read_text("t", "{", 1, NULL, &list, NULL), -EINVAL);
     assert_int_equal(sy_graph_read_text("t", "J", 1, NULL, &list, NULL), -EINVAL);
