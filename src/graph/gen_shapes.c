@@ -184,8 +184,9 @@ static int random_types(struct sy_graph *graph, uint32_t count, uint64_t seed) {
     return code;
 }
 
-#define LINK_BYTES_PER_S 1e10 /* what the communication-to-computation ratio is measured against   \
-                               */
+#define LINK_BYTES_PER_S                                                                           \
+    1e10 /* what the communication-to-computation ratio is measured against                        \
+          */
 
 static int layered_task(struct sy_graph *graph, uint32_t index, const double *values,
                         struct sy_access *accesses) {
