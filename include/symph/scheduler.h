@@ -113,11 +113,12 @@ struct sy_view {
     const struct sy_truth *truth;
 };
 
-enum sy_decision_kind { SY_RUN, SY_RECONFIGURE };
+enum sy_decision_kind { SY_RUN, SY_RECONFIGURE, SY_FETCH };
 
-/* Run task on device, queued behind what has a higher or equal priority there; or put the image of
- * a kernel into an FPGA region that is idle. A task may be committed before it is ready: it starts
- * once it is, in its turn, and its inputs are fetched as they appear. */
+/* SY_RUN: run task on device, queued behind what has a higher or equal priority there. A task may
+ * be committed before it is ready: it starts once it is, in its turn, and its inputs are fetched as
+ * they appear. SY_RECONFIGURE: put the image of a kernel into an FPGA region that is idle.
+ * SY_FETCH: bring what exists of the task's inputs into the device's memory and commit nothing. */
 struct sy_decision {
     enum sy_decision_kind kind;
     uint32_t task; /* SY_RECONFIGURE: the kernel */

@@ -46,7 +46,7 @@ static void count_all(struct sy_workload *w, uint32_t *ret_kernels, uint64_t *re
 
 /* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
 #define TAKE(field, count)                                                                         \
-    ((w->field = sy_arena_alloc(w->arena, (count), sizeof *w->field)) != NULL)
+    ((int)((w->field = sy_arena_alloc(w->arena, (count), sizeof *w->field)) != NULL))
 
 static bool allocate(struct sy_workload *w, uint32_t kernels, uint64_t edges) {
     size_t tasks = w->task_count, pairs = (size_t)kernels * w->class_count;

@@ -32,7 +32,9 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->room = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->room);
     l->alike = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->alike);
     l->alike_of = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->alike_of);
-    bool taken = l->key && l->free_ns && l->room && l->alike && l->alike_of;
+    l->fetched =
+        sy_arena_alloc(l->base.arena, mode.gate ? view->task_capacity + 1u : 1, sizeof *l->fetched);
+    bool taken = l->fetched && l->key && l->free_ns && l->room && l->alike && l->alike_of;
     code = taken ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
     if (!code && mode.contention) {
         code = sy_sharing_init(&l->sharing, l->base.arena, view);
@@ -102,8 +104,7 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         uint32_t held = v->queue_length + (v->running != SY_NONE);
-        /* A second task waits only where its inputs have a link to cross meanwhile. */
-        uint32_t depth = view->machine->devices[d].kind == SY_CPU ? 1 : 2;
+        uint32_t depth = l->mode.gate ? 1 : 2;
         l->room[d] = v->lost || held >= depth ? 0 : depth - held;
         open += l->room[d] > 0;
     }
@@ -215,7 +216,8 @@ static bool gated(const struct late *l, double slowdown, double harm_ns, double 
 
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
-static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task) {
+static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task,
+                                 bool gate) {
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
     uint32_t memory = SY_NONE;
@@ -233,8 +235,13 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
         double harm_ns, slowdown, ns = exec_ns(l, view, task, d, &harm_ns, &slowdown);
         double start_ns = l->free_ns[d] > there_ns ? l->free_ns[d] : there_ns;
         double score_ns = start_ns + ns + 0.5 * harm_ns;
-        if (score_ns < best.score_ns && !gated(l, slowdown, harm_ns, ns)) {
-            best = (struct late_choice){d, score_ns, start_ns + ns, ns};
+        if (score_ns < best.score_ns && !(gate && gated(l, slowdown, harm_ns, ns))) {
+            best = (struct late_choice){d,
+                                        score_ns,
+                                        start_ns + ns,
+                                        ns,
+                                        there_ns - view->now_ns,
+                                        l->free_ns[d] - view->now_ns};
         }
     }
     return best;
@@ -249,11 +256,54 @@ static bool any_running(const struct sy_view *view) {
     return false;
 }
 
+/* A second task is committed to a core only when the first is about to end and its inputs have a
+ * way to go meanwhile; to an accelerator always, since there a launch costs time too. */
+static bool may_commit(const struct late *l, const struct sy_view *view,
+                       const struct late_choice *choice) {
+    bool second = view->devices[choice->device].running != SY_NONE;
+    bool cpu = view->machine->devices[choice->device].kind == SY_CPU;
+    return l->room[choice->device] && (!second || !cpu || choice->wait_ns < 2 * choice->travel_ns);
+}
+
+static void commit(struct late *l, const struct sy_view *view, uint32_t task,
+                   const struct late_choice *choice, struct sy_decision *ret) {
+    l->room[choice->device]--;
+    l->busy = true;
+    sy_order_charge(&l->base, view, task, choice->exec_ns);
+    if (l->mode.contention) {
+        sy_sharing_add(&l->sharing, view, task, choice->device);
+    }
+    *ret = (struct sy_decision){.kind = SY_RUN,
+                                .task = task,
+                                .device = choice->device,
+                                .priority = l->key[task],
+                                .expected_ns = choice->exec_ns};
+}
+
+/* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
+static bool wait_at_gate(struct late *l, const struct sy_view *view, uint32_t task,
+                         struct late_choice *choice, struct sy_decision *ret) {
+    struct late_choice open = choose(l, view, task, true);
+    struct late_choice wish = open.device == SY_NONE ? choose(l, view, task, false) : open;
+    *choice = open;
+    if (wish.device == SY_NONE || !(wish.travel_ns > 0)) {
+        return false;
+    }
+    choice->device = SY_NONE;
+    uint32_t memory = view->machine->devices[wish.device].memory;
+    if (l->fetched[task] == memory + 1) {
+        return false;
+    }
+    l->fetched[task] = memory + 1;
+    *ret = (struct sy_decision){.kind = SY_FETCH, .task = task, .device = wish.device};
+    return true;
+}
+
 uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                         uint32_t capacity) {
     struct late *l = s->state;
-    uint32_t open = l->window_count + l->ready.count ? look(l, view) : 0, count = 0, kept = 0;
-    if (!open) {
+    uint32_t count = 0, kept = 0;
+    if (!(l->window_count + l->ready.count) || !look(l, view)) {
         return 0;
     }
     draw_window(l, view);
@@ -261,27 +311,19 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
     for (uint32_t i = 0; i < l->window_count; i++) {
         uint32_t task = l->window[i];
         struct late_choice choice = {.device = SY_NONE};
-        if (open && count < capacity) {
-            choice = choose(l, view, task);
+        if (count < capacity && l->mode.gate) {
+            count += wait_at_gate(l, view, task, &choice, &ret[count]);
+        } else if (count < capacity) {
+            choice = choose(l, view, task, false);
         }
         if (choice.device != SY_NONE) {
             book(l, view, choice.device, choice.finish_ns);
         }
-        if (choice.device == SY_NONE || !l->room[choice.device]) {
+        if (choice.device != SY_NONE && count < capacity && may_commit(l, view, &choice)) {
+            commit(l, view, task, &choice, &ret[count++]);
+        } else {
             l->window[kept++] = task;
-            continue;
         }
-        open -= --l->room[choice.device] == 0;
-        l->busy = true;
-        sy_order_charge(&l->base, view, task, choice.exec_ns);
-        if (l->mode.contention) {
-            sy_sharing_add(&l->sharing, view, task, choice.device);
-        }
-        ret[count++] = (struct sy_decision){.kind = SY_RUN,
-                                            .task = task,
-                                            .device = choice.device,
-                                            .priority = l->key[task],
-                                            .expected_ns = choice.exec_ns};
     }
     l->window_count = kept;
     return count;

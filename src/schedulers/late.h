@@ -24,6 +24,8 @@ struct alike {
 struct late_choice {
     uint32_t device;
     double score_ns, finish_ns, exec_ns;
+    double travel_ns; /* until its inputs are there */
+    double wait_ns;   /* until the device is free */
 };
 
 struct late {
@@ -39,6 +41,7 @@ struct late {
     uint32_t *alike_of;  /* per device */
     const double *scale; /* per task, of its rank; NULL: 1 */
     double least;        /* no task takes less than this share of its given time */
+    uint32_t *fetched;   /* per task: memory its inputs were sent to; behind a gate */
     bool busy;           /* something runs: a gate may close */
     struct sharing sharing;
 };

@@ -14,10 +14,11 @@ int sy_sharing_init(struct sharing *s, struct sy_arena *arena, const struct sy_v
     s->smooth_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->smooth_bytes_per_s);
     s->seen_ns = sy_arena_alloc(arena, resources, sizeof *s->seen_ns);
     s->own_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->own_bytes_per_s);
+    s->coming_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->coming_bytes_per_s);
     s->users = sy_arena_alloc(arena, resources, sizeof *s->users);
     s->beside_now = sy_arena_alloc(arena, view->machine->device_count, sizeof *s->beside_now);
     bool taken = s->use_bytes_per_s && s->open_bytes_per_s && s->smooth_bytes_per_s && s->seen_ns &&
-                 s->own_bytes_per_s && s->users && s->beside_now;
+                 s->own_bytes_per_s && s->coming_bytes_per_s && s->users && s->beside_now;
     if (taken && kernels <= SY_SHARING_KERNELS) {
         s->beside = sy_arena_alloc(arena, kernels * kernels + 1, sizeof *s->beside);
         for (size_t i = 0; s->beside && i < kernels * kernels; i++) {
@@ -62,9 +63,12 @@ static void add_demand(struct sharing *s, const struct sy_view *view, uint32_t k
                        uint32_t device) {
     struct demand demand;
     demand_of(view, kernel, device, &demand);
+    bool stalled = view->truth && !isfinite(view->truth->device_free_ns[device]);
     for (uint32_t i = 0; i < demand.count; i++) {
-        s->own_bytes_per_s[demand.resources[i]] += demand.bytes_per_s[i];
-        s->users[demand.resources[i]]++;
+        uint32_t r = demand.resources[i];
+        s->own_bytes_per_s[r] += demand.bytes_per_s[i];
+        s->coming_bytes_per_s[r] += stalled ? demand.bytes_per_s[i] : 0;
+        s->users[r]++;
     }
 }
 
@@ -73,8 +77,10 @@ static void open_up(struct sharing *s, const struct sy_view *view) {
     for (uint32_t r = 0; r < view->machine->resource_count; r++) {
         double capacity = view->machine->resources[r].bytes_per_s;
         double own = s->own_bytes_per_s[r] < capacity ? s->own_bytes_per_s[r] : capacity;
-        double use = view->truth ? view->truth->resource_bytes_per_s[r]
-                                 : fmax(s->smooth_bytes_per_s[r], own);
+        double use =
+            view->truth
+                ? fmin(capacity, view->truth->resource_bytes_per_s[r] + s->coming_bytes_per_s[r])
+                : fmax(s->smooth_bytes_per_s[r], own);
         s->use_bytes_per_s[r] = use;
         s->open_bytes_per_s[r] = fmax(capacity - use, capacity / (s->users[r] + 1.5));
     }
@@ -110,6 +116,7 @@ static uint32_t neighbour(const struct sy_view *view, uint32_t device) {
 void sy_sharing_update(struct sharing *s, const struct sy_view *view) {
     const struct sy_machine *m = view->machine;
     memset(s->own_bytes_per_s, 0, m->resource_count * sizeof *s->own_bytes_per_s);
+    memset(s->coming_bytes_per_s, 0, m->resource_count * sizeof *s->coming_bytes_per_s);
     memset(s->users, 0, m->resource_count * sizeof *s->users);
     smooth_readings(s, view);
     for (uint32_t d = 0; d < m->device_count; d++) {

@@ -17,7 +17,8 @@ struct sharing {
     double *open_bytes_per_s;             /* per resource: what a newcomer can expect */
     double *smooth_bytes_per_s, *seen_ns; /* readings, smoothed */
     double *own_bytes_per_s;              /* demand of the tasks we know of */
-    uint32_t *users;                      /* of them, per resource */
+    double *coming_bytes_per_s; /* of them, what does not flow yet: only an oracle can tell */
+    uint32_t *users;            /* of them, per resource */
     struct sy_drift *beside; /* [kernel * kernel_count + kernel running beside]; NULL: not kept */
     uint32_t *beside_now;    /* per device: kernel beside it at the last look */
 };

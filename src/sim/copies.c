@@ -125,6 +125,21 @@ void sy_sim_request_inputs(struct sy_sim *sim, uint32_t task, uint32_t memory) {
     sim->task_missing[task]--;
 }
 
+/* Copies that nobody waits for yet. They end where the pool of copies does: fetching is a favour.
+ */
+void sy_sim_fetch(struct sy_sim *sim, uint32_t task, uint32_t memory) {
+    const struct sy_workload *w = sim->w;
+    uint64_t bit = UINT64_C(1) << memory;
+    for (uint32_t a = w->access_start[task]; a < w->access_start[task + 1]; a++) {
+        uint32_t datum = w->access[a].datum;
+        bool there = (sim->data_valid[datum] | sim->data_inflight[datum]) & bit;
+        bool room = sim->copy_free != SY_NONE || sim->copy_unused < sim->copy_reserve;
+        if ((w->access[a].mode & SY_READ) && is_available(sim, a) && !there && room) {
+            enqueue(sim, new_copy(sim, datum, memory));
+        }
+    }
+}
+
 void sy_sim_detach_inputs(struct sy_sim *sim, uint32_t task) {
     const struct sy_workload *w = sim->w;
     for (uint32_t a = w->access_start[task]; a < w->access_start[task + 1]; a++) {
@@ -208,6 +223,7 @@ void sy_sim_copy_done(struct sy_sim *sim, uint32_t index) {
     sim->copies[index].next_queued = sim->copy_free;
     sim->copy_free = index;
     next_in_channel(sim, copy.to);
+    sim->news |= copy.waiters == SY_NONE; /* fetched: somebody may wait for it outside */
     for (uint32_t a = copy.waiters, next; a != SY_NONE; a = next) {
         next = sim->access_next[a];
         sim->access_copy[a] = SY_NONE;

@@ -50,17 +50,22 @@ struct resource {
     double peak;    /* largest value of weights since it was made afresh */
     uint32_t user_count;
     bool dirty, listed;
-    /* Of the part being filled; meaningless in resources that are not tight. */
-    uint32_t live; /* pending flows */
+};
+
+/* What is left of a resource while its part is being filled; meaningless where it is not tight.
+ * Apart from the rest, so that filling touches few cache lines. */
+struct room {
     double left;   /* capacity not given to fixed flows */
     double demand; /* sum of coefficient * weight of pending flows */
     double floor;  /* below this, demand has lost too many digits */
+    uint32_t live; /* pending flows */
 };
 
 struct sy_flow_net {
     struct sy_arena *arena;
     struct flow *flows;
     struct resource *resources;
+    struct room *rooms; /* of the resources */
     uint32_t flow_capacity, resource_count;
     uint32_t words;                        /* of a set of flows */
     uint64_t *users;                       /* a set per resource */
@@ -82,7 +87,8 @@ static bool allocate(struct sy_flow_net *net, uint32_t resource_count, uint32_t 
     uint32_t *more = sy_arena_alloc(net->arena, 2 * (size_t)resource_count, sizeof(uint32_t));
     net->flows = sy_arena_alloc(net->arena, flow_capacity, sizeof(*net->flows));
     net->resources = sy_arena_alloc(net->arena, resource_count, sizeof(*net->resources));
-    if (!sets || !lists || !more || !net->flows || !net->resources) {
+    net->rooms = sy_arena_alloc(net->arena, resource_count, sizeof(*net->rooms));
+    if (!sets || !lists || !more || !net->flows || !net->resources || !net->rooms) {
         return false;
     }
     net->flow_capacity = flow_capacity;
@@ -293,7 +299,7 @@ void sy_flow_set_bound(struct sy_flow_net *net, uint32_t flow, double bound) {
 /* The resource becomes the next of the part, and its flows pending, if one of them is already. */
 static inline void join(struct sy_flow_net *net, uint32_t place) {
     uint32_t id = net->tight[place];
-    struct resource *resource = &net->resources[id];
+    const struct resource *resource = &net->resources[id];
     const uint64_t *users = users_of(net, id);
     uint64_t common = 0;
     for (uint32_t w = 0; w < net->words; w++) {
@@ -305,10 +311,10 @@ static inline void join(struct sy_flow_net *net, uint32_t place) {
     for (uint32_t w = 0; w < net->words; w++) {
         net->pending[w] |= users[w];
     }
-    resource->live = resource->user_count;
-    resource->left = resource->capacity;
-    resource->demand = resource->weights;
-    resource->floor = resource->weights * LOSS;
+    net->rooms[id] = (struct room){.left = resource->capacity,
+                                   .demand = resource->weights,
+                                   .floor = resource->weights * LOSS,
+                                   .live = resource->user_count};
     net->tight[place] = net->tight[net->part_count];
     net->tight[net->part_count++] = id;
 }
@@ -357,21 +363,21 @@ static inline void set_rate(struct sy_flow_net *net, uint32_t id, double rate) {
 }
 
 /* Nobody waits for the resource any more: it is never the narrowest. */
-static inline void take_out(struct resource *resource) {
-    resource->left = INFINITY;
-    resource->demand = 1;
-    resource->floor = 0;
+static inline void take_out(struct room *room) {
+    room->left = INFINITY;
+    room->demand = 1;
+    room->floor = 0;
 }
 
 /* Demand has lost its digits. */
 static void revise(struct sy_flow_net *net, uint32_t id) {
-    struct resource *resource = &net->resources[id];
-    if (resource->live == 0) {
-        take_out(resource);
+    struct room *room = &net->rooms[id];
+    if (room->live == 0) {
+        take_out(room);
         return;
     }
-    resource->demand = sum_over(net, id, net->pending);
-    resource->floor = resource->demand * LOSS;
+    room->demand = sum_over(net, id, net->pending);
+    room->floor = room->demand * LOSS;
 }
 
 /* The resource that fills up first, and at which level. The choice is arithmetic, not a branch: it
@@ -381,11 +387,11 @@ static uint32_t narrowest(struct sy_flow_net *net, double *ret_level) {
     double lowest = INFINITY;
     for (uint32_t i = 0; i < net->part_count; i++) {
         uint32_t id = net->tight[i];
-        const struct resource *resource = &net->resources[id];
-        if (resource->demand < resource->floor) {
+        const struct room *room = &net->rooms[id];
+        if (room->demand < room->floor) {
             revise(net, id);
         }
-        double level = resource->left / resource->demand;
+        double level = room->left / room->demand;
         uint32_t take = -(uint32_t)(level < lowest);
         best = (best & ~take) | (id & take);
         lowest = level < lowest ? level : lowest;
@@ -398,10 +404,10 @@ static uint32_t narrowest(struct sy_flow_net *net, double *ret_level) {
  * tight are charged too, which is cheaper than asking. */
 static inline void charge(struct sy_flow_net *net, const struct flow *flow, double rate) {
     for (uint32_t k = 0; k < flow->count; k++) {
-        struct resource *resource = &net->resources[flow->resources[k]];
-        resource->left -= flow->coefficients[k] * rate;
-        resource->demand -= flow->coefficients[k] * flow->weight;
-        resource->live--;
+        struct room *room = &net->rooms[flow->resources[k]];
+        room->left -= flow->coefficients[k] * rate;
+        room->demand -= flow->coefficients[k] * flow->weight;
+        room->live--;
     }
 }
 
@@ -428,21 +434,21 @@ static void fix_bounded(struct sy_flow_net *net, double level) {
 /* The pending flows of a full resource stay at its level. */
 static void fix_bottleneck(struct sy_flow_net *net, uint32_t resource, double level) {
     const uint64_t *users = users_of(net, resource);
-    bool last = net->resources[resource].live == net->pending_count;
-    net->pending_count -= net->resources[resource].live;
+    bool last = net->rooms[resource].live == net->pending_count;
+    net->pending_count -= net->rooms[resource].live;
     for (uint32_t w = 0; w < net->words; w++) {
         uint64_t fixed = users[w] & net->pending[w];
         net->pending[w] &= ~fixed;
-        for (uint64_t bits = last ? 0 : fixed; bits; bits &= bits - 1) {
-            const struct flow *flow = &net->flows[w * 64 + lowest_bit(bits)];
-            charge(net, flow, level * flow->weight);
-        }
         for (; fixed; fixed &= fixed - 1) {
             uint32_t id = w * 64 + lowest_bit(fixed);
-            set_rate(net, id, level * net->flows[id].weight);
+            double rate = level * net->flows[id].weight;
+            if (!last) {
+                charge(net, &net->flows[id], rate);
+            }
+            set_rate(net, id, rate);
         }
     }
-    take_out(&net->resources[resource]);
+    take_out(&net->rooms[resource]);
 }
 
 /* Raises the common level of rate / weight until each flow meets its bound or a full resource.

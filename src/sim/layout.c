@@ -10,7 +10,7 @@
 
 /* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
 #define TAKE(field, count)                                                                         \
-    ((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL)
+    ((int)((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL))
 
 static bool take_tasks(struct sy_sim *sim) {
     size_t tasks = sim->w->task_count + 1u, data = sim->w->data_count + 1u;
@@ -145,15 +145,17 @@ static void choose_periods(struct sy_sim *sim) {
 
 int sy_sim_layout(struct sy_sim *sim) {
     bool losses = sim->options.device_event_count > 0;
-    uint64_t copies = (uint64_t)sim->w->access_count * (losses ? 2 : 1) + 64;
+    uint64_t committed = (uint64_t)sim->w->access_count * (losses ? 2 : 1) + 64;
+    uint64_t copies = committed + sim->w->access_count;
     if (copies > UINT32_MAX / 2) {
         return -ENOMEM;
     }
     sim->copy_capacity = (uint32_t)copies;
+    sim->copy_reserve = sim->w->access_count;
     if (!take_tasks(sim) || !take_machine(sim) || !take_events(sim) || !take_flows(sim)) {
         return -ENOMEM;
     }
-    uint64_t spans = (uint64_t)sim->w->task_count * 3 + sim->w->access_count + 64;
+    uint64_t spans = (uint64_t)sim->w->task_count * 3 + 2ull * sim->w->access_count + 64;
     if (sim->options.record &&
         (spans > UINT32_MAX || sy_trace_reserve(&sim->trace, (uint32_t)spans) < 0)) {
         return -ENOMEM;

@@ -188,6 +188,9 @@ static const char *illegal(const struct sy_sim *sim, const struct sy_decision *d
     if (!isfinite(sim->w->time_ns[(size_t)d->task * sim->w->class_count + class_index])) {
         return "its kernel has no variant for that device";
     }
+    if (d->kind == SY_FETCH) {
+        return NULL;
+    }
     return isnan(d->priority) || !(d->expected_ns >= 0) ? "priority or expected time is no number"
                                                         : NULL;
 }
@@ -236,7 +239,9 @@ static void carry_out(struct sy_sim *sim, const struct sy_decision *d) {
     const char *why = illegal(sim, d);
     sim->decision_count++;
     if (why) {
-        refuse(sim, d->kind == SY_RUN ? d->task : SY_NONE, why);
+        refuse(sim, d->kind == SY_RECONFIGURE ? SY_NONE : d->task, why);
+    } else if (d->kind == SY_FETCH) {
+        sy_sim_fetch(sim, d->task, sim->machine->devices[d->device].memory);
     } else if (d->kind == SY_RECONFIGURE) {
         sy_sim_configure(sim, d->device, d->task);
     } else if (sim->options.decision_ns > 0) {

@@ -105,6 +105,7 @@ struct sy_sim {
     uint32_t *access_next; /* next waiter of the same copy */
     struct copy *copies;
     uint32_t copy_capacity, copy_unused, copy_free;
+    uint32_t copy_reserve; /* fetches stop here, so that commitments never lack a copy */
     struct channel *channels;
     double *memory_bytes, *memory_peak_bytes;
     uint32_t *group_start, *group_devices;
@@ -155,6 +156,7 @@ void sy_sim_return(struct sy_sim *sim, uint32_t device);
 /* copies.c */
 void sy_sim_request_inputs(struct sy_sim *sim, uint32_t task, uint32_t memory);
 void sy_sim_request_access(struct sy_sim *sim, uint32_t task, uint32_t access, uint32_t memory);
+void sy_sim_fetch(struct sy_sim *sim, uint32_t task, uint32_t memory);
 void sy_sim_detach_inputs(struct sy_sim *sim, uint32_t task);
 void sy_sim_copy_done(struct sy_sim *sim, uint32_t slot);
 void sy_sim_write_outputs(struct sy_sim *sim, uint32_t task, uint32_t memory);
