@@ -139,19 +139,19 @@ double scenario_difference(const struct scenario *scenario, const double *a_s, c
 
 /* --- the event loop ------------------------------------------------------------------------- */
 struct running {
-    double due_s;   /* it starts or ends */
     double since_s; /* left was true then */
     double left_bytes, bytes_per_s;
     uint32_t next; /* the transfer to start next */
     bool active;
 };
 
-static uint32_t first_due(const struct running *running, uint32_t count) {
+static uint32_t first_due(const double *due_s, uint32_t count) {
     uint32_t first = 0;
-    double due_s = running[0].due_s;
+    double lowest_s = due_s[0];
     for (uint32_t c = 1; c < count; c++) {
-        first = running[c].due_s < due_s ? c : first;
-        due_s = running[c].due_s < due_s ? running[c].due_s : due_s;
+        uint32_t take = -(uint32_t)(due_s[c] < lowest_s);
+        first = (first & ~take) | (c & take);
+        lowest_s = due_s[c] < lowest_s ? due_s[c] : lowest_s;
     }
     return first;
 }
@@ -169,11 +169,11 @@ static void start(const struct scenario *scenario, struct sy_flow_net *net, uint
 }
 
 static void play(const struct scenario *scenario, struct sy_flow_net *net, struct running *running,
-                 double *ret_end_s) {
+                 double *due_s, double *ret_end_s) {
     for (;;) {
-        uint32_t chain = first_due(running, scenario->chain_count);
+        uint32_t chain = first_due(due_s, scenario->chain_count);
         struct running *due = &running[chain];
-        double now_s = due->due_s;
+        double now_s = due_s[chain];
         if (isinf(now_s)) {
             return;
         }
@@ -181,7 +181,7 @@ static void play(const struct scenario *scenario, struct sy_flow_net *net, struc
             ret_end_s[due->next - 1] = now_s;
             sy_flow_remove(net, chain);
         }
-        due->due_s = (double)INFINITY;
+        due_s[chain] = (double)INFINITY;
         if (due->next < scenario->chains[chain].first + scenario->chains[chain].count) {
             start(scenario, net, chain, due, now_s);
         }
@@ -192,7 +192,7 @@ static void play(const struct scenario *scenario, struct sy_flow_net *net, struc
             self->left_bytes -= self->bytes_per_s * (now_s - self->since_s);
             self->since_s = now_s;
             self->bytes_per_s = sy_flow_rate(net, changed[i]);
-            self->due_s = now_s + self->left_bytes / self->bytes_per_s;
+            due_s[changed[i]] = now_s + self->left_bytes / self->bytes_per_s;
         }
     }
 }
@@ -201,21 +201,24 @@ int scenario_play_flow(const struct scenario *scenario, double *ret_end_s, doubl
     struct sy_flow_net *net =
         sy_flow_create(scenario->link_count, scenario->bytes_per_s, scenario->chain_count);
     struct running *running = calloc(scenario->chain_count, sizeof *running);
-    if (!net || !running) {
+    double *due_s = calloc(scenario->chain_count, sizeof(double)); /* it starts or ends */
+    if (!net || !running || !due_s) {
         sy_flow_destroy(net);
         free(running);
+        free(due_s);
         return -ENOMEM;
     }
     for (uint32_t c = 0; c < scenario->chain_count; c++) {
-        running[c].due_s = scenario->chains[c].start_s;
+        due_s[c] = scenario->chains[c].start_s;
         running[c].next = scenario->chains[c].first;
     }
     struct timespec from, to;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-    play(scenario, net, running, ret_end_s);
+    play(scenario, net, running, due_s, ret_end_s);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
     *ret_cpu_ns = 1e9 * (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec);
     sy_flow_destroy(net);
     free(running);
+    free(due_s);
     return 0;
 }
