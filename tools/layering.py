@@ -17,7 +17,7 @@ BELOW = {
     "cost": ["base", "trace", "graph", "topology"],
     "bounds": ["base", "trace", "graph", "topology", "cost"],
     "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds"],
-    "sim": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers"],
+    "sim": ["base", "trace", "graph", "topology", "cost", "schedulers"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim"],
 }
 
@@ -37,6 +37,12 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 # Below cli/ nobody prints or exits. Writing to a file that was asked for is not printing.
 SPEAKS = re.compile(r"\b(v?printf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort|warnx?|"
                     r"errx?)\s*\(|\b(stdout|stderr)\b")
+# Words of SPEAKS that one file may use, and why.
+MAY_SPEAK = {
+    # Ends a forked, resource-limited child that shields the caller from hwloc's XML parser: to
+    # return from there would run the rest of the caller's program twice.
+    "src/topology/xml.c": {"_exit"},
+}
 ASSERT_BODY = re.compile(r"\bsy_assert_failed\([^)]*\)\s*\{.*?^\}", re.S | re.M)
 
 
@@ -75,13 +81,14 @@ def check_includes(report, path, relative, text):
             report.add(path, line, f"a public header includes only libc and symph/, not {name}")
 
 
-def check_silence(report, path, text):
+def check_silence(report, path, relative, text):
     code = code_only(text)
     code = ASSERT_BODY.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), code)
     for match in SPEAKS.finditer(code):
         word = match[1] or match[2]
-        report.add(path, line_of(code, match.start()),
-                   f"{word}: below cli/ nobody prints or exits; return an error")
+        if word not in MAY_SPEAK.get(relative, ()):
+            report.add(path, line_of(code, match.start()),
+                       f"{word}: below cli/ nobody prints or exits; return an error")
 
 
 def main():
@@ -91,7 +98,7 @@ def main():
         relative, text = path.relative_to(root).as_posix(), read(path)
         check_includes(report, path, relative, text)
         if relative.startswith("src/") and not relative.startswith("src/cli/"):
-            check_silence(report, path, text)
+            check_silence(report, path, relative, text)
     report.exit()
 
 

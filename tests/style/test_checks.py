@@ -98,6 +98,12 @@ class Layering(CheckTest):
     def test_exit(self):
         self.fault("src/sim/a.c", "void f(void) {\n    exit(1);\n}\n", "nobody prints or exits")
 
+    def test_exit_of_a_child(self):
+        self.write("src/topology/xml.c", CARD + "void f(void) {\n    _exit(1);\n}\n")
+        self.passes("layering.py")
+        self.fault("src/topology/xml.c", "void f(void) {\n    exit(1);\n}\n", "xml.c:6: exit")
+        self.fault("src/topology/a.c", "void f(void) {\n    _exit(1);\n}\n", "a.c:6: _exit")
+
     def test_silence_ignores_comments_and_assert(self):
         self.write("src/base/a.c", CARD + "/* abort() */\nvoid sy_assert_failed(int line) {\n"
                    "    abort();\n}\nconst char *t = \"exit(1)\";\n")
