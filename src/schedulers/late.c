@@ -17,6 +17,11 @@ static bool by_falling(const struct late *l, uint32_t a, uint32_t b) {
     return a < b;
 }
 
+static int init_models(struct late *l, const struct sy_view *view) {
+    int code = l->mode.contention ? sy_sharing_init(&l->sharing, l->base.arena, view) : 0;
+    return !code && l->mode.history ? sy_policy_use_drift(&l->base, view) : code;
+}
+
 int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args,
                  struct late_mode mode) {
     int code = sy_policy_init(s, view, args, sizeof(struct late));
@@ -24,36 +29,53 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
         return code;
     }
     struct late *l = s->state;
+    struct sy_arena *arena = l->base.arena;
+    size_t tasks = view->task_capacity + 1u, devices = view->machine->device_count;
     l->mode = mode;
     l->least = mode.history || view->truth ? 0 : 1;
     l->scale = s->priority_scale;
-    l->key = sy_arena_alloc(l->base.arena, view->task_capacity + 1u, sizeof *l->key);
-    l->free_ns = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->free_ns);
-    l->room = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->room);
-    l->alike = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->alike);
-    l->alike_of = sy_arena_alloc(l->base.arena, view->machine->device_count, sizeof *l->alike_of);
-    l->fetched =
-        sy_arena_alloc(l->base.arena, mode.gate ? view->task_capacity + 1u : 1, sizeof *l->fetched);
-    bool taken = l->fetched && l->key && l->free_ns && l->room && l->alike && l->alike_of;
-    code = taken ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
-    if (!code && mode.contention) {
-        code = sy_sharing_init(&l->sharing, l->base.arena, view);
+    l->key = sy_arena_alloc(arena, tasks, sizeof *l->key);
+    l->free_ns = sy_arena_alloc(arena, devices, sizeof *l->free_ns);
+    l->room = sy_arena_alloc(arena, devices, sizeof *l->room);
+    l->alike = sy_arena_alloc(arena, devices, sizeof *l->alike);
+    l->alike_of = sy_arena_alloc(arena, devices, sizeof *l->alike_of);
+    l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
+    l->fetched = sy_arena_alloc(arena, mode.gate ? tasks : 1, sizeof *l->fetched);
+    if (!l->key || !l->free_ns || !l->room || !l->alike || !l->alike_of || !l->waiting ||
+        !l->fetched) {
+        return -ENOMEM;
     }
-    return !code && mode.history ? sy_policy_use_drift(&l->base, view) : code;
+    code = sy_pool_init(&l->ready, &l->base, view);
+    return code ? code : init_models(l, view);
 }
 
 void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct late *l = s->state;
     const struct sy_view_job *j = &view->jobs[job];
+    l->jobs++;
     sy_rank_upward(&l->base, view, job, l->base.rank);
     for (uint32_t t = j->first_task; l->scale && t < j->first_task + j->task_count; t++) {
         l->base.rank[t] *= l->scale[t];
     }
 }
 
+static void count_waiting(struct late *l, const struct sy_view *view, uint32_t task,
+                          uint32_t change) {
+    uint32_t classes = view->machine->class_count;
+    for (uint32_t c = 0; c < classes; c++) {
+        l->waiting[c] += isfinite(view->time_ns[(size_t)task * classes + c]) ? change : 0;
+    }
+}
+
 void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct late *l = s->state;
+    count_waiting(l, view, task, 1);
     sy_pool_push(&l->ready, view, task, l->base.rank[task]);
+}
+
+void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    (void)view, (void)job;
+    ((struct late *)s->state)->jobs--;
 }
 
 void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
@@ -98,14 +120,28 @@ static void sort_device(struct late *l, const struct sy_view *view, uint32_t dev
     }
 }
 
+/* A second task is committed to a core only when the first is about to end and its inputs have a
+ * way to go meanwhile; to an accelerator always, since there a launch costs time too. */
+static bool soon_enough(const struct sy_view *view, uint32_t device, double wait_ns,
+                        double travel_ns) {
+    bool second = view->devices[device].running != SY_NONE;
+    bool cpu = view->machine->devices[device].kind == SY_CPU;
+    return !second || !cpu || wait_ns < 2 * travel_ns;
+}
+
 /* How many more tasks each device may hold; returns the number of devices that have room. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
-    uint32_t open = 0;
+    uint32_t open = 0, depth = l->mode.gate ? 1 : 2;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         uint32_t held = v->queue_length + (v->running != SY_NONE);
-        uint32_t depth = l->mode.gate ? 1 : 2;
-        l->room[d] = v->lost || held >= depth ? 0 : depth - held;
+        bool useless = v->lost || !l->waiting[view->machine->devices[d].class_index];
+        l->room[d] = useless || held >= depth ? 0 : depth - held;
+        if (l->room[d]) {
+            l->free_ns[d] = free_ns(view, d);
+            bool soon = soon_enough(view, d, l->free_ns[d] - view->now_ns, l->longest_travel_ns);
+            l->room[d] = soon ? l->room[d] : 0;
+        }
         open += l->room[d] > 0;
     }
     if (!open) {
@@ -161,7 +197,7 @@ static void prefer_newcomers(struct late *l, const struct sy_view *view) {
 /* The window holds the tasks that come first, the pool the rest. The keys of a job order shift
  * between two decisions, so under one the window is given back and drawn again. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool reorder = l->base.order != ORDER_NONE;
+    bool reorder = l->base.order != ORDER_NONE && l->jobs > 1;
     while (reorder && l->window_count) {
         uint32_t task = l->window[--l->window_count];
         sy_pool_push(&l->ready, view, task, l->base.rank[task]);
@@ -173,7 +209,7 @@ static void draw_window(struct late *l, const struct sy_view *view) {
             insert(l, l->window_count++, task);
         }
     }
-    if (!reorder && l->ready.count) {
+    if (l->base.order == ORDER_NONE && l->ready.count) {
         prefer_newcomers(l, view);
     }
 }
@@ -217,7 +253,7 @@ static bool gated(const struct late *l, double slowdown, double harm_ns, double 
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
 static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task,
-                                 bool gate) {
+                                 bool gate, bool precise) {
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
     uint32_t memory = SY_NONE;
@@ -230,7 +266,7 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
         }
         if (m->devices[d].memory != memory) {
             memory = m->devices[d].memory;
-            there_ns = view->now_ns + inputs_ns(l, view, task, memory);
+            there_ns = view->now_ns + (precise ? inputs_ns(l, view, task, memory) : 0);
         }
         double harm_ns, slowdown, ns = exec_ns(l, view, task, d, &harm_ns, &slowdown);
         double start_ns = l->free_ns[d] > there_ns ? l->free_ns[d] : there_ns;
@@ -256,19 +292,10 @@ static bool any_running(const struct sy_view *view) {
     return false;
 }
 
-/* A second task is committed to a core only when the first is about to end and its inputs have a
- * way to go meanwhile; to an accelerator always, since there a launch costs time too. */
-static bool may_commit(const struct late *l, const struct sy_view *view,
-                       const struct late_choice *choice) {
-    bool second = view->devices[choice->device].running != SY_NONE;
-    bool cpu = view->machine->devices[choice->device].kind == SY_CPU;
-    return l->room[choice->device] && (!second || !cpu || choice->wait_ns < 2 * choice->travel_ns);
-}
-
 static void commit(struct late *l, const struct sy_view *view, uint32_t task,
                    const struct late_choice *choice, struct sy_decision *ret) {
-    l->room[choice->device]--;
     l->busy = true;
+    count_waiting(l, view, task, UINT32_MAX); /* minus one */
     sy_order_charge(&l->base, view, task, choice->exec_ns);
     if (l->mode.contention) {
         sy_sharing_add(&l->sharing, view, task, choice->device);
@@ -283,8 +310,8 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
 static bool wait_at_gate(struct late *l, const struct sy_view *view, uint32_t task,
                          struct late_choice *choice, struct sy_decision *ret) {
-    struct late_choice open = choose(l, view, task, true);
-    struct late_choice wish = open.device == SY_NONE ? choose(l, view, task, false) : open;
+    struct late_choice open = choose(l, view, task, true, true);
+    struct late_choice wish = open.device == SY_NONE ? choose(l, view, task, false, true) : open;
     *choice = open;
     if (wish.device == SY_NONE || !(wish.travel_ns > 0)) {
         return false;
@@ -299,31 +326,50 @@ static bool wait_at_gate(struct late *l, const struct sy_view *view, uint32_t ta
     return true;
 }
 
+/* Fetches, commits or keeps one task of the window. Returns the decisions made, 0 or 1. */
+static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t task, bool precise,
+                         uint32_t *open, uint32_t *kept, struct sy_decision *ret) {
+    struct late_choice choice;
+    if (l->mode.gate && wait_at_gate(l, view, task, &choice, ret)) {
+        l->window[(*kept)++] = task;
+        return 1;
+    }
+    if (!l->mode.gate) {
+        choice = choose(l, view, task, false, precise);
+        if (!precise && choice.device != SY_NONE && l->room[choice.device]) {
+            choice = choose(l, view, task, false, true);
+        }
+    }
+    if (choice.device != SY_NONE) {
+        l->longest_travel_ns = fmax(l->longest_travel_ns, choice.travel_ns);
+        book(l, view, choice.device, choice.finish_ns);
+    }
+    if (choice.device == SY_NONE || !l->room[choice.device] ||
+        !soon_enough(view, choice.device, choice.wait_ns, choice.travel_ns)) {
+        l->window[(*kept)++] = task;
+        return 0;
+    }
+    *open -= --l->room[choice.device] == 0;
+    commit(l, view, task, &choice, ret);
+    return 1;
+}
+
 uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                         uint32_t capacity) {
     struct late *l = s->state;
-    uint32_t count = 0, kept = 0;
-    if (!(l->window_count + l->ready.count) || !look(l, view)) {
+    uint32_t count = 0, kept = 0, i = 0;
+    uint32_t open = l->window_count + l->ready.count ? look(l, view) : 0;
+    if (!open) {
         return 0;
     }
     draw_window(l, view);
     l->busy = l->mode.gate && any_running(view);
-    for (uint32_t i = 0; i < l->window_count; i++) {
-        uint32_t task = l->window[i];
-        struct late_choice choice = {.device = SY_NONE};
-        if (count < capacity && l->mode.gate) {
-            count += wait_at_gate(l, view, task, &choice, &ret[count]);
-        } else if (count < capacity) {
-            choice = choose(l, view, task, false);
-        }
-        if (choice.device != SY_NONE) {
-            book(l, view, choice.device, choice.finish_ns);
-        }
-        if (choice.device != SY_NONE && count < capacity && may_commit(l, view, &choice)) {
-            commit(l, view, task, &choice, &ret[count++]);
-        } else {
-            l->window[kept++] = task;
-        }
+    l->longest_travel_ns = 0;
+    for (; i < l->window_count && open && count < capacity; i++) {
+        count += consider(l, view, l->window[i], i < LATE_PRECISE, &open, &kept, &ret[count]);
+    }
+    while (i < l->window_count) {
+        l->window[kept++] = l->window[i++];
     }
     l->window_count = kept;
     return count;
@@ -362,6 +408,7 @@ static int init_gate(struct sy_scheduler *s, const struct sy_view *view, const c
                                                 .init = start,                                     \
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = sy_late_job_arrived,                \
+                                                .job_left = sy_late_job_left,                      \
                                                 .task_ready = sy_late_task_ready,                  \
                                                 .task_done = sy_late_task_done,                    \
                                                 .decide = sy_late_decide}

@@ -8,7 +8,8 @@
 #include "schedulers/policy.h"
 #include "schedulers/sharing.h"
 
-#define LATE_WINDOW 128 /* ready tasks looked at in one round */
+#define LATE_WINDOW  128 /* ready tasks looked at in one round */
+#define LATE_PRECISE 24  /* of them, with their data; the others only to see who will be busy */
 
 struct late_mode {
     bool locality, history, contention, gate;
@@ -33,22 +34,26 @@ struct late {
     struct late_mode mode;
     struct pool ready;
     uint32_t window[LATE_WINDOW], window_count;
-    double *key;     /* per task, of those in the window */
-    double *free_ns; /* per device, in the schedule in mind */
-    uint32_t *room;  /* per device */
+    double *key;       /* per task, of those in the window */
+    double *free_ns;   /* per device, in the schedule in mind */
+    uint32_t *room;    /* per device */
+    uint32_t *waiting; /* per class: tasks in pool and window that it could run */
     struct alike *alike;
     uint32_t alike_count;
-    uint32_t *alike_of;  /* per device */
-    const double *scale; /* per task, of its rank; NULL: 1 */
-    double least;        /* no task takes less than this share of its given time */
-    uint32_t *fetched;   /* per task: memory its inputs were sent to; behind a gate */
-    bool busy;           /* something runs: a gate may close */
+    uint32_t *alike_of;       /* per device */
+    const double *scale;      /* per task, of its rank; NULL: 1 */
+    uint32_t jobs;            /* that have arrived and not left */
+    double longest_travel_ns; /* of the inputs of the tasks looked at last time */
+    double least;             /* no task takes less than this share of its given time */
+    uint32_t *fetched;        /* per task: memory its inputs were sent to; behind a gate */
+    bool busy;                /* something runs: a gate may close */
     struct sharing sharing;
 };
 
 SY_MUST_CHECK int sy_late_init(struct sy_scheduler *scheduler, const struct sy_view *view,
                                const char *args, struct late_mode mode);
 void sy_late_job_arrived(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
+void sy_late_job_left(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
 void sy_late_task_ready(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task);
 void sy_late_task_done(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
                        uint32_t device, double duration_ns);

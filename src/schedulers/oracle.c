@@ -59,6 +59,7 @@ const struct sy_scheduler_ops sy_policy_oracle_rollout = {
     .init = init,
     .finish = sy_policy_finish,
     .job_arrived = sy_late_job_arrived,
+    .job_left = sy_late_job_left,
     .task_ready = sy_late_task_ready,
     .task_done = sy_late_task_done,
     .decide = sy_late_decide,

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph bench: regenerates the tables of docs/ from one command.
+ *
+ * In: names of benches, perhaps a folder of recorded data. Out: tables, "symph-bench-1" as JSON, or
+ * files for docs/bench/. Invariant: every figure printed was computed in this run; what cannot run
+ * is named, with the reason.
+ */
+#include "cli/bench.h"
+
+#include "base/json.h"
+#include "bounds/bounds.h"
+#include "cli/table.h"
+#include "cli/units.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct bench_args, field)
+
+struct bench_args {
+    struct sy_common_args common;
+    struct sy_text_list names;
+    const char *data, *write;
+    uint32_t seeds, threads;
+};
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "data", "FOLDER",
+     "recorded graphs, machines and timings (default: SYMPH_DATA of the environment)", AT(data), 0,
+     0, 0},
+    {SY_OPTION_U32, "seeds", "N", "worlds per noisy scenario (default 20)", AT(seeds), 0, 1, 1e5},
+    {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
+     AT(threads), 0, 1, 4096},
+    {SY_OPTION_TEXT, "write", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead",
+     AT(write), 0, 0, 0},
+    SY_OPTION_COMMON(struct bench_args),
+};
+
+static const struct sy_command command = {
+    .name = "bench",
+    .usage = "NAME... [OPTION]...",
+    .examples = "  symph bench classic --data recorded\n"
+                "  symph bench streams --seeds 5\n"
+                "  symph bench all --data recorded --write docs/bench",
+    .about = "Benches: classic (policies against lower bounds), ablation (what contention "
+             "awareness is worth), streams (job orders, tenants), decisions and speed (what "
+             "deciding and simulating cost here), all.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .operands = AT(names),
+    .operand_max = 16,
+};
+
+static const char *const bench_names[] = {"classic", "ablation", "streams", "decisions", "speed"};
+
+/* --- one scenario ------------------------------------------------------------------------------
+ */
+struct scene {
+    struct sy_simulate_args args;
+    struct sy_simulate simulate;
+    struct sy_summary *summary, *against_lp;
+    char *paths[SY_BENCH_GRAPHS + 2]; /* built from the data folder; freed with the scene */
+    uint32_t path_count;
+};
+
+static const char *data_path(struct scene *scene, const char *folder, const char *relative) {
+    char *path = NULL;
+    if (!relative || asprintf(&path, "%s/%s", folder, relative) < 0) {
+        return NULL;
+    }
+    scene->paths[scene->path_count++] = path;
+    return path;
+}
+
+static void scene_finish(struct scene *scene) {
+    free(scene->summary);
+    free(scene->against_lp);
+    sy_simulate_finish(&scene->simulate);
+    sy_text_list_finish(&scene->args.graph_specs);
+    for (uint32_t i = 0; i < scene->path_count; i++) {
+        free(scene->paths[i]);
+    }
+}
+
+static int scene_args(struct scene *scene, const struct bench_args *bench,
+                      const struct sy_sheet *sheet, const struct sy_scenario *from) {
+    scene->args = (struct sy_simulate_args){.common = bench->common,
+                                            .machine = from->machine,
+                                            .policy = sheet->policies,
+                                            .seeds = from->seeds ? from->seeds : bench->seeds,
+                                            .seed = 1,
+                                            .accelerate = 1,
+                                            .accelerate_given = from->accelerate,
+                                            .noise = from->noise,
+                                            .hidden_load = from->hidden_load,
+                                            .counter_noise = from->counter_noise,
+                                            .contention = from->contention,
+                                            .timing = from->timing,
+                                            .stream = from->tenants > 0,
+                                            .tenants = from->tenants,
+                                            .jobs = from->jobs,
+                                            .load = from->load,
+                                            .threads = from->timing ? 1 : bench->threads};
+    scene->args.costs = data_path(scene, bench->data, from->costs);
+    scene->args.smt_table = data_path(scene, bench->data, from->smt_table);
+    for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
+        const char *spec = from->graphs[i];
+        if (strncmp(spec, "data:", 5) == 0) {
+            spec = data_path(scene, bench->data, spec + 5);
+        }
+        if (!spec || sy_text_list_add(&scene->args.graph_specs, spec) < 0) {
+            sy_message_fail("out of memory");
+            return SY_EXIT_FAILED;
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+/* The same runs against the tighter bound; left out, with a note, where no solver is installed. */
+static void measure_against_lp(struct scene *scene) {
+    struct sy_simulate *simulate = &scene->simulate;
+    for (uint32_t i = 0; i < simulate->case_count; i++) {
+        struct sy_error error = {0};
+        double bound_ns;
+        int code = sy_bound_mixed_ns(simulate->cases[i].workload, 60, &bound_ns, &error);
+        if (code < 0) {
+            sy_message_note(scene->args.common.quiet, "no LP bound: %s", error.message);
+            return;
+        }
+        simulate->cases[i].bound_ns = fmax(simulate->cases[i].bound_ns, bound_ns);
+    }
+    uint32_t best;
+    scene->against_lp = sy_simulate_summary(simulate, &best);
+}
+
+static bool wants_lp(const struct sy_sheet *sheet, uint32_t scenario) {
+    for (uint32_t c = 0; c < SY_BENCH_COLUMNS && sheet->columns[c].title; c++) {
+        if (sheet->columns[c].scenario == scenario &&
+            sheet->columns[c].figure == SY_FIGURE_OVER_LP) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int scene_run(struct scene *scene, const struct bench_args *bench,
+                     const struct sy_sheet *sheet, uint32_t index) {
+    uint32_t best;
+    int r = scene_args(scene, bench, sheet, &sheet->scenarios[index]);
+    r = r ? r : sy_simulate_setup(&scene->simulate, &scene->args);
+    r = r ? r : sy_simulate_cases(&scene->simulate);
+    r = r ? r : sy_simulate_run(&scene->simulate);
+    if (r) {
+        return r;
+    }
+    scene->summary = sy_simulate_summary(&scene->simulate, &best);
+    if (scene->summary && wants_lp(sheet, index)) {
+        measure_against_lp(scene);
+    }
+    return scene->summary ? SY_EXIT_OK : SY_EXIT_FAILED;
+}
+
+/* --- figures ------------------------------------------------------------------------------------
+ */
+static struct sy_spread figure(const struct scene *scene, uint32_t policy, enum sy_figure which) {
+    const struct sy_summary *s = &scene->summary[policy];
+    switch (which) {
+    case SY_FIGURE_OVER_BOUND:
+        return s->over_bound;
+    case SY_FIGURE_OVER_LP:
+        return scene->against_lp ? scene->against_lp[policy].over_bound
+                                 : (struct sy_spread){NAN, NAN, NAN};
+    case SY_FIGURE_SLOWDOWN:
+        return s->slowdown;
+    case SY_FIGURE_SLOWDOWN_P99:
+        return (struct sy_spread){s->slowdown_p99, NAN, NAN};
+    case SY_FIGURE_WITHIN_0:
+        return (struct sy_spread){s->within_0, NAN, NAN};
+    case SY_FIGURE_WITHIN_10:
+        return (struct sy_spread){s->within_10, NAN, NAN};
+    case SY_FIGURE_WITHIN_20:
+        return (struct sy_spread){s->within_20, NAN, NAN};
+    case SY_FIGURE_FAIRNESS:
+        return (struct sy_spread){s->fairness, NAN, NAN};
+    case SY_FIGURE_DECISION_P50:
+        return (struct sy_spread){s->decision_p50_ns, NAN, NAN};
+    default:
+        return (struct sy_spread){s->decision_p99_ns, NAN, NAN};
+    }
+}
+
+static void put_cell(struct sy_table *table, struct sy_spread value, enum sy_figure which) {
+    char text[SY_UNITS_SIZE];
+    if (!isfinite(value.value)) {
+        sy_table_cell(table, "-");
+    } else if (which >= SY_FIGURE_DECISION_P50) {
+        sy_table_cell(table, "%s", sy_units_time(value.value, text));
+    } else if (isfinite(value.low) && value.high > value.low) {
+        sy_table_cell(table, "%.3f [%.3f, %.3f]", value.value, value.low, value.high);
+    } else {
+        sy_table_cell(table, "%.3f", value.value);
+    }
+}
+
+static uint32_t column_count(const struct sy_sheet *sheet) {
+    uint32_t count = 0;
+    while (count < SY_BENCH_COLUMNS && sheet->columns[count].title) {
+        count++;
+    }
+    return count;
+}
+
+static void sheet_text(const struct sy_sheet *sheet, const struct scene *scenes,
+                       struct sy_buffer *buffer) {
+    const char *headers[SY_BENCH_COLUMNS + 2] = {"policy"};
+    char align[SY_BENCH_COLUMNS + 2] = "l";
+    uint32_t columns = column_count(sheet);
+    for (uint32_t c = 0; c < columns; c++) {
+        headers[c + 1] = sheet->columns[c].title;
+        align[c + 1] = 'r';
+    }
+    struct sy_table table;
+    sy_table_init(&table, headers, align);
+    for (uint32_t p = 0; p < scenes[0].simulate.policies.count; p++) {
+        sy_table_cell(&table, "%s", scenes[0].simulate.policies.items[p]);
+        for (uint32_t c = 0; c < columns; c++) {
+            const struct sy_column *column = &sheet->columns[c];
+            put_cell(&table, figure(&scenes[column->scenario], p, column->figure), column->figure);
+        }
+    }
+    sy_buffer_printf(buffer, "%s\n", sheet->title);
+    for (uint32_t i = 0; i < SY_BENCH_COLUMNS && sheet->scenarios[i].machine; i++) {
+        sy_buffer_printf(buffer, "%s%u %s x %u seed%s", i ? "; " : "(",
+                         scenes[i].simulate.graphs.count,
+                         scenes[i].simulate.graphs.count == 1 ? "graph" : "graphs",
+                         scenes[i].args.seeds, scenes[i].args.seeds == 1 ? "" : "s from 1");
+    }
+    sy_buffer_printf(buffer, "; [95 %% bootstrap intervals])\n\n");
+    sy_table_write(&table, 0, false, buffer);
+    sy_buffer_printf(buffer, "\n");
+}
+
+static void sheet_json(const struct sy_sheet *sheet, const struct scene *scenes,
+                       struct sy_json_writer *out) {
+    sy_json_open(out, '{');
+    sy_json_member_string(out, "bench", sheet->bench);
+    sy_json_member_string(out, "title", sheet->title);
+    sy_json_key(out, "rows");
+    sy_json_open(out, '[');
+    for (uint32_t p = 0; p < scenes[0].simulate.policies.count; p++) {
+        sy_json_open(out, '{');
+        sy_json_member_string(out, "policy", scenes[0].simulate.policies.items[p]);
+        for (uint32_t c = 0; c < column_count(sheet); c++) {
+            const struct sy_column *column = &sheet->columns[c];
+            struct sy_spread value = figure(&scenes[column->scenario], p, column->figure);
+            sy_json_key(out, column->title);
+            sy_json_open(out, '{');
+            sy_json_member_number(out, "value", value.value);
+            sy_json_member_number(out, "low", value.low);
+            sy_json_member_number(out, "high", value.high);
+            sy_json_member_u64(out, "seeds", scenes[column->scenario].args.seeds);
+            sy_json_close(out, '}');
+        }
+        sy_json_close(out, '}');
+    }
+    sy_json_close(out, ']');
+    sy_json_close(out, '}');
+}
+
+static int run_sheet(const struct bench_args *args, const struct sy_sheet *sheet,
+                     struct sy_json_writer *out, struct sy_buffer *text) {
+    struct scene scenes[SY_BENCH_COLUMNS] = {0};
+    int r = SY_EXIT_OK;
+    uint32_t count = 0;
+    sy_message_note(args->common.quiet, "%s", sheet->title);
+    while (!r && count < SY_BENCH_COLUMNS && sheet->scenarios[count].machine) {
+        r = scene_run(&scenes[count], args, sheet, count);
+        count++;
+    }
+    if (!r) {
+        sheet_text(sheet, scenes, text);
+        sheet_json(sheet, scenes, out);
+    }
+    while (count-- > 0) {
+        scene_finish(&scenes[count]);
+    }
+    return r;
+}
+
+/* --- one bench: all its sheets -------------------------------------------------------------------
+ */
+static int run_sheets(const struct bench_args *args, const char *name, struct sy_json_writer *out,
+                      struct sy_buffer *text) {
+    const struct sy_sheet *sheet;
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; !r && (sheet = sy_bench_sheet_at(i)); i++) {
+        if (strcmp(sheet->bench, name) != 0) {
+            continue;
+        }
+        if (sheet->needs_data && !args->data) {
+            sy_message_note(args->common.quiet, "left out: %s: needs --data", sheet->title);
+            sy_buffer_printf(text, "%s\n(left out: needs --data)\n\n", sheet->title);
+            continue;
+        }
+        r = run_sheet(args, sheet, out, text);
+    }
+    return r;
+}
+
+static int write_bench(const struct bench_args *args, const char *name,
+                       const struct sy_buffer *text, const struct sy_buffer *json) {
+    struct sy_buffer page = {0};
+    char *path = NULL;
+    sy_buffer_printf(&page,
+                     "# symph bench %s\n\nMade by `symph bench %s%s --seeds %u`, symph %s.\n\n"
+                     "```\n%s```\n",
+                     name, name, args->data ? " --data FOLDER" : "", args->seeds, sy_version(),
+                     text->text ? text->text : "");
+    int r = SY_EXIT_FAILED;
+    if (asprintf(&path, "%s/%s.md", args->write, name) >= 0) {
+        r = sy_output_file(path, &page);
+        free(path);
+    }
+    if (!r && asprintf(&path, "%s/%s.json", args->write, name) >= 0) {
+        r = sy_output_file(path, json);
+        free(path);
+    }
+    sy_buffer_finish(&page);
+    return r;
+}
+
+static int run_bench(const struct bench_args *args, const char *name) {
+    struct sy_json_writer out = {.compact_from = 4};
+    struct sy_buffer text = {0};
+    sy_json_open(&out, '{');
+    sy_json_member_string(&out, "schema", "symph-bench-1");
+    sy_json_member_string(&out, "bench", name);
+    sy_json_member_string(&out, "version", sy_version());
+    sy_json_key(&out, "tables");
+    sy_json_open(&out, '[');
+    int r = strcmp(name, "speed") == 0 ? sy_bench_speed(&out, &text)
+                                       : run_sheets(args, name, &out, &text);
+    sy_json_close(&out, ']');
+    sy_json_close(&out, '}');
+    if (!r && args->write) {
+        r = write_bench(args, name, &text, &out.buffer);
+    } else if (!r) {
+        r = sy_output(args->common.json ? &out.buffer : &text);
+    }
+    sy_buffer_finish(&text);
+    sy_buffer_finish(&out.buffer);
+    return r;
+}
+
+static bool is_bench(const char *name) {
+    for (size_t i = 0; i < SY_COUNT(bench_names); i++) {
+        if (strcmp(bench_names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int run(const struct bench_args *args) {
+    if (!args->names.count) {
+        return sy_options_usage(&command, "which bench? classic, ablation, streams, decisions, "
+                                          "speed or all");
+    }
+    for (uint32_t i = 0; i < args->names.count; i++) {
+        const char *name = args->names.items[i];
+        if (strcmp(name, "all") != 0 && !is_bench(name)) {
+            const char *near = sy_nearest(name, bench_names, SY_COUNT(bench_names));
+            return near ? sy_options_usage(&command, "there is no bench '%s', did you mean '%s'?",
+                                           name, near)
+                        : sy_options_usage(&command, "there is no bench '%s'", name);
+        }
+    }
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; !r && i < args->names.count; i++) {
+        if (strcmp(args->names.items[i], "all") != 0) {
+            r = run_bench(args, args->names.items[i]);
+            continue;
+        }
+        for (size_t b = 0; !r && b < SY_COUNT(bench_names); b++) {
+            r = run_bench(args, bench_names[b]);
+        }
+    }
+    return r;
+}
+
+int sy_cmd_bench(int argc, char **argv) {
+    struct bench_args args = {.data = getenv("SYMPH_DATA"), .seeds = 20};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    sy_text_list_finish(&args.names);
+    return r;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bench: tables of the documentation as data. A sheet is a table: its rows are policies, each of
+ * its columns one figure of one scenario. Scenarios are arguments of symph simulate.
+ */
+#ifndef SY_CLI_BENCH_H
+#define SY_CLI_BENCH_H
+
+#include "cli/simulate.h"
+
+enum sy_figure {
+    SY_FIGURE_OVER_BOUND, /* geometric mean with interval */
+    SY_FIGURE_OVER_LP,    /* the same against the mixed LP bound */
+    SY_FIGURE_SLOWDOWN,
+    SY_FIGURE_SLOWDOWN_P99,
+    SY_FIGURE_WITHIN_0,
+    SY_FIGURE_WITHIN_10,
+    SY_FIGURE_WITHIN_20,
+    SY_FIGURE_FAIRNESS,
+    SY_FIGURE_DECISION_P50,
+    SY_FIGURE_DECISION_P99,
+};
+
+#define SY_BENCH_GRAPHS  12
+#define SY_BENCH_COLUMNS 6
+
+struct sy_scenario {
+    const char *machine;
+    const char *graphs[SY_BENCH_GRAPHS]; /* "data:..." is a path in the data folder */
+    const char *costs, *smt_table;       /* in the data folder; NULL: none */
+    bool accelerate;
+    double noise, hidden_load, counter_noise, load;
+    uint32_t seeds; /* 0: as asked for */
+    uint32_t tenants, jobs;
+    bool contention, timing;
+};
+
+struct sy_column {
+    const char *title;
+    uint32_t scenario; /* of its sheet */
+    enum sy_figure figure;
+};
+
+struct sy_sheet {
+    const char *bench, *title;
+    bool needs_data;
+    const char *policies;
+    struct sy_scenario scenarios[SY_BENCH_COLUMNS];
+    struct sy_column columns[SY_BENCH_COLUMNS];
+};
+
+/* All sheets, NULL past the end. */
+const struct sy_sheet *sy_bench_sheet_at(uint32_t index);
+
+/* The simulator's own speed: appends runs as text rows, or as JSON objects to writer. */
+struct sy_json_writer;
+int sy_bench_speed(struct sy_json_writer *writer, struct sy_buffer *buffer);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables that symph bench makes, as data.
+ */
+#include "cli/bench.h"
+
+#define NODE    "cpu:12 gpu:4@pcie3x16"
+#define MIRAGE  "cpu:9 gpu:3@link=6GB/s,latency=10us"
+#define TWO_SMT "2x(cpu:8@smt=2 dram:80GB/s) gpu:4@pcie3x16"
+#define MIXED   "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16 fpga:1@regions=1"
+#define WORKFLOWS                                                                                  \
+    { "data:graphs/workflows.dag" }
+#define CHOLESKY                                                                                   \
+    { "gen:cholesky:10", "gen:cholesky:20", "gen:cholesky:40" }
+#define GENERATED                                                                                  \
+    {                                                                                              \
+        "gen:cholesky:12", "gen:lu:10", "gen:qr:10", "gen:fft:5", "gen:gauss:20",                  \
+            "gen:stencil:20", "gen:layered:width=12,depth=20,seed=1",                              \
+            "gen:layered:width=40,depth=8,seed=2", "gen:forkjoin:20", "gen:genomics:24",           \
+            "gen:intree:6", "gen:outtree:6"                                                        \
+    }
+#define SIX                                                                                        \
+    {                                                                                              \
+        "gen:cholesky:8", "gen:lu:6", "gen:qr:6", "gen:layered:width=8,depth=12,seed=3",           \
+            "gen:genomics:12", "gen:forkjoin:20"                                                   \
+    }
+#define STATIC                                                                                     \
+    "random,rr,sparrow,ws,eager,prio,heteroprio,tetris,graphene,paragon,dmda,dmdas,cpop,peft,"     \
+    "heft,lookahead,affinity,lb,lb-hist,anneal:2000"
+#define NOISY STATIC ",oracle,oracle-rollout:16"
+#define STREAM                                                                                     \
+    "random,rr,sparrow,eager,heft,dmda,dmda-hist,paragon,dmdas,dmdas-hist,tetris,graphene,"        \
+    "heft+srpt,dmdas+srpt,lb,lb+fifo,lb+fair,lb+srpt,lb+wspt,lb-hist+wspt,lb-cont+srpt,"           \
+    "lb-cont+wspt,oracle+wspt"
+
+static const struct sy_sheet sheets[] = {
+    {.bench = "classic",
+     .title = "Generated graphs, " NODE ": makespan / max(critical path, area)",
+     .policies = NOISY,
+     .scenarios = {{.machine = NODE, .graphs = GENERATED, .accelerate = true, .seeds = 1},
+                   {.machine = NODE, .graphs = GENERATED, .accelerate = true, .noise = 0.3}},
+     .columns = {{"known times", 0, SY_FIGURE_OVER_BOUND},
+                 {"vs LP", 0, SY_FIGURE_OVER_LP},
+                 {"noise 0.3", 1, SY_FIGURE_OVER_BOUND}}},
+    {.bench = "classic",
+     .title =
+         "97 recorded workflows made heterogeneous, " NODE ": makespan / max(critical path, area)",
+     .needs_data = true,
+     .policies = STATIC,
+     .scenarios = {{.machine = NODE, .graphs = WORKFLOWS, .accelerate = true, .seeds = 1},
+                   {.machine = NODE, .graphs = WORKFLOWS, .accelerate = true, .noise = 0.3}},
+     .columns = {{"known times", 0, SY_FIGURE_OVER_BOUND},
+                 {"vs LP", 0, SY_FIGURE_OVER_LP},
+                 {"noise 0.3", 1, SY_FIGURE_OVER_BOUND}}},
+    {.bench = "classic",
+     .title = "Cholesky, kernel times of a recorded machine, " MIRAGE
+              ": makespan / max(critical path, area)",
+     .needs_data = true,
+     .policies = STATIC,
+     .scenarios = {{.machine = MIRAGE,
+                    .graphs = {"gen:cholesky:10"},
+                    .costs = "machines/mirage.kernels.csv",
+                    .seeds = 1},
+                   {.machine = MIRAGE,
+                    .graphs = {"gen:cholesky:20"},
+                    .costs = "machines/mirage.kernels.csv",
+                    .seeds = 1},
+                   {.machine = MIRAGE,
+                    .graphs = {"gen:cholesky:40"},
+                    .costs = "machines/mirage.kernels.csv",
+                    .seeds = 1},
+                   {.machine = MIRAGE,
+                    .graphs = CHOLESKY,
+                    .costs = "machines/mirage.kernels.csv",
+                    .noise = 0.3}},
+     .columns = {{"10 tiles", 0, SY_FIGURE_OVER_BOUND},
+                 {"20 tiles", 1, SY_FIGURE_OVER_BOUND},
+                 {"40 tiles", 2, SY_FIGURE_OVER_BOUND},
+                 {"noise 0.3, all", 3, SY_FIGURE_OVER_BOUND}}},
+    {.bench = "ablation",
+     .title = "The 2017 poster's ablation on generated variant calling, " TWO_SMT
+              ", hyper-thread slowdowns as measured: share of tasks within 0/10/20 % of their "
+              "time alone",
+     .needs_data = true,
+     .policies = "affinity,lb,lb-cont,oracle,oracle-gate",
+     .scenarios = {{.machine = TWO_SMT,
+                    .graphs = {"gen:genomics:16"},
+                    .smt_table = "interference/smt-pairs-genomics.csv",
+                    .noise = 0.15,
+                    .counter_noise = 0.3,
+                    .load = 0.2,
+                    .tenants = 4,
+                    .jobs = 20,
+                    .contention = true}},
+     .columns = {{"within 0 %", 0, SY_FIGURE_WITHIN_0},
+                 {"within 10 %", 0, SY_FIGURE_WITHIN_10},
+                 {"within 20 %", 0, SY_FIGURE_WITHIN_20},
+                 {"job slowdown", 0, SY_FIGURE_SLOWDOWN},
+                 {"p99", 0, SY_FIGURE_SLOWDOWN_P99}}},
+    {.bench = "streams",
+     .title = "Streams of 40 jobs of 4 tenants under contention and hidden load, " MIXED
+              ": job completion / time alone",
+     .policies = STREAM,
+     .scenarios = {{.machine = MIXED,
+                    .graphs = SIX,
+                    .noise = 0.15,
+                    .hidden_load = 0.2,
+                    .counter_noise = 0.3,
+                    .load = 0.5,
+                    .tenants = 4,
+                    .jobs = 40,
+                    .contention = true},
+                   {.machine = MIXED,
+                    .graphs = SIX,
+                    .noise = 0.15,
+                    .hidden_load = 0.4,
+                    .counter_noise = 0.3,
+                    .load = 0.5,
+                    .tenants = 4,
+                    .jobs = 40,
+                    .contention = true}},
+     .columns = {{"mean", 0, SY_FIGURE_SLOWDOWN},
+                 {"p99", 0, SY_FIGURE_SLOWDOWN_P99},
+                 {"Jain", 0, SY_FIGURE_FAIRNESS},
+                 {"mean, load x2", 1, SY_FIGURE_SLOWDOWN},
+                 {"p99, load x2", 1, SY_FIGURE_SLOWDOWN_P99}}},
+    {.bench = "decisions",
+     .title = "Time of one decision on this machine, " MIXED ", contention",
+     .policies = "eager,dmda,dmdas,heft,lookahead,paragon,tetris,lb,lb-hist,lb-cont,lb-cont+wspt",
+     .scenarios = {{.machine = MIXED,
+                    .graphs = SIX,
+                    .noise = 0.15,
+                    .counter_noise = 0.3,
+                    .contention = true,
+                    .timing = true,
+                    .seeds = 3}},
+     .columns = {{"p50", 0, SY_FIGURE_DECISION_P50}, {"p99", 0, SY_FIGURE_DECISION_P99}}},
+};
+
+const struct sy_sheet *sy_bench_sheet_at(uint32_t index) {
+    return index < SY_COUNT(sheets) ? &sheets[index] : NULL;
+}
