@@ -39,7 +39,7 @@ struct search {
     struct sy_bound_model model;
     double *tail_ns;      /* [task * group_count + group]: from start there to the end, at least */
     uint32_t *rank;       /* position in topological order */
-    double *price;        /* per class, see sy_bound_area_prices */
+    double *price;        /* per class, see sy_cost_area_prices */
     double *cost;         /* per task at those prices */
     double cost_left;     /* of the unplaced */
     double *free_ns;      /* per device */
@@ -84,7 +84,7 @@ static void fill_tables(struct search *search) {
             search->tail_ns[(size_t)task * model->group_count + g] = tail_on_group(search, task, g);
         }
     }
-    sy_bound_area_prices(workload, search->price);
+    sy_cost_area_prices(workload, 0, workload->task_count, search->price);
     for (uint32_t t = 0; t < model->task_count; t++) {
         search->cost[t] = INFINITY;
         for (uint32_t c = 0; c < model->class_count; c++) {

@@ -60,8 +60,4 @@ enum sy_rank_kind { SY_RANK_MEAN, SY_RANK_MIN };
  * execution on the fastest class. ret_rank_ns has task_count entries. */
 void sy_bound_rank(const struct sy_bound_model *model, enum sy_rank_kind kind, double *ret_rank_ns);
 
-/* Prices per class whose weighted sum over devices is 1 and that make the area bound largest.
- * Returns the bound: for a task set, sum of min over classes of price * time. */
-double sy_bound_area_prices(const struct sy_workload *workload, double *ret_price);
-
 #endif

@@ -121,14 +121,21 @@ SY_MUST_CHECK int sy_workload_create(const struct sy_machine *machine, const str
                                      uint32_t job_count, const struct sy_workload_options *options,
                                      struct sy_workload **ret_workload, struct sy_error *error);
 void sy_workload_destroy(struct sy_workload *workload);
-/* Longest path over the tasks [first, end) of whole jobs, each on its fastest class; scratch holds
- * end - first doubles and receives the length of the path from each task on. */
-double sy_cost_critical_path_ns(const struct sy_workload *workload, uint32_t first, uint32_t end,
-                                double *scratch);
-/* A lower bound of one job's makespan alone: max(critical path, area). */
-double sy_cost_isolated_ns(const struct sy_workload *workload, uint32_t job);
 /* Name of a task for people: "job/task". */
 const char *sy_workload_task_name(const struct sy_workload *workload, uint32_t task, char *buffer,
                                   size_t size);
+
+/* --- lower bounds of a makespan ------------------------------------------------------------------
+ * None can fail: for want of memory they are looser. */
+/* Longest path of one job, each task on its fastest class, transfers free. */
+double sy_cost_critical_path_ns(const struct sy_workload *workload, uint32_t job);
+/* Area: the tasks [first, end) spread perfectly and fractionally over all devices. */
+double sy_cost_area_ns(const struct sy_workload *workload, uint32_t first, uint32_t end);
+/* The same, and what proves it: a price per class, their sum over devices 1, so that the bound is
+ * the sum over tasks of the least price * time. */
+double sy_cost_area_prices(const struct sy_workload *workload, uint32_t first, uint32_t end,
+                           double *ret_price);
+/* One job alone: max(critical path, area). */
+double sy_cost_isolated_ns(const struct sy_workload *workload, uint32_t job);
 
 #endif

@@ -7,71 +7,37 @@
 #include <math.h>
 #include <stdlib.h>
 
-double sy_cost_critical_path_ns(const struct sy_workload *w, uint32_t first, uint32_t end,
-                                double *scratch) {
+/* Needs no memory, and is still a bound. */
+static double longest_task_ns(const struct sy_workload *w, uint32_t first, uint32_t end) {
     double longest = 0;
-    for (uint32_t i = end; i-- > first;) {
-        uint32_t task = w->order[i];
-        double below = 0;
-        for (uint32_t e = w->succ_start[task]; e < w->succ_start[task + 1]; e++) {
-            double length = scratch[w->succ[e] - first];
-            below = length > below ? length : below;
-        }
-        scratch[task - first] = below + w->best_ns[task];
-        longest = scratch[task - first] > longest ? scratch[task - first] : longest;
+    for (uint32_t t = first; t < end; t++) {
+        longest = fmax(longest, w->best_ns[t]);
     }
     return longest;
 }
 
-/* Any prices p >= 0 with sum over classes of p * device_count = 1 make
- * sum over tasks of min over classes of p * time a lower bound (LP duality). Prices are raised
- * where the cheapest assignment overloads a class. */
-static double area_ns(const struct sy_workload *w, uint32_t first, uint32_t end) {
-    const struct sy_machine *m = w->machine;
-    uint32_t classes = w->class_count;
-    double price[64], load[64], best = 0;
-    if (classes > 64) {
-        return 0;
+/* Summed from the sources on, as a schedule does: rounding cannot lift it above the schedule. */
+double sy_cost_critical_path_ns(const struct sy_workload *w, uint32_t job) {
+    uint32_t first = w->job_first_task[job], end = w->job_first_task[job + 1];
+    double *done = malloc((end - first + 1u) * sizeof *done);
+    if (!done) {
+        return longest_task_ns(w, first, end);
     }
-    for (uint32_t c = 0; c < classes; c++) {
-        price[c] = 1.0 / m->device_count;
+    double longest = 0;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t task = w->order[i];
+        double start = 0;
+        for (uint32_t e = w->pred_start[task]; e < w->pred_start[task + 1]; e++) {
+            start = fmax(start, done[w->pred[e] - first]);
+        }
+        done[task - first] = start + w->best_ns[task];
+        longest = fmax(longest, done[task - first]);
     }
-    for (int round = 0; round < 24; round++) {
-        double bound = 0, total = 0;
-        for (uint32_t c = 0; c < classes; c++) {
-            load[c] = 0;
-        }
-        for (uint32_t t = first; t < end; t++) {
-            const double *time = w->time_ns + (size_t)t * classes;
-            uint32_t cheapest = 0;
-            for (uint32_t c = 1; c < classes; c++) {
-                cheapest = price[c] * time[c] < price[cheapest] * time[cheapest] ? c : cheapest;
-            }
-            bound += price[cheapest] * time[cheapest];
-            load[cheapest] += time[cheapest];
-        }
-        best = bound > best ? bound : best;
-        double mean = 0;
-        for (uint32_t c = 0; c < classes; c++) {
-            load[c] /= m->classes[c].device_count;
-            mean += load[c] / classes;
-        }
-        for (uint32_t c = 0; c < classes && mean > 0; c++) {
-            price[c] *= pow((load[c] + 0.01 * mean) / mean, 0.5 / (1 + 0.3 * round));
-            total += price[c] * m->classes[c].device_count;
-        }
-        for (uint32_t c = 0; c < classes && mean > 0; c++) {
-            price[c] /= total;
-        }
-    }
-    return best;
+    free(done);
+    return longest;
 }
 
 double sy_cost_isolated_ns(const struct sy_workload *w, uint32_t job) {
-    uint32_t first = w->job_first_task[job], end = w->job_first_task[job + 1];
-    double *scratch = calloc(end - first + 1u, sizeof *scratch);
-    double path = scratch ? sy_cost_critical_path_ns(w, first, end, scratch) : 0;
-    free(scratch);
-    double area = area_ns(w, first, end);
-    return path > area ? path : area;
+    double area = sy_cost_area_ns(w, w->job_first_task[job], w->job_first_task[job + 1]);
+    return fmax(sy_cost_critical_path_ns(w, job), area);
 }

@@ -239,6 +239,25 @@ static int add_job(struct build *b, uint32_t job, uint32_t *first, uint32_t *dat
     return 0;
 }
 
+/* A stream repeats few graphs in many jobs: each graph is measured once. The map is keyed by the
+ * bytes of the graph's address. */
+static int fill_isolated(struct sy_workload *w) {
+    struct sy_map jobs = {0};
+    int code = 0;
+    for (uint32_t j = 0; !code && j < w->job_count; j++) {
+        const char *key = (const char *)&w->jobs[j].graph;
+        uint32_t like = SY_NONE;
+        if (sy_map_get(&jobs, key, sizeof w->jobs[j].graph, &like)) {
+            w->job_isolated_ns[j] = w->job_isolated_ns[like];
+        } else {
+            w->job_isolated_ns[j] = sy_cost_isolated_ns(w, j);
+            code = sy_map_put(&jobs, key, sizeof w->jobs[j].graph, j);
+        }
+    }
+    sy_map_finish(&jobs);
+    return code;
+}
+
 static int fill(struct build *b, uint32_t kernels) {
     struct sy_workload *w = b->w;
     b->kernel_next = calloc(kernels + 1u, sizeof *b->kernel_next);
@@ -249,9 +268,7 @@ static int fill(struct build *b, uint32_t kernels) {
     for (uint32_t j = 0; !code && j < w->job_count; j++) {
         code = add_job(b, j, &first, &datum, &access, &edge);
     }
-    for (uint32_t j = 0; !code && j < w->job_count; j++) {
-        w->job_isolated_ns[j] = sy_cost_isolated_ns(w, j);
-    }
+    code = code ? code : fill_isolated(w);
     sy_map_finish(&b->kernels);
     free(b->kernel_next);
     free(b->kernel_of);

@@ -49,9 +49,7 @@ static void test_chain_on_cholesky(void **state) {
     assert_int_equal(sy_plan_init(&plan, workload->task_count), 0);
     assert_int_equal(sy_bound_anneal(workload, 1, 2000, NULL, &plan), 0);
     assert_plan_legal(workload, &plan);
-    /* The yardstick of slowdowns is a bound too, if a looser one. */
-    assert_true(workload->job_isolated_ns[0] <= fmax(path, area) * (1 + 1e-9));
-    assert_true(workload->job_isolated_ns[0] >= 0.9 * fmax(path, area));
+    assert_true(workload->job_isolated_ns[0] == fmax(path, area));
     int r = sy_bound_mixed_ns(workload, 60, &mixed, NULL);
     assert_true(r == 0 || r == -ENOENT);
     mixed = r == 0 ? mixed : fmax(path, area);

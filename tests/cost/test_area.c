@@ -3,8 +3,7 @@
  * The area bound by hand, by two methods against each other, and against a fractional assignment
  * found independently: no lower bound may exceed it, and ours must come near.
  */
-#include "bounds/area.h"
-#include "bounds/model.h"
+#include "cost/area.h"
 #include "instance.h"
 
 #include <math.h>
@@ -22,6 +21,10 @@ static const struct random_shape independent = {.task_min = 1,
                                                 .memory_max = 1,
                                                 .impossible_probability = 0.2};
 
+static double area_ns(const struct instance *instance) {
+    return sy_cost_area_ns(instance->workload, 0, instance->workload->task_count);
+}
+
 static void test_two_classes_by_hand(void **state) {
     (void)state;
     static const struct instance_device devices[] = {{0, 0}, {0, 0}, {1, 1}};
@@ -33,7 +36,7 @@ static void test_two_classes_by_hand(void **state) {
     instance_time(&instance, 1, 1, 5);
     instance_seal(&instance);
     /* Task 1 belongs on class 1; task 0 is split: 10 x / 2 = 5 + 10 (1 - x), x = 1. */
-    assert_near(sy_bound_area_ns(instance.workload), 5, 1e-9);
+    assert_near(area_ns(&instance), 5, 1e-9);
     instance_finish(&instance);
 }
 
@@ -49,7 +52,7 @@ static void test_three_classes_by_hand(void **state) {
     }
     instance_seal(&instance);
     /* 7 equal tasks at rate 1 + 1/2 + 1/4 per unit of time. */
-    assert_near(sy_bound_area_ns(instance.workload), 4, 1e-9);
+    assert_near(area_ns(&instance), 4, 1e-9);
     instance_finish(&instance);
 }
 
@@ -62,7 +65,7 @@ static void test_one_class_is_total_over_devices(void **state) {
         instance_time(&instance, t, 0, 3.0 * (t + 1));
     }
     instance_seal(&instance);
-    assert_near(sy_bound_area_ns(instance.workload), 10, 1e-9);
+    assert_near(area_ns(&instance), 10, 1e-9);
     instance_finish(&instance);
 }
 
@@ -75,8 +78,32 @@ static void test_work_that_only_one_class_can_do(void **state) {
         instance_time(&instance, t, 2, 8);
     }
     instance_seal(&instance);
-    assert_near(sy_bound_area_ns(instance.workload), 40, 1e-9);
+    assert_near(area_ns(&instance), 40, 1e-9);
     instance_finish(&instance);
+}
+
+static void test_range_of_tasks(void **state) {
+    (void)state;
+    static const struct instance_device devices[] = {{0, 0}, {1, 0}};
+    static const double times[6][2] = {{90, 1}, {4, 4}, {6, 12}, {2, 1}, {8, 8}, {1, 90}};
+    struct instance instance, part;
+    instance_init(&instance, devices, 2, 1, 0, 6);
+    instance_init(&part, devices, 2, 1, 0, 3);
+    for (uint32_t t = 0; t < 6; t++) {
+        for (uint32_t c = 0; c < 2; c++) {
+            instance_time(&instance, t, c, times[t][c]);
+            if (t >= 2 && t < 5) {
+                instance_time(&part, t - 2, c, times[t][c]);
+            }
+        }
+    }
+    instance_seal(&instance);
+    instance_seal(&part);
+    assert_near(sy_cost_area_ns(instance.workload, 2, 5), area_ns(&part), 1e-9);
+    assert_near(sy_cost_area_ns(instance.workload, 1, 2), 2, 1e-9);
+    assert_true(sy_cost_area_ns(instance.workload, 3, 3) == 0);
+    instance_finish(&instance);
+    instance_finish(&part);
 }
 
 /* A fractional assignment that nobody optimises by prices: everything starts on its fastest class,
@@ -158,7 +185,7 @@ static void test_never_above_a_fractional_assignment(void **state) {
     for (uint64_t seed = 1; seed <= count; seed++) {
         struct instance instance;
         instance_random(&instance, &independent, seed);
-        double area = sy_bound_area_ns(instance.workload);
+        double area = area_ns(&instance);
         double found = fractional_makespan(instance.workload);
         if (area > found * (1 + 1e-9)) {
             fail_msg("seed %llu: bound %.17g, but %.17g can be reached", (unsigned long long)seed,
@@ -177,22 +204,25 @@ static void test_sorting_equals_column_generation(void **state) {
     shape.class_max = 2;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct instance instance;
-        struct sy_area area;
+        struct sy_cost_area area;
         instance_random(&instance, &shape, seed);
         if (instance.workload->class_count == 2) {
             double price[2][2], bound[2];
-            assert_int_equal(sy_area_init(&area, instance.workload), 0);
-            assert_int_equal(area.kind_count == 0 ? 0 : sy_area_prices_two(&area, price[0]), 0);
-            assert_int_equal(area.kind_count == 0 ? 0 : sy_area_prices_many(&area, price[1]), 0);
+            assert_int_equal(
+                sy_cost_area_init(&area, instance.workload, 0, instance.workload->task_count), 0);
+            assert_int_equal(area.kind_count == 0 ? 0 : sy_cost_area_prices_two(&area, price[0]),
+                             0);
+            assert_int_equal(area.kind_count == 0 ? 0 : sy_cost_area_prices_many(&area, price[1]),
+                             0);
             for (int i = 0; i < 2 && area.kind_count > 0; i++) {
-                bound[i] = sy_area_buy(&area, price[i], NULL) /
+                bound[i] = sy_cost_area_buy(&area, price[i], NULL) /
                            (price[i][0] * area.devices[0] + price[i][1] * area.devices[1]);
             }
             if (area.kind_count > 0 && fabs(bound[0] - bound[1]) > 1e-9 * bound[0]) {
                 fail_msg("seed %llu: %.17g by sorting, %.17g by columns", (unsigned long long)seed,
                          bound[0], bound[1]);
             }
-            sy_area_finish(&area);
+            sy_cost_area_finish(&area);
         }
         instance_finish(&instance);
     }
@@ -202,7 +232,7 @@ static void test_equal_tasks_become_one_kind(void **state) {
     (void)state;
     static const struct instance_device devices[] = {{0, 0}, {1, 0}, {2, 0}};
     struct instance instance;
-    struct sy_area area;
+    struct sy_cost_area area;
     instance_init(&instance, devices, 3, 1, 0, 1000);
     for (uint32_t t = 0; t < 1000; t++) {
         for (uint32_t c = 0; c < 3; c++) {
@@ -210,9 +240,10 @@ static void test_equal_tasks_become_one_kind(void **state) {
         }
     }
     instance_seal(&instance);
-    assert_int_equal(sy_area_init(&area, instance.workload), 0);
+    assert_int_equal(sy_cost_area_init(&area, instance.workload, 0, instance.workload->task_count),
+                     0);
     assert_int_equal(area.kind_count, 7);
-    sy_area_finish(&area);
+    sy_cost_area_finish(&area);
     instance_finish(&instance);
 }
 
@@ -223,7 +254,7 @@ static void test_prices_pay_for_the_bound(void **state) {
         double price[16], income = 0, cost = 0;
         instance_random(&instance, &independent, seed);
         const struct sy_workload *workload = instance.workload;
-        double bound = sy_bound_area_prices(workload, price);
+        double bound = sy_cost_area_prices(workload, 0, workload->task_count, price);
         for (uint32_t c = 0; c < workload->class_count; c++) {
             assert_true(price[c] >= 0);
             income += price[c] * workload->machine->classes[c].device_count;
@@ -248,6 +279,7 @@ int main(void) {
         cmocka_unit_test(test_three_classes_by_hand),
         cmocka_unit_test(test_one_class_is_total_over_devices),
         cmocka_unit_test(test_work_that_only_one_class_can_do),
+        cmocka_unit_test(test_range_of_tasks),
         cmocka_unit_test(test_never_above_a_fractional_assignment),
         cmocka_unit_test(test_sorting_equals_column_generation),
         cmocka_unit_test(test_equal_tasks_become_one_kind),

@@ -8,7 +8,7 @@
  * mixes columns to a smallest makespan, its duals are the next prices. Invariant: the prices kept
  * are the best seen, so stopping early costs tightness, never truth.
  */
-#include "bounds/area.h"
+#include "cost/area.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static double time_ratio(const double *time) {
 }
 
 /* The first kind, by ratio, with which class 0 has at least the load per device of class 1. */
-static uint32_t crossing_kind(const struct sy_area *area, const struct ratio *ratios) {
+static uint32_t crossing_kind(const struct sy_cost_area *area, const struct ratio *ratios) {
     double load0 = 0, load1 = 0;
     for (uint32_t i = 0; i < area->kind_count; i++) {
         double time = area->time[2 * (size_t)ratios[i].kind + 1];
@@ -59,7 +59,7 @@ static uint32_t crossing_kind(const struct sy_area *area, const struct ratio *ra
     return ratios[area->kind_count - 1].kind;
 }
 
-int sy_area_prices_two(const struct sy_area *area, double *ret_price) {
+int sy_cost_area_prices_two(const struct sy_cost_area *area, double *ret_price) {
     struct ratio *ratios = malloc(((size_t)area->kind_count + 1) * sizeof(*ratios));
     if (ratios == NULL) {
         return -ENOMEM;
@@ -107,7 +107,8 @@ static int master_alloc(struct master *master, uint32_t classes) {
 }
 
 /* Feasible start: one assignment, T as its largest load per device, slack elsewhere. */
-static void master_start(struct master *master, const struct sy_area *area, const double *loads) {
+static void master_start(struct master *master, const struct sy_cost_area *area,
+                         const double *loads) {
     uint32_t classes = area->class_count, size = master->size, worst = 0;
     for (uint32_t c = 1; c < classes; c++) {
         if (loads[c] / area->devices[c] > loads[worst] / area->devices[worst]) {
@@ -228,7 +229,8 @@ static bool replace_column(struct master *master) {
     return true;
 }
 
-static void clip_prices(const struct sy_area *area, const struct master *master, double *price) {
+static void clip_prices(const struct sy_cost_area *area, const struct master *master,
+                        double *price) {
     double income = 0;
     for (uint32_t c = 0; c < area->class_count; c++) {
         price[c] = fmax(0, master->price[c]);
@@ -239,7 +241,7 @@ static void clip_prices(const struct sy_area *area, const struct master *master,
     }
 }
 
-static void generate_columns(const struct sy_area *area, struct master *master, double *trial,
+static void generate_columns(const struct sy_cost_area *area, struct master *master, double *trial,
                              double *loads) {
     double best = 0;
     double effort = (double)area->kind_count * area->class_count;
@@ -249,7 +251,7 @@ static void generate_columns(const struct sy_area *area, struct master *master, 
         }
         master_read(master);
         clip_prices(area, master, trial);
-        double bound = sy_area_buy(area, trial, loads);
+        double bound = sy_cost_area_buy(area, trial, loads);
         if (bound > best) {
             best = bound;
             memcpy(master->best_price, trial, area->class_count * sizeof(double));
@@ -264,7 +266,7 @@ static void generate_columns(const struct sy_area *area, struct master *master, 
     }
 }
 
-int sy_area_prices_many(const struct sy_area *area, double *ret_price) {
+int sy_cost_area_prices_many(const struct sy_cost_area *area, double *ret_price) {
     struct master master = {0};
     double *scratch = calloc(2 * (size_t)area->class_count, sizeof(double));
     if (scratch == NULL || master_alloc(&master, area->class_count) < 0) {
@@ -275,7 +277,7 @@ int sy_area_prices_many(const struct sy_area *area, double *ret_price) {
     for (uint32_t c = 0; c < area->class_count; c++) {
         trial[c] = 1;
     }
-    sy_area_buy(area, trial, loads);
+    sy_cost_area_buy(area, trial, loads);
     master_start(&master, area, loads);
     generate_columns(area, &master, trial, loads);
     memcpy(ret_price, master.best_price, area->class_count * sizeof(double));

@@ -2,12 +2,11 @@
  *
  * The area bound: all work spread perfectly and fractionally over all devices.
  *
- * In: workload. Out: the bound and the prices that prove it. Never knows: precedence, arrivals,
- * transfers. Invariant: whatever prices are tried, the value returned is a true lower bound.
+ * In: tasks of a workload. Out: the bound and the prices that prove it. Never knows: precedence,
+ * arrivals, transfers. Invariant: whatever prices are tried, the value returned is a true lower
+ * bound.
  */
-#include "bounds/area.h"
-
-#include "bounds/model.h"
+#include "cost/area.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,11 +15,11 @@
 
 #define ROUNDING 1e-12 /* relative; far above what the sums can lose */
 
-void sy_area_finish(struct sy_area *area) {
+void sy_cost_area_finish(struct sy_cost_area *area) {
     free(area->devices);
     free(area->time);
     free(area->weight);
-    *area = (struct sy_area){0};
+    *area = (struct sy_cost_area){0};
 }
 
 static uint64_t hash_times(const double *times, uint32_t count) {
@@ -43,8 +42,8 @@ static uint32_t table_size(uint32_t count) {
 }
 
 /* Appends the task's times as a new kind or counts it under an old one. */
-static int gather_task(struct sy_area *area, uint32_t *slots, uint32_t mask, uint32_t *capacity,
-                       const double *times) {
+static int gather_task(struct sy_cost_area *area, uint32_t *slots, uint32_t mask,
+                       uint32_t *capacity, const double *times) {
     uint32_t classes = area->class_count;
     size_t bytes = classes * sizeof(double);
     uint32_t at = (uint32_t)hash_times(times, classes) & mask;
@@ -69,11 +68,12 @@ static int gather_task(struct sy_area *area, uint32_t *slots, uint32_t mask, uin
     return 0;
 }
 
-static int gather(struct sy_area *area, const struct sy_workload *workload) {
-    uint32_t size = table_size(workload->task_count), capacity = 0;
+static int gather(struct sy_cost_area *area, const struct sy_workload *workload, uint32_t first,
+                  uint32_t end) {
+    uint32_t size = table_size(end - first), capacity = 0;
     uint32_t *slots = calloc(size, sizeof(*slots));
     int r = slots == NULL ? -ENOMEM : 0;
-    for (uint32_t t = 0; r == 0 && t < workload->task_count; t++) {
+    for (uint32_t t = first; r == 0 && t < end; t++) {
         if (workload->best_ns[t] > 0) {
             r = gather_task(area, slots, size - 1, &capacity,
                             &workload->time_ns[(size_t)t * area->class_count]);
@@ -83,33 +83,34 @@ static int gather(struct sy_area *area, const struct sy_workload *workload) {
     return r;
 }
 
-static double total_best_ns(const struct sy_workload *workload) {
+static double total_best_ns(const struct sy_workload *workload, uint32_t first, uint32_t end) {
     double sum = 0;
-    for (uint32_t t = 0; t < workload->task_count; t++) {
+    for (uint32_t t = first; t < end; t++) {
         sum += workload->best_ns[t];
     }
     return sum;
 }
 
-int sy_area_init(struct sy_area *area, const struct sy_workload *workload) {
+int sy_cost_area_init(struct sy_cost_area *area, const struct sy_workload *workload, uint32_t first,
+                      uint32_t end) {
     const struct sy_machine *machine = workload->machine;
-    *area = (struct sy_area){.class_count = workload->class_count};
+    *area = (struct sy_cost_area){.class_count = workload->class_count};
     area->devices = calloc(area->class_count, sizeof(double));
-    if (area->devices == NULL || gather(area, workload) < 0) {
-        sy_area_finish(area);
+    if (area->devices == NULL || gather(area, workload, first, end) < 0) {
+        sy_cost_area_finish(area);
         return -ENOMEM;
     }
     for (uint32_t c = 0; c < area->class_count; c++) {
         area->devices[c] = machine->classes[c].device_count;
     }
-    area->unit_ns = total_best_ns(workload) / machine->device_count;
+    area->unit_ns = total_best_ns(workload, first, end) / machine->device_count;
     for (size_t i = 0; i < (size_t)area->kind_count * area->class_count; i++) {
         area->time[i] /= area->unit_ns;
     }
     return 0;
 }
 
-double sy_area_buy(const struct sy_area *area, const double *price, double *loads) {
+double sy_cost_area_buy(const struct sy_cost_area *area, const double *price, double *loads) {
     double sum = 0, lost = 0; /* Kahan: a million small terms */
     for (uint32_t c = 0; loads != NULL && c < area->class_count; c++) {
         loads[c] = 0;
@@ -151,14 +152,14 @@ static bool scale_prices(const double *devices, uint32_t count, double *price) {
     return true;
 }
 
-static double gathered_bound_ns(const struct sy_area *area, double *price, double *trial,
+static double gathered_bound_ns(const struct sy_cost_area *area, double *price, double *trial,
                                 double plain_ns) {
-    int r =
-        area->class_count == 2 ? sy_area_prices_two(area, trial) : sy_area_prices_many(area, trial);
+    int r = area->class_count == 2 ? sy_cost_area_prices_two(area, trial)
+                                   : sy_cost_area_prices_many(area, trial);
     if (r < 0 || !scale_prices(area->devices, area->class_count, trial)) {
         return plain_ns;
     }
-    double bound = sy_area_buy(area, trial, NULL) * area->unit_ns * (1 - ROUNDING);
+    double bound = sy_cost_area_buy(area, trial, NULL) * area->unit_ns * (1 - ROUNDING);
     if (!(bound > plain_ns)) {
         return plain_ns;
     }
@@ -166,30 +167,32 @@ static double gathered_bound_ns(const struct sy_area *area, double *price, doubl
     return bound;
 }
 
-double sy_bound_area_prices(const struct sy_workload *workload, double *ret_price) {
+double sy_cost_area_prices(const struct sy_workload *workload, uint32_t first, uint32_t end,
+                           double *ret_price) {
     /* Equal prices need no memory: every task on its fastest class. */
     double even = 1.0 / workload->machine->device_count;
-    double bound = total_best_ns(workload) * even * (1 - ROUNDING);
+    double bound = total_best_ns(workload, first, end) * even * (1 - ROUNDING);
     for (uint32_t c = 0; c < workload->class_count; c++) {
         ret_price[c] = even;
     }
     double *trial = calloc(workload->class_count, sizeof(*trial));
-    struct sy_area area = {0};
+    struct sy_cost_area area = {0};
     if (bound > 0 && workload->class_count > 1 && trial != NULL &&
-        sy_area_init(&area, workload) == 0) {
+        sy_cost_area_init(&area, workload, first, end) == 0) {
         bound = gathered_bound_ns(&area, ret_price, trial, bound);
-        sy_area_finish(&area);
+        sy_cost_area_finish(&area);
     }
     free(trial);
     return bound;
 }
 
-double sy_bound_area_ns(const struct sy_workload *workload) {
+double sy_cost_area_ns(const struct sy_workload *workload, uint32_t first, uint32_t end) {
     double *price = calloc(workload->class_count, sizeof(*price));
     if (price == NULL) {
-        return total_best_ns(workload) / workload->machine->device_count * (1 - ROUNDING);
+        return total_best_ns(workload, first, end) / workload->machine->device_count *
+               (1 - ROUNDING);
     }
-    double bound = sy_bound_area_prices(workload, price);
+    double bound = sy_cost_area_prices(workload, first, end, price);
     free(price);
     return bound;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Longest paths that can be added up by hand.
+ * Longest paths that can be added up by hand; the area of all jobs together.
  */
 #include "instance.h"
 
@@ -47,6 +47,7 @@ static void test_later_job_ends_last(void **state) {
     (void)state;
     static const struct instance_device devices[] = {{0, 0}};
     struct sy_job jobs[2] = {{.arrive_ns = 0}, {.arrive_ns = 30}};
+    uint32_t first_task[3] = {0, 2, 3};
     struct instance instance;
     instance_init(&instance, devices, 1, 1, 0, 3);
     for (uint32_t t = 0; t < 3; t++) {
@@ -56,8 +57,10 @@ static void test_later_job_ends_last(void **state) {
     instance_seal(&instance);
     instance.workload->jobs = jobs;
     instance.workload->job_count = 2;
+    instance.workload->job_first_task = first_task;
     instance.workload->task_job[2] = 1;
     assert_near(sy_bound_critical_path_ns(instance.workload), 40, 1e-12);
+    assert_near(sy_bound_area_ns(instance.workload), 30, 1e-9);
     instance_finish(&instance);
 }
 
