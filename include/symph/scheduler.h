@@ -164,8 +164,17 @@ struct sy_scheduler {
     const double *priority_scale; /* per task, set by a rollout; NULL: 1 */
 };
 
-/* Finds a policy by name: "dmdas", "lb-hist+srpt", "anneal:2000". On success *ret_args points
- * behind the name. NULL if there is none; error then suggests the nearest name. */
+/* A policy in a shared object of its own: `symph simulate --policy ./mine.so,dmdas`. The object
+ * needs nothing but this header and says SY_SCHEDULER_PLUGIN(my_ops); once. */
+#define SY_SCHEDULER_ABI 1
+#define SY_SCHEDULER_PLUGIN(ops)                                                                   \
+    SY_API extern const struct sy_scheduler_ops *const sy_scheduler_plugin;                        \
+    SY_API extern const uint32_t sy_scheduler_plugin_abi;                                          \
+    const struct sy_scheduler_ops *const sy_scheduler_plugin = &(ops);                             \
+    const uint32_t sy_scheduler_plugin_abi = SY_SCHEDULER_ABI
+
+/* Finds a policy by name: "dmdas", "lb-hist+srpt", "anneal:2000", "./mine.so". On success *ret_args
+ * points behind the name. NULL if there is none; error then suggests the nearest name. */
 SY_API const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
                                                         struct sy_error *error);
 /* All registered policies, in a fixed order; NULL past the end. */

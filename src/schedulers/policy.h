@@ -127,6 +127,12 @@ double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_
 void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double start_ns,
                     double end_ns, uint32_t before);
 void sy_draft_remove(struct draft *plan, uint32_t task);
+/* --- policies in shared objects; see plugin.c */
+/* Where the path in a policy's name ends, or NULL if it names no shared object. */
+const char *sy_policy_path_end(const char *name);
+const struct sy_scheduler_ops *sy_policy_from_file(const char *name, const char *end,
+                                                   struct sy_error *error);
+
 extern const struct sy_scheduler_ops sy_policy_random, sy_policy_round_robin, sy_policy_sparrow,
     sy_policy_dmda, sy_policy_dmdas, sy_policy_dmda_hist, sy_policy_dmdas_hist, sy_policy_eager,
     sy_policy_priority, sy_policy_heteroprio, sy_policy_tetris, sy_policy_graphene,

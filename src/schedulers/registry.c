@@ -95,8 +95,15 @@ static bool suffix_ok(const char *args, struct sy_error *error) {
 
 const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
                                                  struct sy_error *error) {
-    size_t length = strcspn(name, "+:");
+    const char *path_end = sy_policy_path_end(name);
+    size_t length = path_end ? (size_t)(path_end - name) : strcspn(name, "+:");
     const struct sy_scheduler_ops *ops = by_name(name, length);
+    if (path_end) {
+        ops = sy_policy_from_file(name, path_end, error);
+        if (!ops) {
+            return NULL;
+        }
+    }
     for (size_t i = 0; !ops && i < SY_COUNT(aliases); i++) {
         if (strlen(aliases[i].alias) == length && !memcmp(aliases[i].alias, name, length)) {
             ops = by_name(aliases[i].name, strlen(aliases[i].name));
