@@ -190,19 +190,22 @@ static uint32_t number_groups(const struct sy_device *labelled, struct sy_device
 /* "gpu" at the reference speed, else "gpu-1.5": the shortest number that is exactly the ratio, so
  * that names are unique and say what they mean. */
 static char *name_class(struct sy_arena *arena, const struct sy_device *device) {
-    char name[64];
+    char ratio[32];
     const char *kind = sy_device_kind_name(device->kind);
     if (device->speed_ratio == 1) {
         return sy_arena_strdup(arena, kind);
     }
     for (int digits = 1; digits <= 17; digits++) {
-        size_t prefix = strlen(kind) + 1;
-        snprintf(name, sizeof name, "%s-%.*g", kind, digits, device->speed_ratio);
-        if (strtod(name + prefix, NULL) == device->speed_ratio) {
+        snprintf(ratio, sizeof ratio, "%.*g", digits, device->speed_ratio);
+        if (strtod(ratio, NULL) == device->speed_ratio) {
             break;
         }
     }
-    return sy_arena_strdup(arena, name);
+    char *name = sy_arena_alloc(arena, strlen(kind) + 1 + sizeof ratio, 1);
+    if (name) {
+        stpcpy(stpcpy(stpcpy(name, kind), "-"), ratio);
+    }
+    return name;
 }
 
 static int number_classes(struct sy_arena *arena, struct sy_device *devices, uint32_t count,
