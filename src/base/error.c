@@ -52,25 +52,24 @@ void sy_hint(struct sy_error *error, const char *format, ...) {
     }
 }
 
-const char *sy_error_format(const struct sy_error *error, char *buffer, size_t size) {
-    struct sy_buffer text = {0};
-    if (error->file[0]) {
-        sy_buffer_printf(&text, "%s:", error->file);
-        if (error->line) {
-            sy_buffer_printf(&text, "%u:", error->line);
-        }
-        if (error->column) {
-            sy_buffer_printf(&text, "%u:", error->column);
-        }
-        sy_buffer_printf(&text, " ");
+static void put_place(const struct sy_error *error, char *place, size_t size) {
+    if (error->file[0] && error->line && error->column) {
+        snprintf(place, size, "%s:%u:%u: ", error->file, error->line, error->column);
+    } else if (error->file[0] && error->line) {
+        snprintf(place, size, "%s:%u: ", error->file, error->line);
+    } else if (error->file[0]) {
+        snprintf(place, size, "%s: ", error->file);
     } else if (error->column) {
-        sy_buffer_printf(&text, "column %u: ", error->column);
+        snprintf(place, size, "column %u: ", error->column);
     }
-    sy_buffer_printf(&text, "%s", error->message);
-    if (error->hint[0]) {
-        sy_buffer_printf(&text, " (%s)", error->hint);
-    }
-    snprintf(buffer, size, "%s", text.text ? text.text : error->message);
-    sy_buffer_finish(&text);
+}
+
+/* Allocates nothing: the error may be that memory ran out. */
+const char *sy_error_format(const struct sy_error *error, char *buffer, size_t size) {
+    char place[sizeof error->file + 32] = "";
+    put_place(error, place, sizeof place);
+    bool hint = error->hint[0] != '\0';
+    snprintf(buffer, size, "%s%s%s%s%s", place, error->message, hint ? " (" : "", error->hint,
+             hint ? ")" : "");
     return buffer;
 }

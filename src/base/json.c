@@ -303,7 +303,6 @@ int sy_json_string(struct sy_json *json, const char **ret_text, size_t *ret_leng
     if (code) {
         return code;
     }
-    uint32_t line = json->value_line, column = json->value_column;
     json->at++;
     json->string.length = 0;
     sy_buffer_append(&json->string, "", 0);
@@ -311,8 +310,6 @@ int sy_json_string(struct sy_json *json, const char **ret_text, size_t *ret_leng
     if (code || json->string.failed) {
         return code ? code : sy_fail(json->error, -ENOMEM, "out of memory");
     }
-    json->value_line = line;
-    json->value_column = column;
     *ret_text = json->string.text;
     if (ret_length) {
         *ret_length = json->string.length;
