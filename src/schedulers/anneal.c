@@ -12,7 +12,7 @@
 
 struct anneal {
     struct policy base;
-    uint32_t *device, *emit;
+    uint32_t *device, *emit, *scratch;
     double *start_ns;
     uint32_t emit_count, emit_next;
     struct pool ready; /* what could not be planned, or came back from a lost device */
@@ -27,8 +27,10 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     size_t tasks = view->task_capacity + 1u;
     a->device = sy_arena_alloc(a->base.arena, tasks, sizeof *a->device);
     a->emit = sy_arena_alloc(a->base.arena, tasks, sizeof *a->emit);
+    a->scratch = sy_arena_alloc(a->base.arena, tasks, sizeof *a->scratch);
     a->start_ns = sy_arena_alloc(a->base.arena, tasks, sizeof *a->start_ns);
-    return a->device && a->emit && a->start_ns ? sy_pool_init(&a->ready, &a->base, view) : -ENOMEM;
+    bool taken = a->device && a->emit && a->scratch && a->start_ns;
+    return taken ? sy_pool_init(&a->ready, &a->base, view) : -ENOMEM;
 }
 
 /* Edges of the job's tasks, renumbered from 0. */
@@ -111,6 +113,8 @@ static void adopt_plan(struct anneal *a, const struct sy_view *view, uint32_t jo
         a->start_ns[task] = view->now_ns + plan->start_ns[task - first];
         a->emit[a->emit_count++] = task;
     }
+    uint32_t *planned = a->emit + a->emit_count - plan->task_count;
+    sy_draft_sort(planned, plan->task_count, a->start_ns, a->scratch);
 }
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {

@@ -6,6 +6,7 @@
  */
 #include "schedulers/policy.h"
 #include <errno.h>
+#include <string.h>
 
 int sy_draft_take(struct draft *plan, struct sy_arena *arena, const struct sy_view *view) {
     size_t tasks = view->task_capacity + 1u, devices = view->machine->device_count;
@@ -111,5 +112,28 @@ void sy_draft_keep(struct draft *plan, const struct sy_view *view) {
         if (plan->last[d] != SY_NONE) {
             plan->planned_ns[d] = plan->end_ns[plan->last[d]];
         }
+    }
+}
+
+/* Bottom-up merge sort: stable, so that of tasks that start together the one planned first, which
+ * the other may depend on, stays first. */
+void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, uint32_t *scratch) {
+    uint32_t *from = tasks, *to = scratch;
+    for (uint32_t width = 1; width < count; width *= 2) {
+        for (uint32_t low = 0; low < count; low += 2 * width) {
+            uint32_t middle = low + width < count ? low + width : count;
+            uint32_t high = low + 2 * width < count ? low + 2 * width : count;
+            uint32_t a = low, b = middle;
+            for (uint32_t i = low; i < high; i++) {
+                bool left = a < middle && (b >= high || start_ns[from[a]] <= start_ns[from[b]]);
+                to[i] = left ? from[a++] : from[b++];
+            }
+        }
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != tasks) {
+        memcpy(tasks, from, count * sizeof *tasks);
     }
 }

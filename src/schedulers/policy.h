@@ -126,6 +126,8 @@ double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_
                         double length_ns, uint32_t *ret_before);
 void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double start_ns,
                     double end_ns, uint32_t before);
+/* Sorts tasks by their start; scratch holds as many. */
+void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, uint32_t *scratch);
 void sy_draft_remove(struct draft *plan, uint32_t task);
 /* --- policies in shared objects; see plugin.c */
 /* Where the path in a policy's name ends, or NULL if it names no shared object. */

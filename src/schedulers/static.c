@@ -331,8 +331,11 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     if (f->emit_next == f->emit_count) {
         f->emit_count = f->emit_next = 0;
     }
+    uint32_t first = f->emit_count;
     f->rank(f, view, job);
     plan_job(f, view, job);
+    /* An idle device takes what comes first: a task planned into a gap must not come later. */
+    sy_draft_sort(f->emit + first, f->emit_count - first, f->plan.start_ns, f->unplanned);
     if (f->base.order != ORDER_NONE) {
         f->emit_count = f->emit_next; /* committed one by one, when ready */
     }
@@ -361,7 +364,6 @@ static bool commit_planned(struct fixed *f, const struct sy_view *view, uint32_t
                                 .device = device,
                                 .priority = sy_order_priority(&f->base, view, task, key),
                                 .expected_ns = exec_ns};
-    sy_order_charge(&f->base, view, task, exec_ns);
     return true;
 }
 
@@ -381,6 +383,9 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
             count = 1;
         }
         sy_pool_pop(&f->ready, &f->base, view);
+        if (count) { /* not before the pop: it changes which job comes first */
+            sy_order_charge(&f->base, view, task, ret->expected_ns);
+        }
     }
     return count;
 }

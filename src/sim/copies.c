@@ -186,19 +186,27 @@ static void unlink_copy(struct sy_sim *sim, uint32_t index) {
     sim->data_inflight[datum] &= ~(UINT64_C(1) << sim->copies[index].to);
 }
 
+static void free_copy(struct sy_sim *sim, uint32_t index) {
+    sim->copies[index].next_queued = sim->copy_free;
+    sim->copy_free = index;
+}
+
 static void next_in_channel(struct sy_sim *sim, uint32_t memory) {
     struct channel *channel = &sim->channels[memory];
     channel->active--;
-    uint32_t index = channel->first_queued;
-    if (index == SY_NONE) {
-        return;
+    while (channel->first_queued != SY_NONE) {
+        uint32_t index = channel->first_queued;
+        channel->first_queued = sim->copies[index].next_queued;
+        if (channel->first_queued == SY_NONE) {
+            channel->last_queued = SY_NONE;
+        }
+        if (!sim->copies[index].stale) {
+            channel->active++;
+            launch(sim, index);
+            return;
+        }
+        free_copy(sim, index);
     }
-    channel->first_queued = sim->copies[index].next_queued;
-    if (channel->first_queued == SY_NONE) {
-        channel->last_queued = SY_NONE;
-    }
-    channel->active++;
-    launch(sim, index);
 }
 
 void sy_sim_copy_done(struct sy_sim *sim, uint32_t index) {
@@ -208,9 +216,11 @@ void sy_sim_copy_done(struct sy_sim *sim, uint32_t index) {
     if (sim->net) {
         sy_sim_flow_end_copy(sim, index);
     }
-    sim->data_valid[copy.datum] |= UINT64_C(1) << copy.to;
-    account(sim, copy.to, sim->w->data_bytes[copy.datum]);
-    unlink_copy(sim, index);
+    if (!copy.stale) {
+        sim->data_valid[copy.datum] |= UINT64_C(1) << copy.to;
+        account(sim, copy.to, sim->w->data_bytes[copy.datum]);
+        unlink_copy(sim, index);
+    }
     if (sim->options.record) {
         sy_trace_add(&sim->trace, &(struct sy_span){.start_ns = copy.start_ns,
                                                     .end_ns = sim_now(sim),
@@ -220,8 +230,7 @@ void sy_sim_copy_done(struct sy_sim *sim, uint32_t index) {
                                                     .from = copy.from,
                                                     .bytes = sim->w->data_bytes[copy.datum]});
     }
-    sim->copies[index].next_queued = sim->copy_free;
-    sim->copy_free = index;
+    free_copy(sim, index);
     next_in_channel(sim, copy.to);
     sim->news |= copy.waiters == SY_NONE; /* fetched: somebody may wait for it outside */
     for (uint32_t a = copy.waiters, next; a != SY_NONE; a = next) {
@@ -240,6 +249,17 @@ static void drop_copies(struct sy_sim *sim, uint32_t datum, uint64_t memories) {
     }
 }
 
+/* Copies of the version that is now overwritten go on to nowhere. Nobody waits for them: a reader
+ * would have had to come before the writer. */
+static void outdate_copies(struct sy_sim *sim, uint32_t datum) {
+    for (uint32_t i = sim->data_copies[datum]; i != SY_NONE; i = sim->copies[i].next_of_datum) {
+        SY_ASSERT(sim->copies[i].waiters == SY_NONE);
+        sim->copies[i].stale = true;
+    }
+    sim->data_copies[datum] = SY_NONE;
+    sim->data_inflight[datum] = 0;
+}
+
 void sy_sim_write_outputs(struct sy_sim *sim, uint32_t task, uint32_t memory) {
     const struct sy_workload *w = sim->w;
     uint64_t bit = UINT64_C(1) << memory;
@@ -247,6 +267,7 @@ void sy_sim_write_outputs(struct sy_sim *sim, uint32_t task, uint32_t memory) {
         uint32_t datum = w->access[a].datum;
         if (w->access[a].mode & SY_WRITE) {
             uint64_t held = sim->data_valid[datum];
+            outdate_copies(sim, datum);
             drop_copies(sim, datum, held & ~bit);
             if (!(held & bit)) {
                 account(sim, memory, w->data_bytes[datum]);

@@ -226,7 +226,7 @@ static void task_done(struct sy_sim *sim, uint32_t device) {
     job_progress(sim, task);
     for (uint32_t e = w->succ_start[task]; e < w->succ_start[task + 1]; e++) {
         uint32_t next = w->succ[e];
-        if (sim->task_device[next] != SY_NONE) {
+        if (sim->task_device[next] != SY_NONE && !sim->task_delayed[next]) {
             fetch_output(sim, task, next);
         }
         if (--sim->task_pending[next] == 0) {

@@ -15,7 +15,8 @@
 static bool take_tasks(struct sy_sim *sim) {
     size_t tasks = sim->w->task_count + 1u, data = sim->w->data_count + 1u;
     size_t accesses = sim->w->access_count + 1u, jobs = sim->w->job_count + 1u;
-    return TAKE(task_state, tasks) & TAKE(task_device, tasks) & TAKE(task_pending, tasks) &&
+    return TAKE(task_state, tasks) & TAKE(task_delayed, tasks) & TAKE(task_device, tasks) &
+               TAKE(task_pending, tasks) &&
            TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &&
            TAKE(task_expected_ns, tasks) & TAKE(task_factor, tasks) &&
            TAKE(task_sequence, tasks) & TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) &&
@@ -144,9 +145,9 @@ static void choose_periods(struct sy_sim *sim) {
 }
 
 int sy_sim_layout(struct sy_sim *sim) {
-    bool losses = sim->options.device_event_count > 0;
-    uint64_t committed = (uint64_t)sim->w->access_count * (losses ? 2 : 1) + 64;
-    uint64_t copies = committed + sim->w->access_count;
+    /* Each access waits for one copy at a time; a lost device may leave them behind in flight. */
+    uint64_t losses = sim->options.device_event_count;
+    uint64_t copies = sim->w->access_count * (losses + 2) + 64;
     if (copies > UINT32_MAX / 2) {
         return -ENOMEM;
     }
@@ -176,6 +177,7 @@ static void reset_tasks(struct sy_sim *sim) {
         sim->task_device[t] = SY_NONE;
         sim->task_pending[t] = w->pred_start[t + 1] - w->pred_start[t];
         sim->task_missing[t] = 0;
+        sim->task_delayed[t] = false;
     }
     memset(sim->data_inflight, 0, w->data_count * sizeof *sim->data_inflight);
     memset(sim->data_uses, 0, w->data_count * sizeof *sim->data_uses);

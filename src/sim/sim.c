@@ -201,6 +201,7 @@ static void delay(struct sy_sim *sim, const struct sy_decision *d) {
     sim->scheduler_free_ns = begin + sim->options.decision_ns;
     sim->delayed_at_ns[task] = sim->scheduler_free_ns;
     sim->delayed_next[task] = SY_NONE;
+    sim->task_delayed[task] = true;
     sim->task_device[task] = d->device; /* taken, so that nobody decides it twice */
     sim->task_priority[task] = d->priority;
     sim->task_expected_ns[task] = d->expected_ns;
@@ -217,6 +218,7 @@ static void delay(struct sy_sim *sim, const struct sy_decision *d) {
 static void delayed_decision(struct sy_sim *sim) {
     uint32_t task = sim->first_delayed, device = sim->task_device[task];
     sim->first_delayed = sim->delayed_next[task];
+    sim->task_delayed[task] = false;
     if (sim->first_delayed == SY_NONE) {
         sim->last_delayed = SY_NONE;
         sy_heap_remove(&sim->heap, sim->slot_decision);

@@ -52,6 +52,7 @@ struct copy {
     uint32_t next_of_datum;
     uint32_t next_queued; /* waiting for a channel of the same memory; also the free list */
     uint32_t waiters;     /* first access that waits for it */
+    bool stale;           /* overwritten meanwhile: of no use when it arrives */
     double start_ns;
 };
 
@@ -87,6 +88,7 @@ struct sy_sim {
     struct sy_view_job *jobs;
     struct sy_sim_job_result *job_results;
     uint8_t *task_state;
+    bool *task_delayed; /* decided, but the scheduler's own time is not over */
     uint32_t *task_device, *task_pending, *task_missing;
     double *task_priority, *task_expected_ns, *task_factor;
     uint64_t *task_sequence;
