@@ -19,7 +19,7 @@ _symph_options() {
         --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
         --smt-table --gpu-table --hidden-load --counter-noise --fail --tenants --load --jobs
         --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
-    bench) echo "--data --json --quiet --help" ;;
+    bench) echo "--data --seeds --threads --write --json --quiet --help" ;;
     esac
 }
 

@@ -11,4 +11,4 @@ build/symph simulate --machine "2x(cpu:6 dram:60GB/s) gpu:2@pcie3x16" \
     --graphs gen:cholesky:12 gen:genomics:24 --policy eager,dmda,dmdas,heft,lb \
     --seeds 5 --noise 0.2 --contention --gantt demo/gantt.svg
 { set +x; } 2>/dev/null
-echo "The schedule as a picture: demo/gantt.svg"
+echo "The schedules as pictures: demo/gantt.eager.svg (for contrast), demo/gantt.lb.svg ..."

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define AT(field) offsetof(struct bench_args, field)
+#define NAME_SIZE 64
 
 struct bench_args {
     struct sy_common_args common;
@@ -85,23 +86,24 @@ static void scene_finish(struct scene *scene) {
 
 static int scene_args(struct scene *scene, const struct bench_args *bench,
                       const struct sy_sheet *sheet, const struct sy_scenario *from) {
-    scene->args = (struct sy_simulate_args){.common = bench->common,
-                                            .machine = from->machine,
-                                            .policy = sheet->policies,
-                                            .seeds = from->seeds ? from->seeds : bench->seeds,
-                                            .seed = 1,
-                                            .accelerate = 1,
-                                            .accelerate_given = from->accelerate,
-                                            .noise = from->noise,
-                                            .hidden_load = from->hidden_load,
-                                            .counter_noise = from->counter_noise,
-                                            .contention = from->contention,
-                                            .timing = from->timing,
-                                            .stream = from->tenants > 0,
-                                            .tenants = from->tenants,
-                                            .jobs = from->jobs,
-                                            .load = from->load,
-                                            .threads = from->timing ? 1 : bench->threads};
+    scene->args =
+        (struct sy_simulate_args){.common = bench->common,
+                                  .machine = from->machine,
+                                  .policy = from->policies ? from->policies : sheet->policies,
+                                  .seeds = from->seeds ? from->seeds : bench->seeds,
+                                  .seed = 1,
+                                  .accelerate = 1,
+                                  .accelerate_given = from->accelerate,
+                                  .noise = from->noise,
+                                  .hidden_load = from->hidden_load,
+                                  .counter_noise = from->counter_noise,
+                                  .contention = from->contention,
+                                  .timing = from->timing,
+                                  .stream = from->tenants > 0,
+                                  .tenants = from->tenants,
+                                  .jobs = from->jobs,
+                                  .load = from->load,
+                                  .threads = from->timing ? 1 : bench->threads};
     scene->args.costs = data_path(scene, bench->data, from->costs);
     scene->args.smt_table = data_path(scene, bench->data, from->smt_table);
     for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
@@ -163,13 +165,22 @@ static int scene_run(struct scene *scene, const struct bench_args *bench,
 
 /* --- figures ------------------------------------------------------------------------------------
  */
-static struct sy_spread figure(const struct scene *scene, uint32_t policy, enum sy_figure which) {
-    const struct sy_summary *s = &scene->summary[policy];
+static struct sy_spread figure(const struct scene *scene, const char *policy,
+                               enum sy_figure which) {
+    const struct sy_text_list *ran = &scene->simulate.policies;
+    uint32_t p = 0;
+    while (p < ran->count && strcmp(ran->items[p], policy) != 0) {
+        p++;
+    }
+    if (p == ran->count) {
+        return (struct sy_spread){NAN, NAN, NAN};
+    }
+    const struct sy_summary *s = &scene->summary[p];
     switch (which) {
     case SY_FIGURE_OVER_BOUND:
         return s->over_bound;
     case SY_FIGURE_OVER_LP:
-        return scene->against_lp ? scene->against_lp[policy].over_bound
+        return scene->against_lp ? scene->against_lp[p].over_bound
                                  : (struct sy_spread){NAN, NAN, NAN};
     case SY_FIGURE_SLOWDOWN:
         return s->slowdown;
@@ -203,6 +214,14 @@ static void put_cell(struct sy_table *table, struct sy_spread value, enum sy_fig
     }
 }
 
+/* The next name of a list with commas; false at its end. */
+static bool next_policy(const char **at, char *ret_name) {
+    size_t length = strcspn(*at, ",");
+    snprintf(ret_name, NAME_SIZE, "%.*s", (int)length, *at);
+    *at += length + ((*at)[length] == ',');
+    return length > 0;
+}
+
 static uint32_t column_count(const struct sy_sheet *sheet) {
     uint32_t count = 0;
     while (count < SY_BENCH_COLUMNS && sheet->columns[count].title) {
@@ -222,11 +241,13 @@ static void sheet_text(const struct sy_sheet *sheet, const struct scene *scenes,
     }
     struct sy_table table;
     sy_table_init(&table, headers, align);
-    for (uint32_t p = 0; p < scenes[0].simulate.policies.count; p++) {
-        sy_table_cell(&table, "%s", scenes[0].simulate.policies.items[p]);
+    char policy[NAME_SIZE];
+    for (const char *at = sheet->policies; next_policy(&at, policy);) {
+        sy_table_cell(&table, "%s", policy);
         for (uint32_t c = 0; c < columns; c++) {
             const struct sy_column *column = &sheet->columns[c];
-            put_cell(&table, figure(&scenes[column->scenario], p, column->figure), column->figure);
+            put_cell(&table, figure(&scenes[column->scenario], policy, column->figure),
+                     column->figure);
         }
     }
     sy_buffer_printf(buffer, "%s\n", sheet->title);
@@ -248,12 +269,13 @@ static void sheet_json(const struct sy_sheet *sheet, const struct scene *scenes,
     sy_json_member_string(out, "title", sheet->title);
     sy_json_key(out, "rows");
     sy_json_open(out, '[');
-    for (uint32_t p = 0; p < scenes[0].simulate.policies.count; p++) {
+    char policy[NAME_SIZE];
+    for (const char *at = sheet->policies; next_policy(&at, policy);) {
         sy_json_open(out, '{');
-        sy_json_member_string(out, "policy", scenes[0].simulate.policies.items[p]);
+        sy_json_member_string(out, "policy", policy);
         for (uint32_t c = 0; c < column_count(sheet); c++) {
             const struct sy_column *column = &sheet->columns[c];
-            struct sy_spread value = figure(&scenes[column->scenario], p, column->figure);
+            struct sy_spread value = figure(&scenes[column->scenario], policy, column->figure);
             sy_json_key(out, column->title);
             sy_json_open(out, '{');
             sy_json_member_number(out, "value", value.value);

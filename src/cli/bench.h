@@ -26,6 +26,7 @@ enum sy_figure {
 
 struct sy_scenario {
     const char *machine;
+    const char *policies;                /* of the sheet's, those that run here; NULL: all */
     const char *graphs[SY_BENCH_GRAPHS]; /* "data:..." is a path in the data folder */
     const char *costs, *smt_table;       /* in the data folder; NULL: none */
     bool accelerate;
