@@ -17,7 +17,7 @@ _symph_options() {
         --exact --nodes --anneal --seed --json --quiet --help" ;;
     simulate) echo "--machine --graphs --only --max-instances --policy --list-policies --seeds --seed
         --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
-        --smt-table --gpu-table --hidden-load --counter-noise --fail --tenants --load --jobs
+        --smt-table --gpu-table --hidden-load --counter-noise --counters --fail --tenants --load --jobs --arrivals
         --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --write --json --quiet --help" ;;
     esac

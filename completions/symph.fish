@@ -60,6 +60,8 @@ complete -c symph -n '__symph_using simulate' -l smt-table -r -F -d 'hyper-threa
 complete -c symph -n '__symph_using simulate' -l gpu-table -r -F -d 'GPU sharing slowdowns'
 complete -c symph -n '__symph_using simulate' -l hidden-load -x -d 'share others take'
 complete -c symph -n '__symph_using simulate' -l counter-noise -x -d 'relative error of counters'
+complete -c symph -n '__symph_using simulate' -l counters -x -d 'counters that count at a time'
+complete -c symph -n '__symph_using simulate' -l arrivals -r -F -d 'recorded stream of jobs'
 complete -c symph -n '__symph_using simulate' -l fail -x -d 'lose a device, DEVICE@T-T2'
 complete -c symph -n '__symph_using simulate' -l tenants -x -d 'tenants of a stream'
 complete -c symph -n '__symph_using simulate' -l load -x -d 'offered load'

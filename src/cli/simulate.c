@@ -64,6 +64,8 @@ static const struct sy_option options[] = {
      AT(contention), 0, 0.9},
     {SY_OPTION_NUMBER, "counter-noise", "X", "relative error of the counters policies may read",
      AT(counter_noise), 0, 0, 10},
+    {SY_OPTION_U32, "counters", "N", "counters that count at a time, in turn (default: all)",
+     AT(counters), 0, 1, 1e6},
     {SY_OPTION_REPEAT, "fail", "DEVICE@T[-T2]",
      "the device is lost at T and back at T2; times as 2ms, 0.5s, or 30% of the lower bound; may "
      "be given several times",
@@ -75,6 +77,9 @@ static const struct sy_option options[] = {
      "work offered per second as a share of what the machine can do (default 0.7)", AT(load),
      AT(stream), 1e-6, 1e3},
     {SY_OPTION_U32, "jobs", "N", "jobs in the stream (default 100)", AT(jobs), AT(stream), 1, 1e6},
+    {SY_OPTION_TEXT, "arrivals", "FILE",
+     "a recorded stream instead: CSV lines arrive_s,tenant,weight,graph", AT(arrivals), AT(stream),
+     0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FLAG, "per-graph", NULL, "a second table: every graph", AT(per_graph), 0, 0, 0},
     {SY_OPTION_TEXT, "gantt", "FILE.svg",

@@ -26,9 +26,11 @@ struct sy_simulate_args {
     double model_error;
     const char *smt_table, *gpu_table;
     double hidden_load, counter_noise;
+    uint32_t counters;
     struct sy_text_list fails;
     double decision_us;
     uint32_t tenants, jobs;
+    const char *arrivals;
     double load;
     uint32_t threads;
     const char *gantt, *trace, *paje;
@@ -74,6 +76,8 @@ struct sy_simulate {
     struct sy_text_list policies;
     struct sy_arena *arena; /* policy names, cases and their results */
     struct sy_fail *fails;
+    struct sy_job *jobs; /* recorded arrivals; malloc'ed */
+    uint32_t job_count;
     struct sy_workload **workloads;
     uint32_t workload_count;
     struct sy_case *cases;
@@ -86,6 +90,8 @@ const struct sy_command *sy_simulate_command(void);
 
 /* Reads what the arguments name. All of these print what is wrong and return an exit code. */
 int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_args *args);
+/* The jobs of --arrivals, if given. */
+int sy_simulate_arrivals(struct sy_simulate *simulate);
 void sy_simulate_finish(struct sy_simulate *simulate);
 /* Lays the graphs on the machine: one case per graph and seed, or per seed of a job stream. */
 int sy_simulate_cases(struct sy_simulate *simulate);

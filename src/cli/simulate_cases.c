@@ -141,6 +141,21 @@ static int stream_cases(struct sy_simulate *simulate) {
     return r;
 }
 
+/* The same jobs under every seed: only what is hidden differs. */
+static int recorded_cases(struct sy_simulate *simulate) {
+    struct sy_workload *workload = NULL;
+    int r = create_workload(simulate, simulate->jobs, simulate->job_count, &workload);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    simulate->workloads[simulate->workload_count++] = workload;
+    double bound = bound_ns(workload);
+    for (uint32_t s = 0; s < simulate->args->seeds && r == SY_EXIT_OK; s++) {
+        r = add_case(simulate, "stream", simulate->args->seed + s, workload, bound);
+    }
+    return r;
+}
+
 int sy_simulate_cases(struct sy_simulate *simulate) {
     const struct sy_simulate_args *args = simulate->args;
     size_t workloads = args->stream ? args->seeds : simulate->graphs.count;
@@ -152,6 +167,9 @@ int sy_simulate_cases(struct sy_simulate *simulate) {
                        sizeof(struct sy_buffer));
     if (!simulate->workloads || !simulate->cases || !simulate->pictures) {
         return no_memory();
+    }
+    if (simulate->jobs) {
+        return recorded_cases(simulate);
     }
     return args->stream ? stream_cases(simulate) : single_cases(simulate);
 }

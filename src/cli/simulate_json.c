@@ -49,16 +49,21 @@ static void put_machine(const struct sy_simulate *simulate, struct sy_json_write
     sy_json_close(writer, '}');
 }
 
-static void put_stream(const struct sy_simulate_args *args, struct sy_json_writer *writer) {
+static void put_stream(const struct sy_simulate *simulate, struct sy_json_writer *writer) {
+    const struct sy_simulate_args *args = simulate->args;
     sy_json_key(writer, "stream");
     if (!args->stream) {
         sy_json_put_null(writer);
         return;
     }
     sy_json_open(writer, '{');
-    sy_json_member_u64(writer, "tenants", args->tenants);
-    sy_json_member_number(writer, "load", args->load);
-    sy_json_member_u64(writer, "jobs", args->jobs);
+    if (args->arrivals) {
+        sy_json_member_string(writer, "arrivals", args->arrivals);
+    } else {
+        sy_json_member_u64(writer, "tenants", args->tenants);
+        sy_json_member_number(writer, "load", args->load);
+    }
+    sy_json_member_u64(writer, "jobs", simulate->cases[0].workload->job_count);
     sy_json_close(writer, '}');
 }
 
@@ -83,7 +88,7 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
     sy_json_member_number(writer, "hidden_load", args->hidden_load);
     sy_json_member_number(writer, "counter_noise", args->counter_noise);
     sy_json_member_number(writer, "decision_us", args->decision_us);
-    put_stream(args, writer);
+    put_stream(simulate, writer);
     put_flag(writer, "checked", args->check);
     sy_json_close(writer, '}');
 }

@@ -69,6 +69,7 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .gpu = simulate->gpu,
         .hidden_load = args->hidden_load,
         .counter_noise = args->counter_noise,
+        .counter_live = args->counters,
         .decision_ns = args->decision_us * 1e3,
         .record = args->check || (index == 0 && (args->gantt || args->trace || args->paje)),
         .clock_ns = args->timing ? sy_clock_ns : NULL,

@@ -206,7 +206,8 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
     r = r ? r : sy_input_machine(args->machine, &simulate->machine);
     r = r ? r : read_fails(simulate);
     r = r ? r : read_tables(simulate);
-    return r ? r : sy_input_graphs(&args->graph_specs, &args->graphs, &simulate->graphs);
+    r = r ? r : sy_input_graphs(&args->graph_specs, &args->graphs, &simulate->graphs);
+    return r ? r : sy_simulate_arrivals(simulate);
 }
 
 void sy_simulate_finish(struct sy_simulate *simulate) {
@@ -217,6 +218,7 @@ void sy_simulate_finish(struct sy_simulate *simulate) {
     for (uint32_t i = 0; i < simulate->workload_count; i++) {
         sy_workload_destroy(simulate->workloads[i]);
     }
+    free(simulate->jobs);
     sy_text_list_finish(&simulate->policies);
     sy_noise_finish(&simulate->noise);
     sy_interference_destroy(simulate->smt);

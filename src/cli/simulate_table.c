@@ -57,9 +57,15 @@ static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buff
     sy_buffer_printf(buffer, "%s: %s", simulate->machine->name,
                      sy_units_count(simulate->machine->device_count, "device", "devices", text));
     if (args->stream) {
-        sy_buffer_printf(buffer, ", %s", sy_units_count(args->jobs, "job", "jobs", text));
-        sy_buffer_printf(buffer, " of %s at load %g",
-                         sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
+        sy_buffer_printf(
+            buffer, ", %s",
+            sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs", text));
+        if (args->arrivals) {
+            sy_buffer_printf(buffer, " as recorded");
+        } else {
+            sy_buffer_printf(buffer, " of %s at load %g",
+                             sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
+        }
     }
     sy_buffer_printf(buffer, "; %s, seeds %llu to %llu",
                      sy_units_count(simulate->graphs.count, "graph", "graphs", text),
