@@ -62,7 +62,7 @@ static int feed_folder(const char *path, unsigned *fed) {
         size_t size = strlen(path) + strlen(name) + 2;
         char *child = malloc(size);
         if (child && name[0] != '.' && code == 0) {
-            snprintf(child, size, "%s/%s", path, name);
+            stpcpy(stpcpy(stpcpy(child, path), "/"), name);
             code = feed_path(child, fed);
         }
         free(child);

@@ -413,6 +413,7 @@ static int run(const struct bench_args *args) {
 
 int sy_cmd_bench(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"), .seeds = 20};
+    args.data = args.data && *args.data ? args.data : NULL;
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = run(&args);

@@ -37,12 +37,13 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->key = sy_arena_alloc(arena, tasks, sizeof *l->key);
     l->free_ns = sy_arena_alloc(arena, devices, sizeof *l->free_ns);
     l->room = sy_arena_alloc(arena, devices, sizeof *l->room);
+    l->held = sy_arena_alloc(arena, devices, sizeof *l->held);
     l->alike = sy_arena_alloc(arena, devices, sizeof *l->alike);
     l->alike_of = sy_arena_alloc(arena, devices, sizeof *l->alike_of);
     l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
     l->fetched = sy_arena_alloc(arena, mode.gate ? tasks : 1, sizeof *l->fetched);
-    if (!l->key || !l->free_ns || !l->room || !l->alike || !l->alike_of || !l->waiting ||
-        !l->fetched) {
+    if (!l->key || !l->free_ns || !l->room || !l->held || !l->alike || !l->alike_of ||
+        !l->waiting || !l->fetched) {
         return -ENOMEM;
     }
     code = sy_pool_init(&l->ready, &l->base, view);
@@ -53,6 +54,7 @@ void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uin
     struct late *l = s->state;
     const struct sy_view_job *j = &view->jobs[job];
     l->jobs++;
+    l->mixed = true;
     sy_rank_upward(&l->base, view, job, l->base.rank);
     for (uint32_t t = j->first_task; l->scale && t < j->first_task + j->task_count; t++) {
         l->base.rank[t] *= l->scale[t];
@@ -74,8 +76,10 @@ void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint
 }
 
 void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    struct late *l = s->state;
     (void)view, (void)job;
-    ((struct late *)s->state)->jobs--;
+    l->jobs--;
+    l->mixed = true;
 }
 
 void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
@@ -120,29 +124,30 @@ static void sort_device(struct late *l, const struct sy_view *view, uint32_t dev
     }
 }
 
-/* A second task is committed to a core only when the first is about to end and its inputs have a
- * way to go meanwhile; to an accelerator always, since there a launch costs time too. */
-static bool soon_enough(const struct sy_view *view, uint32_t device, double wait_ns,
-                        double travel_ns) {
-    bool second = view->devices[device].running != SY_NONE;
-    bool cpu = view->machine->devices[device].kind == SY_CPU;
-    return !second || !cpu || wait_ns < 2 * travel_ns;
+/* An idle device takes a task, and an accelerator a second one, since there a launch costs time
+ * too. Further tasks are committed only when what the device holds would end before their inputs
+ * are there (with a factor to spare): early enough to prefetch, late enough to have chosen. */
+static bool soon_enough(const struct late *l, const struct sy_view *view, uint32_t device,
+                        double wait_ns, double travel_ns) {
+    uint32_t held = l->held[device];
+    if (l->mode.gate || held == 0) {
+        return held == 0;
+    }
+    bool launches = held == 1 && view->machine->devices[device].kind != SY_CPU;
+    return launches || (held < LATE_DEPTH && wait_ns < 2 * travel_ns);
 }
 
-/* How many more tasks each device may hold; returns the number of devices that have room. */
+/* Which devices may take another task; returns how many. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
-    uint32_t open = 0, depth = l->mode.gate ? 1 : 2;
+    uint32_t open = 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
-        uint32_t held = v->queue_length + (v->running != SY_NONE);
-        bool useless = v->lost || !l->waiting[view->machine->devices[d].class_index];
-        l->room[d] = useless || held >= depth ? 0 : depth - held;
-        if (l->room[d]) {
-            l->free_ns[d] = free_ns(view, d);
-            bool soon = soon_enough(view, d, l->free_ns[d] - view->now_ns, l->longest_travel_ns);
-            l->room[d] = soon ? l->room[d] : 0;
-        }
-        open += l->room[d] > 0;
+        bool useful = !v->lost && l->waiting[view->machine->devices[d].class_index];
+        l->held[d] = v->queue_length + (v->running != SY_NONE);
+        l->free_ns[d] = free_ns(view, d);
+        double wait_ns = l->free_ns[d] - view->now_ns;
+        l->room[d] = useful && soon_enough(l, view, d, wait_ns, l->longest_travel_ns);
+        open += l->room[d];
     }
     if (!open) {
         return 0;
@@ -152,7 +157,6 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
     }
     l->alike_count = 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
-        l->free_ns[d] = free_ns(view, d);
         sort_device(l, view, d);
     }
     return open;
@@ -195,21 +199,24 @@ static void prefer_newcomers(struct late *l, const struct sy_view *view) {
 }
 
 /* The window holds the tasks that come first, the pool the rest. The keys of a job order shift
- * between two decisions, so under one the window is given back and drawn again. */
+ * between two decisions, so with several jobs the window is given back and drawn again; with one
+ * job ranks alone decide. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool reorder = l->base.order != ORDER_NONE && l->jobs > 1;
-    while (reorder && l->window_count) {
+    bool ordered = l->base.order != ORDER_NONE && l->jobs > 1;
+    while ((ordered || l->mixed) && l->window_count) {
         uint32_t task = l->window[--l->window_count];
         sy_pool_push(&l->ready, view, task, l->base.rank[task]);
     }
+    l->mixed = false;
     while (l->window_count < LATE_WINDOW && l->ready.count) {
         uint32_t task = sy_pool_pop(&l->ready, &l->base, view);
         if (view->task_device[task] == SY_NONE) {
-            l->key[task] = sy_order_priority(&l->base, view, task, l->base.rank[task]);
+            double rank = l->base.rank[task];
+            l->key[task] = ordered ? sy_order_priority(&l->base, view, task, rank) : rank;
             insert(l, l->window_count++, task);
         }
     }
-    if (l->base.order == ORDER_NONE && l->ready.count) {
+    if (!ordered && l->ready.count) {
         prefer_newcomers(l, view);
     }
 }
@@ -345,11 +352,16 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
         book(l, view, choice.device, choice.finish_ns);
     }
     if (choice.device == SY_NONE || !l->room[choice.device] ||
-        !soon_enough(view, choice.device, choice.wait_ns, choice.travel_ns)) {
+        !soon_enough(l, view, choice.device, choice.wait_ns, choice.travel_ns)) {
         l->window[(*kept)++] = task;
         return 0;
     }
-    *open -= --l->room[choice.device] == 0;
+    l->held[choice.device]++;
+    double wait_ns = l->free_ns[choice.device] - view->now_ns;
+    if (!soon_enough(l, view, choice.device, wait_ns, l->usual_travel_ns)) {
+        l->room[choice.device] = false;
+        --*open;
+    }
     commit(l, view, task, &choice, ret);
     return 1;
 }
@@ -364,6 +376,7 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
     }
     draw_window(l, view);
     l->busy = l->mode.gate && any_running(view);
+    l->usual_travel_ns = l->longest_travel_ns;
     l->longest_travel_ns = 0;
     for (; i < l->window_count && open && count < capacity; i++) {
         count += consider(l, view, l->window[i], i < LATE_PRECISE, &open, &kept, &ret[count]);

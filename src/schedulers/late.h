@@ -11,6 +11,8 @@
 #define LATE_WINDOW  128 /* ready tasks looked at in one round */
 #define LATE_PRECISE 24  /* of them, with their data; the others only to see who will be busy */
 
+#define LATE_DEPTH 32 /* tasks a device may hold while their inputs travel */
+
 struct late_mode {
     bool locality, history, contention, gate;
 };
@@ -36,14 +38,17 @@ struct late {
     uint32_t window[LATE_WINDOW], window_count;
     double *key;       /* per task, of those in the window */
     double *free_ns;   /* per device, in the schedule in mind */
-    uint32_t *room;    /* per device */
+    uint32_t *held;    /* per device: tasks running, queued or decided */
+    bool *room;        /* per device */
     uint32_t *waiting; /* per class: tasks in pool and window that it could run */
     struct alike *alike;
     uint32_t alike_count;
     uint32_t *alike_of;       /* per device */
     const double *scale;      /* per task, of its rank; NULL: 1 */
     uint32_t jobs;            /* that have arrived and not left */
+    bool mixed;               /* the window's keys were given under another number of jobs */
     double longest_travel_ns; /* of the inputs of the tasks looked at last time */
+    double usual_travel_ns;   /* the longest of the round before */
     double least;             /* no task takes less than this share of its given time */
     uint32_t *fetched;        /* per task: memory its inputs were sent to; behind a gate */
     bool busy;                /* something runs: a gate may close */
