@@ -260,6 +260,31 @@ static void losses_over_and_over(void **state) {
     fixture_finish(&f);
 }
 
+/* Jobs that arrive when there is nothing to run them on are planned and run all the same. */
+static void arrivals_when_all_is_lost(void **state) {
+    (void)state;
+    const struct sy_device_event events[] = {{5, 0, true}, {1e6, 0, false}};
+    struct fixture f;
+    char policy[64];
+    fixture_init(&f, "cpu:1");
+    for (uint32_t j = 0; j < 3; j++) {
+        fixture_add(&f, fixture_graph("genomics:4,regions=3"), 10.0 * (j + 1), j, 1);
+    }
+    fixture_seal(&f);
+    struct sy_sim_options options = {
+        .record = true, .device_events = events, .device_event_count = SY_COUNT(events)};
+    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    const struct sy_scheduler_ops *ops;
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        for (uint32_t k = 0; k < SY_COUNT(orders); k++) {
+            full_name(ops, orders[k], policy, sizeof policy);
+            run(sim, f.workload, policy, 0, "jobs that arrive when the only core is lost");
+        }
+    }
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
+}
+
 /* Jobs without tasks arrive and leave; a workload of nothing ends at once. */
 static void empty_jobs(void **state) {
     (void)state;
@@ -309,12 +334,19 @@ static void unknown_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),         cmocka_unit_test(noise),
-        cmocka_unit_test(shared),        cmocka_unit_test(slow_decisions),
-        cmocka_unit_test(losses),        cmocka_unit_test(spikes),
-        cmocka_unit_test(wrong_model),   cmocka_unit_test(stream),
-        cmocka_unit_test(storm),         cmocka_unit_test(empty_jobs),
-        cmocka_unit_test(unknown_names), cmocka_unit_test(losses_over_and_over),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(shared),
+        cmocka_unit_test(slow_decisions),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(spikes),
+        cmocka_unit_test(wrong_model),
+        cmocka_unit_test(stream),
+        cmocka_unit_test(storm),
+        cmocka_unit_test(empty_jobs),
+        cmocka_unit_test(unknown_names),
+        cmocka_unit_test(arrivals_when_all_is_lost),
+        cmocka_unit_test(losses_over_and_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
