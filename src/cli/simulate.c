@@ -153,6 +153,10 @@ static int list_policies(bool json) {
         sy_table_cell(&table, "%s%s", ops->summary, ops->needs_truth ? " (oracle)" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_buffer_printf(&buffer,
+                     "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
+                     "eager+fair.\nA number sets the effort of anneal:N and oracle-rollout:N; "
+                     "./mine.so is a policy of your own.\n");
     return sy_output(&buffer);
 }
 

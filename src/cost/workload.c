@@ -196,7 +196,9 @@ static void copy_data(struct sy_workload *w, const struct sy_graph *graph, uint3
             hosts[host_count++] = m;
         }
     }
-    memcpy(w->data_bytes + datum, graph->data_bytes, graph->data_count * sizeof *w->data_bytes);
+    for (uint32_t d = 0; d < graph->data_count; d++) {
+        w->data_bytes[datum + d] = graph->data_bytes[d];
+    }
     for (uint32_t a = 0; a < graph->access_count; a++) {
         struct sy_access from = graph->accesses[a];
         uint32_t producer = graph->access_producer[a], d = datum + from.datum;

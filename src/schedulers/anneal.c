@@ -126,9 +126,13 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     if (a->emit_next == a->emit_count) {
         a->emit_next = a->emit_count = 0;
     }
+    sy_order_arrived(&a->base, view, job);
     if (arena && slice(arena, view, job, &w) && sy_plan_init(&plan, w.task_count) == 0 &&
         sy_bound_anneal(&w, s->seed, rounds, NULL, &plan) == 0) {
         adopt_plan(a, view, job, &plan);
+    }
+    if (a->base.order != ORDER_NONE) {
+        a->emit_count = a->emit_next; /* committed one by one, when ready */
     }
     sy_plan_finish(&plan);
     sy_arena_destroy(arena);
@@ -137,6 +141,26 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
 static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct anneal *a = s->state;
     sy_pool_push(&a->ready, view, task, -a->start_ns[task]);
+}
+
+/* To its planned device, or by earliest finish if it has none or that is lost. 0: to none. */
+static uint32_t commit_ready(const struct anneal *a, const struct sy_view *view, uint32_t task,
+                             struct sy_decision *ret) {
+    struct sy_choice choice = {a->device[task], 0, 0};
+    choice.exec_ns = sy_estimate_time_ns(view, task, choice.device);
+    if (view->devices[choice.device].lost || !isfinite(choice.exec_ns)) {
+        choice = sy_estimate_earliest(&a->base, view, task);
+    }
+    if (choice.device == SY_NONE) {
+        return 0;
+    }
+    *ret = (struct sy_decision){.kind = SY_RUN,
+                                .task = task,
+                                .device = choice.device,
+                                .priority =
+                                    sy_order_priority(&a->base, view, task, -a->start_ns[task]),
+                                .expected_ns = choice.exec_ns};
+    return 1;
 }
 
 static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
@@ -155,19 +179,13 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         }
     }
     while (!count && (task = sy_pool_peek(&a->ready, &a->base, view)) != SY_NONE) {
-        struct sy_choice choice = {SY_NONE, 0, 0};
-        if (view->task_device[task] == SY_NONE) {
-            choice = sy_estimate_earliest(&a->base, view, task);
-            if (choice.device == SY_NONE) {
-                return 0;
-            }
-            ret[count++] = (struct sy_decision){.kind = SY_RUN,
-                                                .task = task,
-                                                .device = choice.device,
-                                                .priority = -a->start_ns[task],
-                                                .expected_ns = choice.exec_ns};
+        if (view->task_device[task] == SY_NONE && !(count = commit_ready(a, view, task, ret))) {
+            return 0;
         }
         sy_pool_pop(&a->ready, &a->base, view);
+        if (count) {
+            sy_order_charge(&a->base, view, task, ret->expected_ns);
+        }
     }
     return count;
 }
@@ -179,5 +197,6 @@ const struct sy_scheduler_ops sy_policy_anneal = {
     .finish = sy_policy_finish,
     .job_arrived = job_arrived,
     .task_ready = task_ready,
+    .task_done = sy_policy_task_done,
     .decide = decide,
 };

@@ -55,6 +55,7 @@ void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uin
     const struct sy_view_job *j = &view->jobs[job];
     l->jobs++;
     l->mixed = true;
+    sy_order_arrived(&l->base, view, job);
     sy_rank_upward(&l->base, view, job, l->base.rank);
     for (uint32_t t = j->first_task; l->scale && t < j->first_task + j->task_count; t++) {
         l->base.rank[t] *= l->scale[t];
@@ -85,7 +86,7 @@ void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32
 void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
                        uint32_t device, double duration_ns) {
     struct late *l = s->state;
-    sy_policy_observe(&l->base, view, task, device, duration_ns);
+    sy_policy_task_done(s, view, task, device, duration_ns);
     double alone = sy_estimate_time_ns(view, task, device);
     if (l->mode.contention && !view->truth && alone > 0) {
         sy_sharing_observe(&l->sharing, view, task, device, duration_ns / alone);

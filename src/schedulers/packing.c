@@ -101,6 +101,8 @@ static double list_schedule(struct packing *p, const struct sy_view *view, uint3
             }
         }
         if (best == SY_NONE) {
+            while (sy_pool_pop(&p->queue, &p->base, view) != SY_NONE) {
+            }
             return INFINITY;
         }
         sy_draft_place(&p->plan, task, best, best_end - sy_estimate_time_ns(view, task, best),
@@ -141,6 +143,7 @@ static void find_order(struct packing *p, const struct sy_view *view, uint32_t j
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct packing *p = s->state;
     const struct sy_view_job *j = &view->jobs[job];
+    sy_order_arrived(&p->base, view, job);
     sy_rank_upward(&p->base, view, job, p->base.rank);
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
         p->order[t] = p->base.rank[t];
@@ -184,7 +187,11 @@ static bool decide_for(struct packing *p, const struct sy_view *view, uint32_t d
     double best_score = -INFINITY;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t task = p->window[i];
-        if (isfinite(sy_estimate_time_ns(view, task, device))) {
+        bool can = isfinite(sy_estimate_time_ns(view, task, device));
+        /* Under a job order packing chooses within the job that comes first. */
+        bool later = p->base.order != ORDER_NONE && best != SY_NONE &&
+                     view->task_job[task] != view->task_job[best];
+        if (can && !later) {
             double value = score(p, view, task, device);
             best = value > best_score ? task : best;
             best_score = fmax(best_score, value);
@@ -230,6 +237,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = job_arrived,                        \
                                                 .task_ready = task_ready,                          \
+                                                .task_done = sy_policy_task_done,                  \
                                                 .decide = decide}
 
 PACKING(sy_policy_tetris, "tetris",

@@ -81,6 +81,10 @@ static double predict(const struct paragon *p, uint32_t kernel, uint32_t context
     return sum;
 }
 
+static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    sy_order_arrived(s->state, view, job);
+}
+
 static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct paragon *p = s->state;
     sy_pool_push(&p->ready, view, task, -p->arrivals++);
@@ -91,6 +95,7 @@ static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32
                       uint32_t device, double duration_ns) {
     struct paragon *p = s->state;
     double expected = sy_estimate_time_ns(view, task, device);
+    sy_policy_task_done(s, view, task, device, duration_ns);
     if (!(expected > 0) || !(duration_ns > 0)) {
         return;
     }
@@ -132,13 +137,13 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         return 0;
     }
     sy_pool_pop(&p->ready, &p->base, view);
-    sy_order_charge(&p->base, view, task, best_ns);
     p->context_at_start[best] = context_of(view, best);
     *ret = (struct sy_decision){.kind = SY_RUN,
                                 .task = task,
                                 .device = best,
                                 .priority = sy_order_priority(&p->base, view, task, 0),
                                 .expected_ns = best_ns};
+    sy_order_charge(&p->base, view, task, best_ns);
     return 1;
 }
 
@@ -148,6 +153,7 @@ const struct sy_scheduler_ops sy_policy_paragon = {
     .needs_readings = true,
     .init = init,
     .finish = sy_policy_finish,
+    .job_arrived = job_arrived,
     .task_ready = task_ready,
     .task_done = task_done,
     .decide = decide,

@@ -66,10 +66,12 @@ int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, c
     scheduler->state = policy;
     policy->rng = sy_rng_make(scheduler->seed, 0x706f6c69, 0);
     policy->rank = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->rank);
-    policy->tenant_service =
-        sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->tenant_service);
+    policy->service_ns = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->service_ns);
+    policy->start_tag_ns =
+        sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->start_tag_ns);
     mean_transfer(policy, view->machine);
-    return policy->rank && policy->tenant_service ? parse_args(policy, args) : -ENOMEM;
+    bool taken = policy->rank && policy->service_ns && policy->start_tag_ns;
+    return taken ? parse_args(policy, args) : -ENOMEM;
 }
 
 void sy_policy_finish(struct sy_scheduler *scheduler) {
@@ -100,6 +102,13 @@ void sy_policy_observe(struct policy *policy, const struct sy_view *view, uint32
     }
 }
 
+void sy_policy_task_done(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
+                         uint32_t device, double duration_ns) {
+    struct policy *policy = scheduler->state;
+    sy_policy_observe(policy, view, task, device, duration_ns);
+    policy->served_ns = fmax(policy->served_ns, policy->start_tag_ns[task]);
+}
+
 double sy_order_job_key(const struct policy *policy, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
     switch (policy->order) {
@@ -110,7 +119,7 @@ double sy_order_job_key(const struct policy *policy, const struct sy_view *view,
     case ORDER_WSPT:
         return -log((j->work_left_ns + 1) * (j->isolated_ns + 1) / (j->weight > 0 ? j->weight : 1));
     case ORDER_FAIR:
-        return -policy->tenant_service[job];
+        return -policy->service_ns[job];
     default:
         return 0;
     }
@@ -126,16 +135,43 @@ double sy_order_priority(const struct policy *policy, const struct sy_view *view
     return sy_order_job_key(policy, view, job) + 1e-3 * (alone > 0 ? key / alone : 0);
 }
 
+static void set_service(struct policy *policy, const struct sy_view *view, uint32_t tenant,
+                        double service_ns) {
+    for (uint32_t k = 0; k < view->job_count; k++) {
+        if (view->jobs[k].tenant == tenant) {
+            policy->service_ns[k] = service_ns;
+        }
+    }
+}
+
+void sy_order_arrived(struct policy *policy, const struct sy_view *view, uint32_t job) {
+    if (policy->order != ORDER_FAIR) {
+        return;
+    }
+    uint32_t tenant = view->jobs[job].tenant;
+    double service_ns = policy->served_ns;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        uint32_t running = view->devices[d].running;
+        if (running != SY_NONE) {
+            service_ns = fmax(service_ns, policy->start_tag_ns[running]);
+        }
+    }
+    for (uint32_t k = 0; k < job; k++) {
+        if (view->jobs[k].tenant == tenant) {
+            service_ns = fmax(service_ns, policy->service_ns[k]);
+        }
+    }
+    set_service(policy, view, tenant, service_ns);
+}
+
 void sy_order_charge(struct policy *policy, const struct sy_view *view, uint32_t task,
                      double expected_ns) {
     if (policy->order != ORDER_FAIR) {
         return;
     }
-    const struct sy_view_job *j = &view->jobs[view->task_job[task]];
-    double share = expected_ns / (j->weight > 0 ? j->weight : 1);
-    for (uint32_t k = 0; k < view->job_count; k++) {
-        if (view->jobs[k].tenant == j->tenant) {
-            policy->tenant_service[k] += share;
-        }
-    }
+    uint32_t job = view->task_job[task];
+    double weight = view->jobs[job].weight > 0 ? view->jobs[job].weight : 1;
+    policy->start_tag_ns[task] = policy->service_ns[job];
+    set_service(policy, view, view->jobs[job].tenant,
+                policy->service_ns[job] + expected_ns / weight);
 }

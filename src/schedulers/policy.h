@@ -19,6 +19,7 @@ enum order { ORDER_NONE, ORDER_FIFO, ORDER_SRPT, ORDER_WSPT, ORDER_FAIR };
 struct pool {
     enum order order;
     double *key;         /* per task */
+    bool *inside;        /* per task: it is in a heap */
     uint32_t *heap;      /* job j's heap begins at its first task */
     uint32_t *job_count; /* entries per job; only [0] without a job order */
     uint32_t *active;    /* jobs with entries, under a job order */
@@ -31,7 +32,9 @@ struct policy {
     uint64_t argument; /* the number behind ':'; 0: none */
     struct sy_rng rng;
     double *rank;           /* upward rank, mean times */
-    double *tenant_service; /* expected ns given to each job's tenant, over its weight; by job */
+    double *service_ns;     /* per job: given to its tenant so far, over its weight */
+    double served_ns;       /* largest start tag of a task that has ended */
+    double *start_tag_ns;   /* per task: its tenant's service when it was decided */
     struct sy_drift *drift; /* [kernel * class_count + class]; NULL: times as given */
     double mean_ns_per_byte, mean_latency_ns; /* between two different devices, on average */
 };
@@ -41,6 +44,10 @@ SY_MUST_CHECK int sy_policy_init(struct sy_scheduler *scheduler, const struct sy
                                  const char *args, size_t size);
 void sy_policy_finish(struct sy_scheduler *scheduler);
 SY_MUST_CHECK int sy_policy_use_drift(struct policy *policy, const struct sy_view *view);
+/* A task ended: history learns from its duration, fairness from its turn. A whole callback for
+ * those who need no more. */
+void sy_policy_task_done(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
+                         uint32_t device, double duration_ns);
 void sy_policy_observe(struct policy *policy, const struct sy_view *view, uint32_t task,
                        uint32_t device, double duration_ns);
 /* "+srpt" and the like; false if there is no such order. */
@@ -51,7 +58,10 @@ double sy_order_job_key(const struct policy *policy, const struct sy_view *view,
 /* One number for a device queue: the job's key first, then key within the job (0..1). */
 double sy_order_priority(const struct policy *policy, const struct sy_view *view, uint32_t task,
                          double key);
-/* Tells weighted fairness what a tenant was given. */
+/* Weighted fairness is start-time fair queueing (Goyal et al. 1996): a tenant that comes, or comes
+ * back, starts level with what is being served, and neither catches up nor is held back. */
+void sy_order_arrived(struct policy *policy, const struct sy_view *view, uint32_t job);
+/* Tells it what a tenant was given. */
 void sy_order_charge(struct policy *policy, const struct sy_view *view, uint32_t task,
                      double expected_ns);
 

@@ -11,10 +11,11 @@ int sy_pool_init(struct pool *pool, const struct policy *policy, const struct sy
     struct sy_arena *arena = policy->arena;
     pool->order = policy->order;
     pool->key = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->key);
+    pool->inside = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->inside);
     pool->heap = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->heap);
     pool->job_count = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *pool->job_count);
     pool->active = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *pool->active);
-    return pool->key && pool->heap && pool->job_count && pool->active ? 0 : -ENOMEM;
+    return pool->key && pool->inside && pool->heap && pool->job_count && pool->active ? 0 : -ENOMEM;
 }
 
 static bool above(const struct pool *pool, uint32_t a, uint32_t b) {
@@ -26,6 +27,10 @@ static uint32_t *heap_of(const struct pool *pool, const struct sy_view *view, ui
 }
 
 void sy_pool_push(struct pool *pool, const struct sy_view *view, uint32_t task, double key) {
+    if (pool->inside[task]) {
+        return;
+    }
+    pool->inside[task] = true;
     uint32_t job = pool->order == ORDER_NONE ? 0 : view->task_job[task];
     uint32_t *heap = heap_of(pool, view, job), at = pool->job_count[job]++;
     pool->key[task] = key;
@@ -70,6 +75,7 @@ uint32_t sy_pool_pop(struct pool *pool, const struct policy *policy, const struc
     uint32_t *heap = heap_of(pool, view, job), count = --pool->job_count[job];
     uint32_t task = heap[0], last = heap[count], at = 0;
     pool->count--;
+    pool->inside[task] = false;
     for (;;) {
         uint32_t child = 2 * at + 1;
         if (child >= count) {

@@ -47,6 +47,7 @@ static int init_affinity(struct sy_scheduler *s, const struct sy_view *view, con
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct pull *pull = s->state;
+    sy_order_arrived(&pull->base, view, job);
     sy_rank_upward(&pull->base, view, job, pull->base.rank);
 }
 
@@ -125,6 +126,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = job_arrived,                        \
                                                 .task_ready = task_ready,                          \
+                                                .task_done = sy_policy_task_done,                  \
                                                 .decide = decide}
 
 PULL(sy_policy_eager, "eager", "an idle device takes the oldest ready task", init_eager);

@@ -116,6 +116,7 @@ static int init_dmdas_hist(struct sy_scheduler *s, const struct sy_view *view, c
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct push *push = s->state;
+    sy_order_arrived(&push->base, view, job);
     if (push->ranked) {
         sy_rank_upward(&push->base, view, job, push->base.rank);
     }
@@ -125,11 +126,6 @@ static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint3
     struct push *push = s->state;
     sy_pool_push(&push->ready, view, task,
                  push->ranked ? push->base.rank[task] : -push->arrivals++);
-}
-
-static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
-                      uint32_t device, double duration_ns) {
-    sy_policy_observe(s->state, view, task, device, duration_ns);
 }
 
 /* One decision a call: the next choice must see the queue that this one makes longer. */
@@ -146,13 +142,13 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         return 0; /* every device that could is lost: wait for one */
     }
     sy_pool_pop(&push->ready, &push->base, view);
-    sy_order_charge(&push->base, view, task, choice.exec_ns);
     double key = push->ranked ? push->base.rank[task] : 0;
     *ret = (struct sy_decision){.kind = SY_RUN,
                                 .task = task,
                                 .device = choice.device,
                                 .priority = sy_order_priority(&push->base, view, task, key),
                                 .expected_ns = choice.exec_ns};
+    sy_order_charge(&push->base, view, task, choice.exec_ns);
     return 1;
 }
 
@@ -163,7 +159,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = job_arrived,                        \
                                                 .task_ready = task_ready,                          \
-                                                .task_done = task_done,                            \
+                                                .task_done = sy_policy_task_done,                  \
                                                 .decide = decide}
 
 PUSH(sy_policy_random, "random", "any device that can, at random", init_random);

@@ -332,6 +332,7 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
         f->emit_count = f->emit_next = 0;
     }
     uint32_t first = f->emit_count;
+    sy_order_arrived(&f->base, view, job);
     f->rank(f, view, job);
     plan_job(f, view, job);
     /* An idle device takes what comes first: a task planned into a gap must not come later. */
@@ -397,6 +398,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
                                                 .finish = sy_policy_finish,                        \
                                                 .job_arrived = job_arrived,                        \
                                                 .task_ready = task_ready,                          \
+                                                .task_done = sy_policy_task_done,                  \
                                                 .decide = decide}
 
 FIXED(sy_policy_heft, "heft", "plans each job by upward rank and earliest finish, with insertion",

@@ -37,9 +37,13 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     return 0;
 }
 
+static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    sy_order_arrived(s->state, view, job);
+}
+
 static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
                       uint32_t device, double duration_ns) {
-    (void)view, (void)task, (void)duration_ns;
+    sy_policy_task_done(s, view, task, device, duration_ns);
     ((struct stealing *)s->state)->releaser = device;
 }
 
@@ -66,11 +70,30 @@ static void take(struct stealing *w, uint32_t device, uint32_t task) {
     w->count[device]--;
 }
 
-static uint32_t pop(struct stealing *w, const struct sy_view *view, uint32_t device) {
-    uint32_t task = w->newest[device];
-    while (task != SY_NONE && !isfinite(sy_estimate_time_ns(view, task, device))) {
-        task = w->older[task];
+/* Of a deque, the task to take: from the given end on the first that the device can run, or under a
+ * job order the first of the job that comes first. */
+static uint32_t look(const struct stealing *w, const struct sy_view *view, uint32_t owner,
+                     uint32_t device, bool newest_first) {
+    uint32_t task = newest_first ? w->newest[owner] : w->oldest[owner], best = SY_NONE;
+    double best_key = -INFINITY;
+    for (; task != SY_NONE; task = newest_first ? w->older[task] : w->younger[task]) {
+        if (!isfinite(sy_estimate_time_ns(view, task, device))) {
+            continue;
+        }
+        double key = sy_order_job_key(&w->base, view, view->task_job[task]);
+        if (key > best_key) {
+            best_key = key;
+            best = task;
+        }
+        if (w->base.order == ORDER_NONE) {
+            break;
+        }
     }
+    return best;
+}
+
+static uint32_t pop(struct stealing *w, const struct sy_view *view, uint32_t device) {
+    uint32_t task = look(w, view, device, device, true);
     if (task != SY_NONE) {
         take(w, device, task);
     }
@@ -83,10 +106,7 @@ static uint32_t steal(struct stealing *w, const struct sy_view *view, uint32_t t
         if (w->count[d] == 0 || (victim != SY_NONE && w->count[d] <= w->count[victim])) {
             continue;
         }
-        uint32_t task = w->oldest[d];
-        while (task != SY_NONE && !isfinite(sy_estimate_time_ns(view, task, thief))) {
-            task = w->younger[task];
-        }
+        uint32_t task = look(w, view, d, thief, false);
         if (task != SY_NONE) {
             victim = d;
             found = task;
@@ -114,6 +134,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
             double exec_ns = sy_estimate_exec_ns(&w->base, view, task, d);
             *ret = (struct sy_decision){
                 .kind = SY_RUN, .task = task, .device = d, .expected_ns = exec_ns};
+            sy_order_charge(&w->base, view, task, exec_ns);
             return 1;
         }
     }
@@ -125,6 +146,7 @@ const struct sy_scheduler_ops sy_policy_stealing = {
     .summary = "work stealing: own newest first, else the oldest of the fullest deque",
     .init = init,
     .finish = sy_policy_finish,
+    .job_arrived = job_arrived,
     .task_ready = task_ready,
     .task_done = task_done,
     .decide = decide,

@@ -3,9 +3,9 @@
  * The judge: is this trace a legal execution of that workload? In: workload, trace. Out: yes, or
  * the first violation. Never knows: the simulator's state or the policy, so that a bug in either
  * cannot hide itself. Invariant checked: one run per task, after its predecessors and its job's
- * arrival, alone on its device, with the right version of every input in the device's memory,
- * copied from a memory that held it, no faster than the route; the right image in a region, loaded
- * through a port that loads one at a time.
+ * arrival, alone on its device while that is there, with the right version of every input in the
+ * device's memory, copied from a memory that held it, no faster than the route; the right image in
+ * a region, loaded through a port that loads one at a time.
  */
 #include "sim/sim.h"
 #include <errno.h>
@@ -116,8 +116,7 @@ static int by_place(const void *a, const void *b, void *context) {
 }
 
 static bool occupies(const struct sy_span *s, bool port) {
-    return port ? s->kind == SY_SPAN_RECONFIGURE
-                : s->kind != SY_SPAN_TRANSFER && s->kind != SY_SPAN_LOST;
+    return port ? s->kind == SY_SPAN_RECONFIGURE : s->kind != SY_SPAN_TRANSFER;
 }
 
 /* One thing at a time: per device, or (port) reconfigurations per board. */

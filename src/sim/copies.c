@@ -133,9 +133,12 @@ void sy_sim_fetch(struct sy_sim *sim, uint32_t task, uint32_t memory) {
     for (uint32_t a = w->access_start[task]; a < w->access_start[task + 1]; a++) {
         uint32_t datum = w->access[a].datum;
         bool there = (sim->data_valid[datum] | sim->data_inflight[datum]) & bit;
-        bool room = sim->copy_free != SY_NONE || sim->copy_unused < sim->copy_reserve;
+        bool room = sim->fetched_count < sim->fetched_limit;
         if ((w->access[a].mode & SY_READ) && is_available(sim, a) && !there && room) {
-            enqueue(sim, new_copy(sim, datum, memory));
+            uint32_t index = new_copy(sim, datum, memory);
+            sim->copies[index].fetched = true;
+            sim->fetched_count++;
+            enqueue(sim, index);
         }
     }
 }
@@ -187,6 +190,7 @@ static void unlink_copy(struct sy_sim *sim, uint32_t index) {
 }
 
 static void free_copy(struct sy_sim *sim, uint32_t index) {
+    sim->fetched_count -= sim->copies[index].fetched;
     sim->copies[index].next_queued = sim->copy_free;
     sim->copy_free = index;
 }
@@ -274,6 +278,10 @@ void sy_sim_write_outputs(struct sy_sim *sim, uint32_t task, uint32_t memory) {
             }
             sim->data_valid[datum] = bit;
         }
+    }
+    /* Only now: inputs and outputs were there together. */
+    for (uint32_t a = w->access_start[task]; a < w->access_start[task + 1]; a++) {
+        uint32_t datum = w->access[a].datum;
         if (--sim->data_uses[datum] == 0) {
             drop_copies(sim, datum, sim->data_valid[datum]);
         }

@@ -345,14 +345,20 @@ void sy_sim_lose(struct sy_sim *sim, uint32_t device) {
     v->queued_ns = 0;
 }
 
+void sy_sim_end_loss(struct sy_sim *sim, uint32_t device) {
+    if (sim->view_devices[device].lost) {
+        span(sim, SY_SPAN_LOST, SY_NONE, device, sim->devices[device].lost_at_ns);
+    }
+}
+
 void sy_sim_return(struct sy_sim *sim, uint32_t device) {
     struct sy_view_device *v = &sim->view_devices[device];
     if (!v->lost) {
         return;
     }
+    sy_sim_end_loss(sim, device);
     v->lost = false;
     sim->news = true;
-    span(sim, SY_SPAN_LOST, SY_NONE, device, sim->devices[device].lost_at_ns);
     if (sim->scheduler.ops->device_returned) {
         sim->scheduler.ops->device_returned(&sim->scheduler, &sim->view, device);
     }

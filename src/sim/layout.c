@@ -152,7 +152,7 @@ int sy_sim_layout(struct sy_sim *sim) {
         return -ENOMEM;
     }
     sim->copy_capacity = (uint32_t)copies;
-    sim->copy_reserve = sim->w->access_count;
+    sim->fetched_limit = sim->w->access_count;
     if (!take_tasks(sim) || !take_machine(sim) || !take_events(sim) || !take_flows(sim)) {
         return -ENOMEM;
     }
@@ -267,6 +267,7 @@ void sy_sim_reset(struct sy_sim *sim) {
     sim->sequence = 0;
     sim->copy_unused = 0;
     sim->copy_free = SY_NONE;
+    sim->fetched_count = 0;
     sim->flows_dirty = false;
     sim->use_since_ns = sim->counter_at_ns = 0;
     sim->counter_turn = 0;

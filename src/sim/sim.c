@@ -323,6 +323,9 @@ static void loop(struct sy_sim *sim) {
         }
     }
     sim->makespan_ns = sim_now(sim);
+    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
+        sy_sim_end_loss(sim, d); /* what is lost at the end stays so in the record */
+    }
 }
 
 int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret_result,

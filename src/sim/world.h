@@ -53,6 +53,7 @@ struct copy {
     uint32_t next_queued; /* waiting for a channel of the same memory; also the free list */
     uint32_t waiters;     /* first access that waits for it */
     bool stale;           /* overwritten meanwhile: of no use when it arrives */
+    bool fetched;         /* ahead of any commitment */
     double start_ns;
 };
 
@@ -107,7 +108,7 @@ struct sy_sim {
     uint32_t *access_next; /* next waiter of the same copy */
     struct copy *copies;
     uint32_t copy_capacity, copy_unused, copy_free;
-    uint32_t copy_reserve; /* fetches stop here, so that commitments never lack a copy */
+    uint32_t fetched_count, fetched_limit; /* copies that were fetched ahead */
     struct channel *channels;
     double *memory_bytes, *memory_peak_bytes;
     uint32_t *group_start, *group_devices;
@@ -155,6 +156,7 @@ void sy_sim_device_event(struct sy_sim *sim, uint32_t device); /* its slot came 
 void sy_sim_configure(struct sy_sim *sim, uint32_t device, uint32_t kernel);
 void sy_sim_lose(struct sy_sim *sim, uint32_t device);
 void sy_sim_return(struct sy_sim *sim, uint32_t device);
+void sy_sim_end_loss(struct sy_sim *sim, uint32_t device); /* records it, if it is lost */
 /* copies.c */
 void sy_sim_request_inputs(struct sy_sim *sim, uint32_t task, uint32_t memory);
 void sy_sim_request_access(struct sy_sim *sim, uint32_t task, uint32_t access, uint32_t memory);

@@ -36,7 +36,8 @@ static void open_jobs(struct fixture *f, const struct one *jobs, uint32_t count)
 
 /* The annealer plans each job alone and commits the plan as it stands. */
 static bool follows(const struct sy_scheduler_ops *ops) {
-    return strcmp(ops->name, "anneal") != 0;
+    (void)ops;
+    return true;
 }
 
 struct run {
@@ -184,7 +185,7 @@ static void keys(void **state) {
                                  {.work_left_ns = 200, .isolated_ns = 50, .weight = 1}};
     struct sy_view view = {.jobs = job, .job_count = 2};
     double service[2] = {5, 3};
-    struct policy policy = {.tenant_service = service};
+    struct policy policy = {.service_ns = service};
     policy.order = ORDER_FIFO;
     assert_true(sy_order_job_key(&policy, &view, 0) > sy_order_job_key(&policy, &view, 1));
     policy.order = ORDER_SRPT;

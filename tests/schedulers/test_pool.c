@@ -55,7 +55,7 @@ static void open_jobs(struct fixture *f) {
 static void shuffle_jobs(struct view *view, struct policy *policy, struct sy_rng *rng) {
     for (uint32_t j = 0; j < view->view.job_count; j++) {
         view->jobs[j].work_left_ns = sy_rng_below(rng, 4) * 1e6; /* ties among jobs */
-        policy->tenant_service[j] = sy_rng_below(rng, 4);
+        policy->service_ns[j] = sy_rng_below(rng, 4);
     }
 }
 

@@ -90,5 +90,6 @@ void view_policy(struct view *view, struct policy *ret_policy) {
     sy_policy_finish(&scheduler);
     ret_policy->arena = view->arena;
     ret_policy->rank = NEW(view->view.task_capacity, double);
-    ret_policy->tenant_service = NEW(view->view.job_capacity, double);
+    ret_policy->service_ns = NEW(view->view.job_capacity, double);
+    ret_policy->start_tag_ns = NEW(view->view.task_capacity, double);
 }
