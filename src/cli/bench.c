@@ -12,9 +12,11 @@
 #include "bounds/bounds.h"
 #include "cli/table.h"
 #include "cli/units.h"
+#include "commit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AT(field) offsetof(struct bench_args, field)
 #define NAME_SIZE 64
@@ -334,11 +336,12 @@ static int write_bench(const struct bench_args *args, const char *name,
                        const struct sy_buffer *text, const struct sy_buffer *json) {
     struct sy_buffer page = {0};
     char *path = NULL;
-    sy_buffer_printf(&page,
-                     "# symph bench %s\n\nMade by `symph bench %s%s --seeds %u`, symph %s.\n\n"
-                     "```\n%s```\n",
-                     name, name, args->data ? " --data FOLDER" : "", args->seeds, sy_version(),
-                     text->text ? text->text : "");
+    sy_buffer_printf(
+        &page,
+        "# symph bench %s\n\nMade by `symph bench %s%s --seeds %u`, symph %s, commit %s.\n\n"
+        "```\n%s```\n",
+        name, name, args->data ? " --data FOLDER" : "", args->seeds, sy_version(), SYMPH_COMMIT,
+        text->text ? text->text : "");
     int r = SY_EXIT_FAILED;
     if (asprintf(&path, "%s/%s.md", args->write, name) >= 0) {
         r = sy_output_file(path, &page);
@@ -352,6 +355,23 @@ static int write_bench(const struct bench_args *args, const char *name,
     return r;
 }
 
+/* Where and with which code a measurement was made. */
+static void put_host(struct sy_json_writer *out) {
+    char line[256], model[128] = "unknown";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "model name : %127[^\n]", model) == 1) {
+            break;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    sy_json_member_string(out, "commit", SYMPH_COMMIT);
+    sy_json_member_string(out, "processor", model);
+    sy_json_member_u64(out, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 static int run_bench(const struct bench_args *args, const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
     struct sy_buffer text = {0};
@@ -359,6 +379,7 @@ static int run_bench(const struct bench_args *args, const char *name) {
     sy_json_member_string(&out, "schema", "symph-bench-1");
     sy_json_member_string(&out, "bench", name);
     sy_json_member_string(&out, "version", sy_version());
+    put_host(&out);
     sy_json_key(&out, "tables");
     sy_json_open(&out, '[');
     int r = strcmp(name, "speed") == 0 ? sy_bench_speed(&out, &text)

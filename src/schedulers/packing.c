@@ -229,18 +229,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     return 0;
 }
 
-#define PACKING(identifier, policy_name, text, start)                                              \
-    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
-                                                .summary = text,                                   \
-                                                .needs_readings = true,                            \
-                                                .init = start,                                     \
-                                                .finish = sy_policy_finish,                        \
-                                                .job_arrived = job_arrived,                        \
-                                                .task_ready = task_ready,                          \
-                                                .task_done = sy_policy_task_done,                  \
-                                                .decide = decide}
-
-PACKING(sy_policy_tetris, "tetris",
-        "packs demands into free capacity, short jobs first (Tetris-like)", init_tetris);
-PACKING(sy_policy_graphene, "graphene", "troublesome tasks first, then packing (Graphene-like)",
-        init_graphene);
+SY_POLICY(sy_policy_tetris, "tetris",
+          "packs demands into free capacity, short jobs first (Tetris-like)", init_tetris, true);
+SY_POLICY(sy_policy_graphene, "graphene", "troublesome tasks first, then packing (Graphene-like)",
+          init_graphene, true);

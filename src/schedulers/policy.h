@@ -145,6 +145,18 @@ const char *sy_policy_path_end(const char *name);
 const struct sy_scheduler_ops *sy_policy_from_file(const char *name, const char *end,
                                                    struct sy_error *error);
 
+/* A policy whose callbacks have their usual names in its file; reads: it wants counters. */
+#define SY_POLICY(identifier, policy_name, text, start, reads)                                     \
+    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
+                                                .summary = text,                                   \
+                                                .init = start,                                     \
+                                                .finish = sy_policy_finish,                        \
+                                                .job_arrived = job_arrived,                        \
+                                                .task_ready = task_ready,                          \
+                                                .task_done = sy_policy_task_done,                  \
+                                                .decide = decide,                                  \
+                                                .needs_readings = reads}
+
 extern const struct sy_scheduler_ops sy_policy_random, sy_policy_round_robin, sy_policy_sparrow,
     sy_policy_dmda, sy_policy_dmdas, sy_policy_dmda_hist, sy_policy_dmdas_hist, sy_policy_eager,
     sy_policy_priority, sy_policy_heteroprio, sy_policy_tetris, sy_policy_graphene,

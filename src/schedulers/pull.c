@@ -119,19 +119,10 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     return 0;
 }
 
-#define PULL(identifier, policy_name, text, start)                                                 \
-    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
-                                                .summary = text,                                   \
-                                                .init = start,                                     \
-                                                .finish = sy_policy_finish,                        \
-                                                .job_arrived = job_arrived,                        \
-                                                .task_ready = task_ready,                          \
-                                                .task_done = sy_policy_task_done,                  \
-                                                .decide = decide}
-
-PULL(sy_policy_eager, "eager", "an idle device takes the oldest ready task", init_eager);
-PULL(sy_policy_priority, "prio", "an idle device takes the ready task of highest upward rank",
-     init_priority);
-PULL(sy_policy_heteroprio, "heteroprio",
-     "an idle device takes the task its class speeds up most (HeteroPrio, no spoliation)",
-     init_affinity);
+SY_POLICY(sy_policy_eager, "eager", "an idle device takes the oldest ready task", init_eager,
+          false);
+SY_POLICY(sy_policy_priority, "prio", "an idle device takes the ready task of highest upward rank",
+          init_priority, false);
+SY_POLICY(sy_policy_heteroprio, "heteroprio",
+          "an idle device takes the task its class speeds up most (HeteroPrio, no spoliation)",
+          init_affinity, false);

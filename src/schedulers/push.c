@@ -152,23 +152,15 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     return 1;
 }
 
-#define PUSH(identifier, policy_name, text, start)                                                 \
-    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
-                                                .summary = text,                                   \
-                                                .init = start,                                     \
-                                                .finish = sy_policy_finish,                        \
-                                                .job_arrived = job_arrived,                        \
-                                                .task_ready = task_ready,                          \
-                                                .task_done = sy_policy_task_done,                  \
-                                                .decide = decide}
-
-PUSH(sy_policy_random, "random", "any device that can, at random", init_random);
-PUSH(sy_policy_round_robin, "rr", "devices in turn", init_turn);
-PUSH(sy_policy_sparrow, "sparrow", "the less loaded of two random devices (Sparrow-like)",
-     init_sparrow);
-PUSH(sy_policy_dmda, "dmda", "earliest finish with transfers when ready (MCT; StarPU dmda)",
-     init_dmda);
-PUSH(sy_policy_dmdas, "dmdas", "dmda with queues ordered by upward rank (StarPU dmdas)",
-     init_dmdas);
-PUSH(sy_policy_dmda_hist, "dmda-hist", "dmda with times corrected by history", init_dmda_hist);
-PUSH(sy_policy_dmdas_hist, "dmdas-hist", "dmdas with times corrected by history", init_dmdas_hist);
+SY_POLICY(sy_policy_random, "random", "any device that can, at random", init_random, false);
+SY_POLICY(sy_policy_round_robin, "rr", "devices in turn", init_turn, false);
+SY_POLICY(sy_policy_sparrow, "sparrow", "the less loaded of two random devices (Sparrow-like)",
+          init_sparrow, false);
+SY_POLICY(sy_policy_dmda, "dmda", "earliest finish with transfers when ready (MCT; StarPU dmda)",
+          init_dmda, false);
+SY_POLICY(sy_policy_dmdas, "dmdas", "dmda with queues ordered by upward rank (StarPU dmdas)",
+          init_dmdas, false);
+SY_POLICY(sy_policy_dmda_hist, "dmda-hist", "dmda with times corrected by history", init_dmda_hist,
+          false);
+SY_POLICY(sy_policy_dmdas_hist, "dmdas-hist", "dmdas with times corrected by history",
+          init_dmdas_hist, false);

@@ -391,19 +391,11 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     return count;
 }
 
-#define FIXED(identifier, policy_name, text, start)                                                \
-    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
-                                                .summary = text,                                   \
-                                                .init = start,                                     \
-                                                .finish = sy_policy_finish,                        \
-                                                .job_arrived = job_arrived,                        \
-                                                .task_ready = task_ready,                          \
-                                                .task_done = sy_policy_task_done,                  \
-                                                .decide = decide}
-
-FIXED(sy_policy_heft, "heft", "plans each job by upward rank and earliest finish, with insertion",
-      init);
-FIXED(sy_policy_cpop, "cpop", "plans each job with its critical path on one device", init_cpop);
-FIXED(sy_policy_peft, "peft", "plans each job by an optimistic cost table (PEFT)", init_peft);
-FIXED(sy_policy_lookahead, "lookahead", "HEFT that looks one task ahead when it places",
-      init_lookahead);
+SY_POLICY(sy_policy_heft, "heft",
+          "plans each job by upward rank and earliest finish, with insertion", init, false);
+SY_POLICY(sy_policy_cpop, "cpop", "plans each job with its critical path on one device", init_cpop,
+          false);
+SY_POLICY(sy_policy_peft, "peft", "plans each job by an optimistic cost table (PEFT)", init_peft,
+          false);
+SY_POLICY(sy_policy_lookahead, "lookahead", "HEFT that looks one task ahead when it places",
+          init_lookahead, false);
