@@ -146,8 +146,10 @@ static void put_task(struct sy_json_writer *writer, const struct sy_graph *graph
     if (task->work != 1) {
         sy_json_member_number(writer, "work", task->work);
     }
-    put_accesses(writer, &graph->accesses[task->access_start],
-                 graph->tasks[index + 1].access_start - task->access_start);
+    uint32_t access_count = graph->tasks[index + 1].access_start - task->access_start;
+    if (access_count) { /* a graph without data has no array to point into */
+        put_accesses(writer, &graph->accesses[task->access_start], access_count);
+    }
     put_after(writer, graph, index);
     if (graph->time_ns) {
         put_times(writer, &graph->time_ns[(size_t)index * SY_KIND_COUNT]);
