@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Late binding: ready tasks wait in one pool; whenever something changes, the best of them are
- * list-scheduled in mind by earliest finish, and only those that fall on a device with room (one
- * running, one waiting with its inputs on their way) are committed. Orders between jobs combine
- * with it. Variants: times as given, corrected by history, corrected for contention from noisy
+ * list-scheduled in mind by earliest finish, and only those that fall on a device which is idle, or
+ * about to be before their inputs could arrive, are committed. Orders between jobs combine with it.
+ * Variants: times as given, corrected by history, corrected for contention from noisy
  * counters; the two first steps of the 2017 poster's ablation (affinity only, + locality); and the
  * greedy oracle, which reads the hidden state. PAPERS.md section 1.10; docs/design/005.
  */
