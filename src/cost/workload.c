@@ -50,16 +50,16 @@ static void count_all(struct sy_workload *w, uint32_t *ret_kernels, uint64_t *re
 
 static bool allocate(struct sy_workload *w, uint32_t kernels, uint64_t edges) {
     size_t tasks = w->task_count, pairs = (size_t)kernels * w->class_count;
-    return TAKE(job_first_task, w->job_count + 1u) & TAKE(job_isolated_ns, w->job_count) &&
-           TAKE(task_job, tasks) & TAKE(task_kernel, tasks) & TAKE(succ_start, tasks + 1) &&
-           TAKE(succ, edges + 1) & TAKE(pred_start, tasks + 1) & TAKE(pred, edges + 1) &&
-           TAKE(access_start, tasks + 1) & TAKE(access_producer, w->access_count + 1u) &&
-           TAKE(access, w->access_count + 1u) & TAKE(order, tasks + 1) &&
-           TAKE(time_ns, tasks * w->class_count + 1) & TAKE(best_ns, tasks + 1) &&
-           TAKE(kernel_names, kernels + 1u) & TAKE(kernel_interference, kernels + 1u) &&
-           TAKE(log_sigma, pairs + 1) & TAKE(demand_bytes_per_s, pairs + 1) &&
-           TAKE(link_demand_bytes_per_s, pairs + 1) & TAKE(watts, pairs + 1) &&
-           TAKE(image_ns, (size_t)kernels * w->machine->board_count + 1) &&
+    return TAKE(job_first_task, w->job_count + 1u) & TAKE(job_isolated_ns, w->job_count) &
+           TAKE(task_job, tasks) & TAKE(task_kernel, tasks) & TAKE(succ_start, tasks + 1) &
+           TAKE(succ, edges + 1) & TAKE(pred_start, tasks + 1) & TAKE(pred, edges + 1) &
+           TAKE(access_start, tasks + 1) & TAKE(access_producer, w->access_count + 1u) &
+           TAKE(access, w->access_count + 1u) & TAKE(order, tasks + 1) &
+           TAKE(time_ns, tasks * w->class_count + 1) & TAKE(best_ns, tasks + 1) &
+           TAKE(kernel_names, kernels + 1u) & TAKE(kernel_interference, kernels + 1u) &
+           TAKE(log_sigma, pairs + 1) & TAKE(demand_bytes_per_s, pairs + 1) &
+           TAKE(link_demand_bytes_per_s, pairs + 1) & TAKE(watts, pairs + 1) &
+           TAKE(image_ns, (size_t)kernels * w->machine->board_count + 1) &
            TAKE(data_bytes, w->data_count + 1u) & TAKE(data_home, w->data_count + 1u);
 }
 

@@ -158,20 +158,6 @@ void sy_sim_detach_inputs(struct sy_sim *sim, uint32_t task) {
     }
 }
 
-static uint32_t task_of(const struct sy_workload *w, uint32_t access) {
-    /* Accesses are few and waiters fewer: a binary search beats an array of owners in memory. */
-    uint32_t low = 0, high = w->task_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (w->access_start[middle] <= access) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static void account(struct sy_sim *sim, uint32_t memory, double bytes) {
     sim->memory_bytes[memory] += bytes;
     if (sim->memory_bytes[memory] > sim->memory_peak_bytes[memory]) {
@@ -240,7 +226,7 @@ void sy_sim_copy_done(struct sy_sim *sim, uint32_t index) {
     for (uint32_t a = copy.waiters, next; a != SY_NONE; a = next) {
         next = sim->access_next[a];
         sim->access_copy[a] = SY_NONE;
-        uint32_t task = task_of(sim->w, a);
+        uint32_t task = sim->access_task[a];
         if (--sim->task_missing[task] == 0) {
             sy_sim_inputs_ready(sim, task);
         }

@@ -16,13 +16,12 @@ static bool take_tasks(struct sy_sim *sim) {
     size_t tasks = sim->w->task_count + 1u, data = sim->w->data_count + 1u;
     size_t accesses = sim->w->access_count + 1u, jobs = sim->w->job_count + 1u;
     return TAKE(task_state, tasks) & TAKE(task_delayed, tasks) & TAKE(task_device, tasks) &
-               TAKE(task_pending, tasks) &&
-           TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &&
-           TAKE(task_expected_ns, tasks) & TAKE(task_factor, tasks) &&
-           TAKE(task_sequence, tasks) & TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) &&
-           TAKE(delayed_next, tasks) & TAKE(delayed_at_ns, tasks) & TAKE(data_valid, data) &&
-           TAKE(data_inflight, data) & TAKE(data_copies, data) & TAKE(data_uses, data) &&
-           TAKE(access_copy, accesses) & TAKE(access_next, accesses) &&
+           TAKE(task_pending, tasks) & TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &
+           TAKE(task_expected_ns, tasks) & TAKE(task_factor, tasks) & TAKE(task_sequence, tasks) &
+           TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) & TAKE(delayed_next, tasks) &
+           TAKE(delayed_at_ns, tasks) & TAKE(data_valid, data) & TAKE(data_inflight, data) &
+           TAKE(data_copies, data) & TAKE(data_uses, data) & TAKE(access_copy, accesses) &
+           TAKE(access_next, accesses) & TAKE(access_task, accesses) &
            TAKE(copies, sim->copy_capacity) & TAKE(jobs, jobs) & TAKE(job_results, jobs);
 }
 
@@ -30,15 +29,14 @@ static bool take_machine(struct sy_sim *sim) {
     const struct sy_machine *m = sim->machine;
     size_t resources = m->resource_count + 1u, memories = m->memory_count;
     size_t kernels = sim->w->kernel_count + 1u;
-    return TAKE(view_devices, m->device_count) & TAKE(devices, m->device_count) &&
-           TAKE(device_busy_ns, m->device_count) & TAKE(boards, m->board_count + 1u) &&
-           TAKE(kernel_factor, kernels * sim->w->class_count) & TAKE(kernel_smt, kernels) &&
-           TAKE(kernel_gpu, kernels) & TAKE(channels, memories) & TAKE(memory_bytes, memories) &&
-           TAKE(memory_peak_bytes, memories) & TAKE(group_start, m->group_count + 1u) &&
-           TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &&
-           TAKE(hidden_on, resources) & TAKE(readings, resources) &&
-           TAKE(resource_use, resources) & TAKE(resource_sum, resources) &&
-           TAKE(resource_seen, resources);
+    return TAKE(view_devices, m->device_count) & TAKE(devices, m->device_count) &
+           TAKE(device_busy_ns, m->device_count) & TAKE(boards, m->board_count + 1u) &
+           TAKE(kernel_factor, kernels * sim->w->class_count) & TAKE(kernel_smt, kernels) &
+           TAKE(kernel_gpu, kernels) & TAKE(channels, memories) & TAKE(memory_bytes, memories) &
+           TAKE(memory_peak_bytes, memories) & TAKE(group_start, m->group_count + 1u) &
+           TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &
+           TAKE(hidden_on, resources) & TAKE(readings, resources) & TAKE(resource_use, resources) &
+           TAKE(resource_sum, resources) & TAKE(resource_seen, resources);
 }
 
 static bool take_events(struct sy_sim *sim) {
@@ -163,6 +161,11 @@ int sy_sim_layout(struct sy_sim *sim) {
     }
     for (uint32_t i = 0; i < sim->slot_copy + sim->copy_capacity; i++) {
         sim->heap.key[i] = INFINITY;
+    }
+    for (uint32_t t = 0; t < sim->w->task_count; t++) {
+        for (uint32_t a = sim->w->access_start[t]; a < sim->w->access_start[t + 1]; a++) {
+            sim->access_task[a] = t;
+        }
     }
     list_groups(sim);
     draw_hidden(sim);

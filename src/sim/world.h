@@ -106,6 +106,7 @@ struct sy_sim {
     uint32_t *data_uses;   /* accesses still to come; 0: its memory is free again */
     uint32_t *access_copy; /* copy this access waits for, or SY_NONE */
     uint32_t *access_next; /* next waiter of the same copy */
+    uint32_t *access_task; /* whose it is */
     struct copy *copies;
     uint32_t copy_capacity, copy_unused, copy_free;
     uint32_t fetched_count, fetched_limit; /* copies that were fetched ahead */
