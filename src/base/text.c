@@ -40,26 +40,32 @@ size_t sy_utf8_length(const char *text, size_t left) {
 
 #define NEAR_MAX 32
 
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* Letters added, dropped, replaced, or two neighbours swapped: the commonest slip counts once. */
 static uint32_t edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
+    uint32_t table[NEAR_MAX + 1][NEAR_MAX + 1];
     if (n > NEAR_MAX || m > NEAR_MAX) {
         return UINT32_MAX;
     }
-    uint32_t row[NEAR_MAX + 1];
     for (uint32_t j = 0; j <= m; j++) {
-        row[j] = j;
+        table[0][j] = j;
     }
     for (uint32_t i = 1; i <= n; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
+        table[i][0] = i;
         for (uint32_t j = 1; j <= m; j++) {
-            uint32_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            uint32_t gap = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = replace < gap ? replace : gap;
+            uint32_t best = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = least(best, least(table[i - 1][j], table[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                best = least(best, table[i - 2][j - 2] + 1);
+            }
+            table[i][j] = best;
         }
     }
-    return row[m];
+    return table[n][m];
 }
 
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count) {

@@ -57,6 +57,8 @@ static void names_the_nearest_word(void **state) {
     assert_string_equal(sy_nearest("bounds", words, SY_COUNT(words)), "bound");
     assert_string_equal(sy_nearest("benhc", words, SY_COUNT(words)), "bench");
     assert_string_equal(sy_nearest("graph", words, SY_COUNT(words)), "graph");
+    static const char *const kinds[] = {"cpu", "gpu"};
+    assert_string_equal(sy_nearest("gup", kinds, SY_COUNT(kinds)), "gpu");
     assert_null(sy_nearest("zzzzzz", words, SY_COUNT(words)));
     assert_null(sy_nearest("", words, SY_COUNT(words)));
     assert_null(sy_nearest("graph", words, 0));
