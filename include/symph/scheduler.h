@@ -135,6 +135,7 @@ struct sy_scheduler_ops {
     const char *summary;
     bool needs_truth;    /* an oracle: view->truth is set */
     bool needs_readings; /* wants counters: view->readings is set where the world has any */
+    bool takes_number;   /* NAME:N sets its effort */
     /* Allocates state; args is what stood behind the name ("" if nothing). 0 or negative errno. */
     int (*init)(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args);
     void (*finish)(struct sy_scheduler *scheduler);

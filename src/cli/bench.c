@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AT(field) offsetof(struct bench_args, field)
@@ -418,6 +419,11 @@ static int run(const struct bench_args *args) {
                                            name, near)
                         : sy_options_usage(&command, "there is no bench '%s'", name);
         }
+    }
+    struct stat status;
+    if (args->data && (stat(args->data, &status) < 0 || !S_ISDIR(status.st_mode))) {
+        sy_message_fail("--data %s: no such folder", args->data);
+        return SY_EXIT_INPUT;
     }
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; !r && i < args->names.count; i++) {

@@ -259,6 +259,10 @@ static int validate(const struct args *args) {
     return r > worst ? r : worst;
 }
 
+static bool is_stdout(const char *path) {
+    return path && strcmp(path, "-") == 0;
+}
+
 static int run(const struct args *args) {
     if (args->list_generators) {
         return list_generators(args->common.json);
@@ -268,6 +272,9 @@ static int run(const struct args *args) {
     }
     if (args->validate) {
         return validate(args);
+    }
+    if (args->common.json && (is_stdout(args->dot) || is_stdout(args->write))) {
+        return sy_options_usage(&command, "--json and '-' both want standard output; name a file");
     }
     struct sy_graph_list list = {0};
     int r = sy_input_graphs(&args->specs, &args->graphs, &list);
@@ -285,6 +292,9 @@ static int run(const struct args *args) {
         r = export_graph(list.graphs[0], args->dot, args->common.quiet, sy_graph_write_dot);
         if (r == SY_EXIT_OK) {
             r = export_graph(list.graphs[0], args->write, args->common.quiet, sy_graph_write_json);
+        }
+        if (r == SY_EXIT_OK && args->common.json) {
+            r = print_stats(&list, true);
         }
     }
     sy_graph_list_finish(&list);

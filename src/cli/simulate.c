@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/table.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define AT(field)        offsetof(struct sy_simulate_args, field)
 #define SEED_MAX         9007199254740992.0 /* what a JSON number carries exactly */
@@ -48,8 +49,8 @@ static const struct sy_option options[] = {
      AT(spikes), 0, 0, 0},
     {SY_OPTION_NUMBER, "model-error", "SIGMA",
      "log-normal error of the cost model per kernel and device class", AT(model_error), 0, 0, 3},
-    {SY_OPTION_NUMBER, "decision-us", "X", "charge each decision to the clock", AT(decision_us), 0,
-     0, 1e9},
+    {SY_OPTION_NUMBER, "decision-us", "X", "charge each task placed to the clock", AT(decision_us),
+     0, 0, 1e9},
     {SY_OPTION_HEADING, NULL, NULL, "Sharing", 0, 0, 0, 0},
     {SY_OPTION_FLAG, "contention", NULL, "tasks and copies share bandwidth", AT(contention), 0, 0,
      0},
@@ -176,6 +177,14 @@ static int report(struct sy_simulate *simulate) {
 static int run(const struct sy_simulate_args *args) {
     if (args->list_policies) {
         return list_policies(args->common.json);
+    }
+    const char *files[] = {args->gantt, args->trace, args->paje};
+    for (size_t i = 0; i < SY_COUNT(files); i++) {
+        if (files[i] && strcmp(files[i], "-") == 0) {
+            return sy_options_usage(&command,
+                                    "a picture needs a file of its own, not '-': standard "
+                                    "output is for the results");
+        }
     }
     struct sy_simulate simulate;
     int r = sy_simulate_setup(&simulate, args);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TENANT_MAX 9999.0
+#define TENANT_MAX 9999
 
 static int find_graph(const struct sy_simulate *simulate, struct sy_csv *csv,
                       const struct sy_graph **ret_graph) {
@@ -38,9 +38,14 @@ static int find_graph(const struct sy_simulate *simulate, struct sy_csv *csv,
 }
 
 static int read_line(const struct sy_simulate *simulate, struct sy_csv *csv, struct sy_job *job) {
-    double arrive_s = 0, tenant = 0;
+    double arrive_s = 0;
+    uint64_t tenant = 0;
     int code = sy_csv_number(csv, "arrive_s", 0, 1e9, &arrive_s);
-    code = code ? code : sy_csv_number(csv, "tenant", 0, TENANT_MAX, &tenant);
+    code = code ? code : sy_csv_u64(csv, "tenant", &tenant);
+    if (!code && tenant > TENANT_MAX) {
+        code =
+            sy_csv_fail(csv, "tenant %llu is more than %d", (unsigned long long)tenant, TENANT_MAX);
+    }
     code = code ? code : sy_csv_number(csv, "weight", 1e-6, 1e6, &job->weight);
     code = code ? code : sy_csv_field(csv, "graph");
     code = code ? code : find_graph(simulate, csv, &job->graph);

@@ -31,7 +31,10 @@ static int compare_events(const void *a, const void *b) {
     if (x->at_ns != y->at_ns) {
         return x->at_ns < y->at_ns ? -1 : 1;
     }
-    return x->device < y->device ? -1 : x->device > y->device;
+    if (x->device != y->device) {
+        return x->device < y->device ? -1 : 1;
+    }
+    return (int)y->lost - (int)x->lost; /* lost again in the moment it is back: it stays away */
 }
 
 /* Loss and return of devices for a case; NULL when out of memory. */
@@ -72,6 +75,7 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .counter_live = args->counters,
         .decision_ns = args->decision_us * 1e3,
         .record = args->check || (index == 0 && (args->gantt || args->trace || args->paje)),
+        .stop = sy_interrupt_seen,
         .clock_ns = args->timing ? sy_clock_ns : NULL,
     };
 }

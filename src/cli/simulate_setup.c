@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SPIKE_MAX 1e6
+
 static int no_memory(void) {
     sy_message_fail("out of memory");
     return SY_EXIT_FAILED;
@@ -74,10 +76,12 @@ static int read_spikes(struct sy_simulate *simulate) {
     const char *colon = strchr(text, ':');
     double p = 0, factor = 0;
     if (!colon || !sy_parse_double(text, (size_t)(colon - text), &p) ||
-        !sy_parse_double(colon + 1, strlen(colon + 1), &factor) || p < 0 || p > 1 || factor < 1) {
-        return sy_options_usage(sy_simulate_command(),
-                                "--spikes takes PROBABILITY:FACTOR such as 0.01:10, not '%s'",
-                                text);
+        !sy_parse_double(colon + 1, strlen(colon + 1), &factor) || p < 0 || p > 1 || factor < 1 ||
+        factor > SPIKE_MAX) {
+        return sy_options_usage(
+            sy_simulate_command(),
+            "--spikes takes PROBABILITY:FACTOR such as 0.01:10 (a factor of 1 to 1e6), not '%s'",
+            text);
     }
     simulate->spike_probability = p;
     simulate->spike_factor = factor;
@@ -148,6 +152,10 @@ static int read_fail(const struct sy_machine *machine, const char *text, struct 
                                 "--fail: a time is written 2ms, 0.5s or 30%% (of the lower bound), "
                                 "not '%s'",
                                 at + 1);
+    }
+    if (fail.lost_relative == fail.back_relative && fail.back_at < fail.lost_at) {
+        return sy_options_usage(sy_simulate_command(),
+                                "--fail: '%s' would be back before it is lost", text);
     }
     *ret_fail = fail;
     return SY_EXIT_OK;

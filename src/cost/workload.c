@@ -29,19 +29,28 @@ static int by_arrival(const void *a, const void *b) {
     return 0;
 }
 
-static void count_all(struct sy_workload *w, uint32_t *ret_kernels, uint64_t *ret_edges) {
-    uint64_t edges = 0;
-    uint32_t kernels = 0;
+struct totals {
+    uint64_t tasks, data, accesses, edges, kernels;
+};
+
+/* Sums over all jobs; false if they are more than a workload may hold. */
+static bool count_all(struct sy_workload *w, struct totals *ret) {
+    struct totals sum = {0};
     for (uint32_t j = 0; j < w->job_count; j++) {
         const struct sy_graph *graph = w->jobs[j].graph;
-        w->task_count += graph->task_count;
-        w->data_count += graph->data_count;
-        w->access_count += graph->access_count;
-        edges += graph->edge_count;
-        kernels += graph->kernel_count;
+        sum.tasks += graph->task_count;
+        sum.data += graph->data_count;
+        sum.accesses += graph->access_count;
+        sum.edges += graph->edge_count;
+        sum.kernels += graph->kernel_count;
     }
-    *ret_kernels = kernels;
-    *ret_edges = edges;
+    *ret = sum;
+    w->task_count = (uint32_t)sum.tasks;
+    w->data_count = (uint32_t)sum.data;
+    w->access_count = (uint32_t)sum.accesses;
+    const uint64_t many = 20 * (uint64_t)SY_GRAPH_TASK_MAX;
+    return sum.tasks <= SY_GRAPH_TASK_MAX && sum.data <= many && sum.accesses <= many &&
+           sum.edges <= many && sum.kernels <= SY_GRAPH_TASK_MAX;
 }
 
 /* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
@@ -294,12 +303,18 @@ int sy_workload_create(const struct sy_machine *machine, const struct sy_job *jo
     w->class_count = machine->class_count;
     memcpy(w->jobs, jobs, job_count * sizeof *jobs);
     qsort(w->jobs, job_count, sizeof *jobs, by_arrival);
-    uint32_t kernels;
-    uint64_t edges;
-    count_all(w, &kernels, &edges);
+    struct totals sum;
+    if (!count_all(w, &sum)) {
+        sy_arena_destroy(arena);
+        sy_fail(error, -E2BIG, "%llu tasks in %u jobs are more than a workload may hold",
+                (unsigned long long)sum.tasks, job_count);
+        sy_hint(error, "at most %u tasks together: fewer jobs, or smaller graphs",
+                SY_GRAPH_TASK_MAX);
+        return -E2BIG;
+    }
     struct build b = {.w = w, .options = options ? options : &none, .error = error};
-    int code = edges < UINT32_MAX && allocate(w, kernels, edges)
-                   ? fill(&b, kernels)
+    int code = allocate(w, (uint32_t)sum.kernels, sum.edges)
+                   ? fill(&b, (uint32_t)sum.kernels)
                    : sy_fail(error, -ENOMEM, "out of memory for %u tasks", w->task_count);
     if (code) {
         sy_arena_destroy(arena);

@@ -193,6 +193,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
 const struct sy_scheduler_ops sy_policy_anneal = {
     .name = "anneal",
     .summary = "plans each job by simulated annealing (offline)",
+    .takes_number = true,
     .init = init,
     .finish = sy_policy_finish,
     .job_arrived = job_arrived,

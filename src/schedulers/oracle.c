@@ -56,6 +56,7 @@ const struct sy_scheduler_ops sy_policy_oracle_rollout = {
     .name = "oracle-rollout",
     .summary = "the oracle with ranks improved by replaying the hidden world (offline)",
     .needs_truth = true,
+    .takes_number = true,
     .init = init,
     .finish = sy_policy_finish,
     .job_arrived = sy_late_job_arrived,

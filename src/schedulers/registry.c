@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define NUMBER_MAX 1000000000
+
 static const struct sy_scheduler_ops *const policies[] = {
     &sy_policy_random,
     &sy_policy_round_robin,
@@ -73,7 +75,8 @@ static const struct sy_scheduler_ops *unknown(const char *name, size_t length,
     return NULL;
 }
 
-static bool suffix_ok(const char *args, struct sy_error *error) {
+static bool suffix_ok(const struct sy_scheduler_ops *ops, const char *args,
+                      struct sy_error *error) {
     enum order order;
     if (*args == '+') {
         size_t length = strcspn(++args, ":");
@@ -86,8 +89,16 @@ static bool suffix_ok(const char *args, struct sy_error *error) {
         args += length;
     }
     uint64_t number;
-    if (*args == ':' && !sy_parse_u64(args + 1, strlen(args + 1), &number)) {
-        sy_fail(error, -EINVAL, "'%.40s' behind a policy's name is not a number", args + 1);
+    if (*args != ':') {
+        return true;
+    }
+    if (!ops->takes_number) {
+        sy_fail(error, -EINVAL, "policy %s takes no number", ops->name);
+        return false;
+    }
+    if (!sy_parse_u64(args + 1, strlen(args + 1), &number) || !number || number > NUMBER_MAX) {
+        sy_fail(error, -EINVAL, "'%.40s' behind %s is not a number from 1 to %d", args + 1,
+                ops->name, NUMBER_MAX);
         return false;
     }
     return true;
@@ -112,7 +123,7 @@ const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **
     if (!ops) {
         return unknown(name, length, error);
     }
-    if (!suffix_ok(name + length, error)) {
+    if (!suffix_ok(ops, name + length, error)) {
         return NULL;
     }
     *ret_args = name + length;

@@ -79,6 +79,10 @@ static int check_precedence(const struct judge *j) {
         if (!isfinite(w->time_ns[(size_t)t * w->class_count + class_index])) {
             return wrong(j, t, "ran on a device it has no variant for");
         }
+        if (w->time_ns[(size_t)t * w->class_count + class_index] > 0 &&
+            !(s->end_ns > s->start_ns) && s->start_ns < 1e15) {
+            return wrong(j, t, "took no time");
+        }
         if (earlier(s->start_ns, w->jobs[w->task_job[t]].arrive_ns)) {
             return wrong(j, t, "started before its job arrived");
         }
@@ -287,10 +291,11 @@ static int check_images(const struct judge *j) {
         double loaded = -INFINITY;
         for (uint32_t i = 0; i < j->trace->count; i++) {
             const struct sy_span *s = &j->trace->spans[i];
-            if (s->kind == SY_SPAN_RECONFIGURE && s->place == run->place &&
+            bool loss = s->kind == SY_SPAN_LOST; /* a region that was lost comes back empty */
+            if ((loss || s->kind == SY_SPAN_RECONFIGURE) && s->place == run->place &&
                 !earlier(run->start_ns, s->end_ns) && s->end_ns >= loaded) {
                 loaded = s->end_ns;
-                image = s->subject;
+                image = loss ? SY_NONE : s->subject;
             }
         }
         if (image != j->w->task_kernel[t]) {

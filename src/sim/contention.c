@@ -9,8 +9,23 @@
 #include "sim/world.h"
 #include <math.h>
 
-#define HIDDEN_DUTY   0.4 /* share of the time that other tenants are on */
-#define HIDDEN_WEIGHT 4.0 /* they stand for several flows */
+#define HIDDEN_WEIGHT 4.0  /* other tenants stand for several flows */
+#define HIDDEN_DUTY   0.4  /* share of the time that they are on, at least */
+#define HIDDEN_LEVEL  0.63 /* mean demand while on, over the capacity, at most unless always on */
+#define HIDDEN_TOP    0.95 /* largest demand while on */
+
+/* Duty and spread such that the mean over time is the load asked for and no demand exceeds the top.
+ */
+struct hidden {
+    double duty, level, spread;
+};
+
+static struct hidden hidden_of(double load) {
+    struct hidden h = {.duty = fmin(fmax(HIDDEN_DUTY, load / HIDDEN_LEVEL), HIDDEN_TOP)};
+    h.level = load / h.duty;
+    h.spread = fmin(0.5, fmax(0, HIDDEN_TOP / h.level - 1));
+    return h;
+}
 
 static void dirty(struct sy_sim *sim) {
     sim->flows_dirty = true;
@@ -192,26 +207,26 @@ void sy_sim_hidden_reset(struct sy_sim *sim) {
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t r) {
     struct sy_rng *rng = &sim->hidden_rng[r];
     double share = sy_rng_exponential(rng) * sim->hidden_period_ns;
+    struct hidden hidden = hidden_of(sim->options.hidden_load);
     uint32_t flow = sim->flow_hidden + r;
     if (sim->hidden_on[r]) {
         sy_flow_remove(sim->net, flow);
-        share *= 1 - HIDDEN_DUTY;
+        share *= 1 - hidden.duty;
     } else {
-        double mean = sim->options.hidden_load / HIDDEN_DUTY;
-        double part = fmin(0.95, mean * (0.5 + sy_rng_uniform(rng)));
+        double part = hidden.level * (1 + hidden.spread * (2 * sy_rng_uniform(rng) - 1));
         static const double one = 1;
         begin(sim, flow, SY_NONE, INFINITY);
         sy_flow_add(sim->net, flow, part * sim->machine->resources[r].bytes_per_s, HIDDEN_WEIGHT, 1,
                     &r, &one);
-        share *= HIDDEN_DUTY;
+        share *= hidden.duty;
     }
     sim->hidden_on[r] = !sim->hidden_on[r];
     dirty(sim);
     sy_heap_set(&sim->heap, sim->slot_hidden + r, sim_now(sim) + share);
 }
 
-/* Read late, when somebody is about to look: the mean since each counter was last switched on.
- * Only counter_live of them count at a time; the others keep their old reading. */
+/* Read late, when somebody is about to look: the mean since the last reading. Only counter_live of
+ * them count at a time, in turn; the others keep their old value. */
 void sy_sim_read_counters(struct sy_sim *sim) {
     double elapsed = sim_now(sim) - sim->counter_at_ns;
     uint32_t resources = sim->machine->resource_count;

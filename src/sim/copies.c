@@ -208,7 +208,9 @@ void sy_sim_copy_done(struct sy_sim *sim, uint32_t index) {
     }
     if (!copy.stale) {
         sim->data_valid[copy.datum] |= UINT64_C(1) << copy.to;
-        account(sim, copy.to, sim->w->data_bytes[copy.datum]);
+        if (sim->data_uses[copy.datum]) { /* else it is already forgotten */
+            account(sim, copy.to, sim->w->data_bytes[copy.datum]);
+        }
         unlink_copy(sim, index);
     }
     if (sim->options.record) {

@@ -325,7 +325,7 @@ static uint32_t abort_running(struct sy_sim *sim, uint32_t device) {
 /* The device computes no more; what its memory holds can still be read (docs/design/003). */
 void sy_sim_lose(struct sy_sim *sim, uint32_t device) {
     struct sy_view_device *v = &sim->view_devices[device];
-    if (v->lost) {
+    if (sim->devices[device].losses++ > 0) {
         return;
     }
     v->lost = true;
@@ -335,14 +335,14 @@ void sy_sim_lose(struct sy_sim *sim, uint32_t device) {
         sim->scheduler.ops->device_lost(&sim->scheduler, &sim->view, device);
     }
     uint32_t task = abort_running(sim, device);
+    v->queue_length = 0;
+    v->queued_ns = 0;
     if (task != SY_NONE) {
         give_back(sim, task);
     }
     while ((task = sy_sim_queue_pop(sim, device)) != SY_NONE) {
-        v->queue_length--;
         give_back(sim, task);
     }
-    v->queued_ns = 0;
 }
 
 void sy_sim_end_loss(struct sy_sim *sim, uint32_t device) {
@@ -353,8 +353,8 @@ void sy_sim_end_loss(struct sy_sim *sim, uint32_t device) {
 
 void sy_sim_return(struct sy_sim *sim, uint32_t device) {
     struct sy_view_device *v = &sim->view_devices[device];
-    if (!v->lost) {
-        return;
+    if (!v->lost || --sim->devices[device].losses > 0) {
+        return; /* lost for more than one reason: all must end */
     }
     sy_sim_end_loss(sim, device);
     v->lost = false;

@@ -46,6 +46,7 @@ static void sink(struct heap *heap, uint32_t at, uint32_t slot) {
 
 void sy_heap_set(struct heap *heap, uint32_t slot, double key) {
     double old = heap->key[slot];
+    SY_ASSERT(key < (double)INFINITY); /* that means: not in the heap */
     heap->key[slot] = key;
     if (old == INFINITY) {
         rise(heap, heap->count++, slot);

@@ -131,14 +131,21 @@ static void draw_hidden(struct sy_sim *sim) {
     }
 }
 
-/* Periods that fit the workload where none are given. */
+/* Periods that fit the workload where none are given; in no case so short that hidden load would
+ * come and go millions of times while the jobs do little. */
 static void choose_periods(struct sy_sim *sim) {
-    double longest = 1;
-    for (uint32_t j = 0; j < sim->w->job_count; j++) {
-        longest = fmax(longest, sim->w->job_isolated_ns[j]);
+    const struct sy_workload *w = sim->w;
+    double longest = 1, horizon = 1;
+    for (uint32_t j = 0; j < w->job_count; j++) {
+        longest = fmax(longest, w->job_isolated_ns[j]);
+        horizon = fmax(horizon, w->jobs[j].arrive_ns + w->job_isolated_ns[j]);
+    }
+    for (uint32_t t = 0; t < w->task_count; t++) {
+        horizon = fmax(horizon, w->best_ns[t] * sim->task_factor[t]);
     }
     double hidden = sim->options.hidden_period_ns, counter = sim->options.counter_period_ns;
-    sim->hidden_period_ns = hidden > 0 ? hidden : longest / 20;
+    hidden = hidden > 0 ? hidden : longest / 20;
+    sim->hidden_period_ns = fmax(hidden, fmax(1000, horizon / 100000));
     sim->counter_period_ns = counter > 0 ? counter : longest / 1000;
 }
 

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BATCH 64 /* decisions taken at once */
+#define BATCH      64    /* decisions taken at once */
+#define LOOK_EVERY 65536 /* events between two looks at options.stop */
 
 static void fill_view(struct sy_sim *sim) {
     const struct sy_workload *w = sim->w;
@@ -293,7 +294,10 @@ static void happen(struct sy_sim *sim, uint32_t slot) {
 }
 
 static void blocked(struct sy_sim *sim) {
-    uint32_t ready = 0, committed = 0;
+    uint32_t ready = 0, committed = 0, lost = 0;
+    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
+        lost += sim->view_devices[d].lost;
+    }
     for (uint32_t t = 0; t < sim->w->task_count; t++) {
         ready += sim->task_state[t] == SY_TASK_READY;
         committed += sim->task_state[t] < SY_TASK_RUNNING && sim->task_device[t] != SY_NONE;
@@ -302,9 +306,13 @@ static void blocked(struct sy_sim *sim) {
                            "policy %s stopped with work left at %.0f ns: %u jobs, %u tasks ready, "
                            "%u committed but blocked",
                            sim->policy, sim_now(sim), sim->jobs_left, ready, committed);
+    if (lost) {
+        sy_hint(sim->error, "%u of %u devices are lost for good", lost, sim->machine->device_count);
+    }
 }
 
 static void loop(struct sy_sim *sim) {
+    uint64_t next_look = LOOK_EVERY;
     while (sim->jobs_left && !sim->failure) {
         if (sim->net) {
             sy_sim_flow_update(sim);
@@ -313,6 +321,11 @@ static void loop(struct sy_sim *sim) {
             blocked(sim);
             return;
         }
+        if (sim->options.stop && sim->event_count >= next_look && sim->options.stop()) {
+            sim->failure = sy_fail(sim->error, -ECANCELED, "stopped");
+            return;
+        }
+        next_look = sim->event_count >= next_look ? sim->event_count + LOOK_EVERY : next_look;
         double now = sim->heap.key[sim->heap.slots[0]];
         sim->view.now_ns = now;
         do {

@@ -56,10 +56,11 @@ struct sy_sim_options {
     double counter_period_ns; /* readings; 0: 1/1000 of the lower bound */
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
     uint32_t counter_live;    /* counters that count at a time, others wait; 0: all */
-    double decision_ns;       /* charged to the clock for each decision */
+    double decision_ns;       /* charged to the clock for each task placed */
     const struct sy_device_event *device_events; /* sorted by time */
     uint32_t device_event_count;
     bool record;              /* fill the trace */
+    bool (*stop)(void);       /* asked now and then: end the run with -ECANCELED; NULL: never */
     double (*clock_ns)(void); /* real clock to time decide() with; NULL: not timed */
 };
 

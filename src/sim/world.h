@@ -37,6 +37,7 @@ struct device {
     uint32_t queue;          /* root of its pairing heap of tasks, or SY_NONE */
     uint32_t port_next;      /* next device waiting for the same port */
     uint32_t pending_kernel; /* a reconfiguration without a task; SY_NONE otherwise */
+    uint32_t losses;         /* reasons why it is lost now */
     double phase_start_ns, stall_ns, busy_ns, lost_at_ns;
     double joules;
 };

@@ -285,7 +285,7 @@ static int read_memory(struct reader *reader) {
          .low = 1e-3,
          .high = SY_BYTES_MAX},
         {.name = "resource", .type = REFERENCE, .out = &memory.resource, .map = &reader->resources},
-        {.name = "dma_count", .type = COUNT, .out = &memory.dma_count, .low = 1, .high = 65536},
+        {.name = "dma_count", .type = COUNT, .out = &memory.dma_count, .low = 1, .high = 256},
     };
     int code = read_object(reader, "memory", members, SY_COUNT(members));
     if (code) {

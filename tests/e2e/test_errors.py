@@ -37,6 +37,24 @@ class Usage(cli.Case):
                               ("--fail", "gpu0"), ("--fail", "nosuch@1s"), ("--jobs", "1e99")]:
             self.assertIn(option, self.fails(2, *SIMULATE, option, value))
 
+    def test_extremes(self):
+        """Each of these once crashed, hung or was quietly misread."""
+        self.assertIn("--spikes", self.fails(2, *SIMULATE, "--spikes", "0.5:1e308"))
+        self.assertIn("before it is lost", self.fails(2, *SIMULATE, "--fail", "0@5ms-1ms"))
+        self.assertIn("takes no number", self.fails(2, *SIMULATE, "--policy", "heft:3"))
+        self.assertIn("anneal", self.fails(2, *SIMULATE, "--policy", "anneal:1000000000000"))
+        self.assertIn("'-'", self.fails(2, *SIMULATE, "--gantt", "-"))
+        self.assertIn("'-'", self.fails(2, "graph", "gen:cholesky:3", "--dot", "-", "--json"))
+        self.assertIn("more than a workload", self.fails(
+            3, "simulate", "--machine", "cpu:2", "--graphs", "gen:independent:50000", "--jobs",
+            "100000", "--seeds", "1", "--policy", "eager"))
+        self.assertIn("folder", self.fails(3, "bench", "streams", "--data", "nowhere"))
+
+    def test_all_devices_lost(self):
+        message = self.fails(1, "simulate", "--machine", "cpu:2", "--graphs", "gen:cholesky:3",
+                             "--fail", "0@0s", "--fail", "1@0s", "--policy", "heft", "--seeds", "1")
+        self.assertIn("2 of 2 devices are lost", message)
+
     def test_missing_value(self):
         self.assertIn("--seeds needs a value", self.fails(2, *SIMULATE, "--seeds"))
         self.assertIn("--machine needs a value", self.fails(2, "simulate", "--machine", "--json"))

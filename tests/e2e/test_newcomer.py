@@ -118,6 +118,35 @@ class Newcomer(cli.Case):
             self.assertGreaterEqual(run["makespan_ns"], run["lower_bound_ns"] * (1 - 1e-9))
         self.assertIn("20 jobs of 3 tenants", self.ok(*args))
 
+    def makespan(self, *options):
+        runs = self.ok_json("simulate", "--machine", "cpu:2", "--graphs", "gen:cholesky:4", "--policy",
+                            "heft", "--seeds", "1", "--check", *options)["runs"]
+        return runs[0]["makespan_ns"]
+
+    def test_losses_of_one_device_overlap(self):
+        once = self.makespan("--fail", "cpu0@1ms-40ms")
+        self.assertEqual(self.makespan("--fail", "cpu0@1ms-40ms", "--fail", "cpu0@2ms-3ms"), once)
+        touching = ["--fail", "cpu0@10%-20%"], ["--fail", "cpu0@20%-60%"]
+        whole = self.makespan("--fail", "cpu0@10%-60%")
+        self.assertEqual(self.makespan(*touching[0], *touching[1]), whole)
+        self.assertEqual(self.makespan(*touching[1], *touching[0]), whole)
+
+    def test_more_hidden_load_takes_longer(self):
+        last = 0
+        for load in ["0", "0.2", "0.4", "0.6", "0.8"]:
+            runs = self.ok_json("simulate", "--machine", "cpu:4 dram:5GB/s gpu:2@pcie1x1", "--graphs",
+                                "gen:cholesky:10", "--policy", "dmdas", "--seeds", "6",
+                                "--hidden-load", load)["runs"]
+            total = sum(run["makespan_ns"] for run in runs)
+            self.assertGreater(total, last * 1.1, load)
+            last = total
+
+    def test_idle_stretches_are_short_work(self):
+        path = self.write("a.csv", "arrive_s,tenant,weight,graph\n0,0,1,cholesky:4\n"
+                          "1000000,0,1,cholesky:4\n")
+        self.ok("simulate", "--machine", "cpu:2 gpu:1", "--graphs", "gen:cholesky:4", "--arrivals",
+                path, "--hidden-load", "0.3", "--seeds", "1", "--policy", "lb")
+
     def test_failure_of_a_device_costs_time(self):
         args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:6", "--policy",
                 "dmdas", "--seeds", "1", "--check"]

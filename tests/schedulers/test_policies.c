@@ -314,7 +314,11 @@ static void empty_jobs(void **state) {
 static void unknown_names(void **state) {
     (void)state;
     const char *args = NULL;
-    static const char *const wrong[] = {"heftt", "", "heft+lifo", "heft:x", "heft+srpt:", "heft x"};
+    static const char *const wrong[] = {"heftt",      "",
+                                        "heft+lifo",  "heft:x",
+                                        "heft+srpt:", "heft x",
+                                        "heft:3",     "anneal:0",
+                                        "anneal:x",   "anneal:1000000000000"};
     for (uint32_t i = 0; i < SY_COUNT(wrong); i++) {
         struct sy_error error = {0};
         assert_null(sy_scheduler_find(wrong[i], &args, &error));
@@ -328,8 +332,10 @@ static void unknown_names(void **state) {
                          sy_scheduler_at(i));
         assert_string_equal(args, "");
     }
-    assert_string_equal(sy_scheduler_find("mct+fair:5", &args, NULL)->name, "dmda");
-    assert_string_equal(args, "+fair:5");
+    assert_string_equal(sy_scheduler_find("mct+fair", &args, NULL)->name, "dmda");
+    assert_string_equal(args, "+fair");
+    assert_string_equal(sy_scheduler_find("anneal+srpt:5", &args, NULL)->name, "anneal");
+    assert_string_equal(args, "+srpt:5");
 }
 
 int main(void) {
