@@ -320,7 +320,7 @@ static int run_sheets(const struct bench_args *args, const char *name, struct sy
     const struct sy_sheet *sheet;
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; !r && (sheet = sy_bench_sheet_at(i)); i++) {
-        if (strcmp(sheet->bench, name) != 0) {
+        if (strcmp(sheet->bench, name) != 0 && (!sheet->also || strcmp(sheet->also, name) != 0)) {
             continue;
         }
         if (sheet->needs_data && !args->data) {

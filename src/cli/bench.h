@@ -44,6 +44,7 @@ struct sy_column {
 
 struct sy_sheet {
     const char *bench, *title;
+    const char *also; /* another bench that prints it too; NULL: none */
     bool needs_data;
     const char *policies;
     struct sy_scenario scenarios[SY_BENCH_COLUMNS];

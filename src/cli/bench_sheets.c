@@ -101,9 +101,11 @@ static const struct sy_sheet sheets[] = {
                  {"40 tiles", 2, SY_FIGURE_OVER_BOUND},
                  {"noise 0.3, all", 3, SY_FIGURE_OVER_BOUND}}},
     {.bench = "ablation",
+     .also = "classic",
      .title = "The 2017 poster's ablation on generated variant calling, " TWO_SMT
               ", hyper-thread slowdowns as measured: share of tasks within 0/10/20 % of their "
-              "time alone",
+              "time alone; affinity only, + locality (lb), + contention from counters (lb-cont), "
+              "+ contention oracle (oracle, and behind a gate)",
      .needs_data = true,
      .policies = "affinity,lb,lb-cont,oracle,oracle-gate",
      .scenarios = {{.machine = TWO_SMT,
