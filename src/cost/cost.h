@@ -69,6 +69,15 @@ SY_MUST_CHECK int sy_cost_read_csv_text(const char *name, const char *text, size
 /* --- transfers and energy --------------------------------------------------------------------- */
 double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint32_t to,
                            double bytes);
+/* What a running kernel draws from which resources at full speed: its own memory's, and those
+ * between host memory and the device if it reaches over the link. Each resource once. */
+struct sy_demand {
+    uint32_t count;
+    uint32_t resources[SY_ROUTE_MAX + 1];
+    double bytes_per_s[SY_ROUTE_MAX + 1];
+};
+void sy_cost_demand(const struct sy_machine *machine, uint32_t device, double own_bytes_per_s,
+                    double link_bytes_per_s, struct sy_demand *ret_demand);
 /* Joules of one run: the variant's watts, else the device's. */
 double sy_cost_energy_joules(const struct sy_machine *machine, uint32_t device,
                              const struct sy_variant *variant, double duration_ns);

@@ -16,26 +16,38 @@ double sy_estimate_free_ns(const struct sy_view *view, uint32_t device) {
     return free_ns + d->queued_ns;
 }
 
-static double copy_ns(const struct sy_view *view, uint32_t datum, uint32_t memory) {
+static double route_bytes_per_s(const struct sy_route *route, const double *open_bytes_per_s) {
+    double least = route->bytes_per_s;
+    for (uint32_t k = 0; open_bytes_per_s && k < route->resource_count; k++) {
+        double open = open_bytes_per_s[route->resources[k]];
+        least = open < least ? open : least;
+    }
+    return least;
+}
+
+static double copy_ns(const struct sy_view *view, uint32_t datum, uint32_t memory,
+                      const double *open_bytes_per_s) {
     const struct sy_machine *m = view->machine;
     double best = INFINITY;
     for (uint64_t rest = view->data_valid[datum]; rest; rest &= rest - 1) {
         size_t from = (size_t)__builtin_ctzll(rest);
         const struct sy_route *route = &m->routes[from * m->memory_count + memory];
-        double ns = route->latency_ns + view->data_bytes[datum] / route->bytes_per_s * 1e9;
+        double bytes_per_s = route_bytes_per_s(route, open_bytes_per_s);
+        double ns = route->latency_ns + view->data_bytes[datum] / bytes_per_s * 1e9;
         best = ns < best ? ns : best;
     }
     /* On its way already: half of it is, on average, behind us. */
     return view->data_inflight[datum] >> memory & 1 ? best / 2 : best;
 }
 
-double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory) {
+double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory,
+                             const double *open_bytes_per_s) {
     double sum = 0, longest = 0;
     for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
         uint32_t datum = view->access[a].datum;
         if ((view->access[a].mode & SY_READ) && !(view->data_valid[datum] >> memory & 1) &&
             view->data_valid[datum]) {
-            double ns = copy_ns(view, datum, memory);
+            double ns = copy_ns(view, datum, memory, open_bytes_per_s);
             sum += ns;
             longest = ns > longest ? ns : longest;
         }
@@ -75,7 +87,7 @@ struct sy_choice sy_estimate_earliest(const struct policy *policy, const struct 
         }
         if (m->devices[d].memory != memory) { /* neighbours mostly share theirs */
             memory = m->devices[d].memory;
-            inputs_ns = view->now_ns + sy_estimate_inputs_ns(view, task, memory);
+            inputs_ns = view->now_ns + sy_estimate_inputs_ns(view, task, memory, NULL);
         }
         double exec_ns = sy_estimate_exec_ns(policy, view, task, d);
         double free_ns = sy_estimate_free_ns(view, d);

@@ -227,9 +227,8 @@ static double inputs_ns(const struct late *l, const struct sy_view *view, uint32
     if (!l->mode.locality) {
         return 0;
     }
-    return l->mode.contention && view->shared_links
-               ? sy_sharing_inputs_ns(&l->sharing, view, task, memory)
-               : sy_estimate_inputs_ns(view, task, memory);
+    bool shared = l->mode.contention && view->shared_links;
+    return sy_estimate_inputs_ns(view, task, memory, shared ? l->sharing.open_bytes_per_s : NULL);
 }
 
 static double exec_ns(const struct late *l, const struct sy_view *view, uint32_t task,

@@ -87,8 +87,10 @@ static inline double sy_estimate_time_ns(const struct sy_view *view, uint32_t ta
 }
 /* When the device will have done what it holds; INFINITY if it is lost. */
 double sy_estimate_free_ns(const struct sy_view *view, uint32_t device);
-/* From now until the task's inputs could be in that memory. */
-double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory);
+/* From now until the task's inputs could be in that memory, over links that have so much open per
+ * resource (NULL: all of it). */
+double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory,
+                             const double *open_bytes_per_s);
 /* Execution with the drift correction, and the region's reconfiguration if it needs one. */
 double sy_estimate_exec_ns(const struct policy *policy, const struct sy_view *view, uint32_t task,
                            uint32_t device);

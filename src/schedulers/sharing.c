@@ -32,36 +32,16 @@ int sy_sharing_init(struct sharing *s, struct sy_arena *arena, const struct sy_v
     return taken ? 0 : -ENOMEM;
 }
 
-/* The resources a kernel on a device draws on; at most two kinds: own memory, link to the host. */
-struct demand {
-    uint32_t count, resources[SY_ROUTE_MAX + 1];
-    double bytes_per_s[SY_ROUTE_MAX + 1];
-};
-
 static void demand_of(const struct sy_view *view, uint32_t kernel, uint32_t device,
-                      struct demand *ret) {
+                      struct sy_demand *ret) {
     const struct sy_machine *m = view->machine;
-    const struct sy_device *self = &m->devices[device];
-    size_t at = (size_t)kernel * m->class_count + self->class_index;
-    double own = view->demand_bytes_per_s[at], link = view->link_demand_bytes_per_s[at];
-    ret->count = 0;
-    if (own > 0 && m->memories[self->memory].resource != SY_NONE) {
-        ret->resources[0] = m->memories[self->memory].resource;
-        ret->bytes_per_s[ret->count++] = own;
-    }
-    if (link > 0) {
-        const struct sy_route *route =
-            &m->routes[(size_t)self->host_memory * m->memory_count + self->memory];
-        for (uint32_t k = 0; k < route->resource_count; k++) {
-            ret->resources[ret->count] = route->resources[k];
-            ret->bytes_per_s[ret->count++] = link;
-        }
-    }
+    size_t at = (size_t)kernel * m->class_count + m->devices[device].class_index;
+    sy_cost_demand(m, device, view->demand_bytes_per_s[at], view->link_demand_bytes_per_s[at], ret);
 }
 
 static void add_demand(struct sharing *s, const struct sy_view *view, uint32_t kernel,
                        uint32_t device) {
-    struct demand demand;
+    struct sy_demand demand;
     demand_of(view, kernel, device, &demand);
     bool stalled = view->truth && !isfinite(view->truth->device_free_ns[device]);
     for (uint32_t i = 0; i < demand.count; i++) {
@@ -130,7 +110,7 @@ void sy_sharing_update(struct sharing *s, const struct sy_view *view) {
 }
 
 void sy_sharing_add(struct sharing *s, const struct sy_view *view, uint32_t task, uint32_t device) {
-    struct demand demand;
+    struct sy_demand demand;
     demand_of(view, view->task_kernel[task], device, &demand);
     for (uint32_t i = 0; i < demand.count; i++) {
         uint32_t r = demand.resources[i];
@@ -158,7 +138,7 @@ static double co_run(const struct sharing *s, const struct sy_view *view, uint32
 
 double sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view, uint32_t task,
                            uint32_t device, double *ret_harm) {
-    struct demand demand;
+    struct sy_demand demand;
     double slowdown = 1, harm = 0;
     demand_of(view, view->task_kernel[task], device, &demand);
     for (uint32_t i = 0; i < demand.count; i++) {
@@ -170,35 +150,6 @@ double sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view, 
     slowdown *= co_run(s, view, task, device, &harm);
     *ret_harm = harm;
     return slowdown;
-}
-
-static double copy_ns(const struct sharing *s, const struct sy_view *view, uint32_t datum,
-                      uint32_t memory) {
-    const struct sy_machine *m = view->machine;
-    double best = INFINITY;
-    for (uint64_t rest = view->data_valid[datum]; rest; rest &= rest - 1) {
-        size_t from = (size_t)__builtin_ctzll(rest);
-        const struct sy_route *route = &m->routes[from * m->memory_count + memory];
-        double bandwidth = route->bytes_per_s;
-        for (uint32_t k = 0; k < route->resource_count; k++) {
-            bandwidth = fmin(bandwidth, s->open_bytes_per_s[route->resources[k]]);
-        }
-        best = fmin(best, route->latency_ns + view->data_bytes[datum] / bandwidth * 1e9);
-    }
-    return view->data_inflight[datum] >> memory & 1 ? best / 2 : best;
-}
-
-double sy_sharing_inputs_ns(const struct sharing *s, const struct sy_view *view, uint32_t task,
-                            uint32_t memory) {
-    double sum = 0;
-    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
-        uint32_t datum = view->access[a].datum;
-        if ((view->access[a].mode & SY_READ) && view->data_valid[datum] &&
-            !(view->data_valid[datum] >> memory & 1)) {
-            sum += copy_ns(s, view, datum, memory);
-        }
-    }
-    return sum;
 }
 
 void sy_sharing_observe(struct sharing *s, const struct sy_view *view, uint32_t task,

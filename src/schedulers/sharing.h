@@ -33,9 +33,6 @@ void sy_sharing_add(struct sharing *sharing, const struct sy_view *view, uint32_
  * task's isolated time. */
 double sy_sharing_slowdown(const struct sharing *sharing, const struct sy_view *view, uint32_t task,
                            uint32_t device, double *ret_harm);
-/* Like sy_estimate_inputs_ns with what the links have open. */
-double sy_sharing_inputs_ns(const struct sharing *sharing, const struct sy_view *view,
-                            uint32_t task, uint32_t memory);
 /* A task ended: learn what its neighbour did to it. ratio: duration / predicted. */
 void sy_sharing_observe(struct sharing *sharing, const struct sy_view *view, uint32_t task,
                         uint32_t device, double ratio);

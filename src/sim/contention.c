@@ -111,24 +111,12 @@ void sy_sim_flow_start_task(struct sy_sim *sim, uint32_t device, uint32_t task, 
     const struct sy_device *self = &m->devices[device];
     size_t at = (size_t)sim->w->task_kernel[task] * sim->w->class_count + self->class_index;
     double own = sim->w->demand_bytes_per_s[at], link = sim->w->link_demand_bytes_per_s[at];
-    uint32_t resources[SY_FLOW_RESOURCES], count = 0;
-    double coefficients[SY_FLOW_RESOURCES];
-    if (own > 0 && m->memories[self->memory].resource != SY_NONE) {
-        resources[count] = m->memories[self->memory].resource;
-        coefficients[count++] = own;
-    }
-    const struct sy_route *route =
-        &m->routes[(size_t)self->host_memory * m->memory_count + self->memory];
-    for (uint32_t k = 0; link > 0 && k < route->resource_count; k++) {
-        if (count < SY_FLOW_RESOURCES && !(count && resources[0] == route->resources[k])) {
-            resources[count] = route->resources[k];
-            coefficients[count++] = link;
-        }
-    }
+    struct sy_demand demand;
+    sy_cost_demand(m, device, own, link, &demand);
     double bytes = fmax(own, link);
     begin(sim, device, device, work_ns);
-    sy_flow_add(sim->net, device, running_speed(sim, device), bytes > 0 ? 1 / bytes : 1, count,
-                resources, coefficients);
+    sy_flow_add(sim->net, device, running_speed(sim, device), bytes > 0 ? 1 / bytes : 1,
+                demand.count, demand.resources, demand.bytes_per_s);
     retune_group(sim, device);
 }
 
@@ -140,7 +128,7 @@ void sy_sim_flow_end_task(struct sy_sim *sim, uint32_t device) {
 }
 
 void sy_sim_flow_start_copy(struct sy_sim *sim, uint32_t index) {
-    static const double ones[SY_FLOW_RESOURCES] = {1, 1, 1, 1, 1, 1};
+    static const double ones[SY_ROUTE_MAX] = {1, 1, 1, 1, 1, 1};
     const struct sy_machine *m = sim->machine;
     struct copy *copy = &sim->copies[index];
     const struct sy_route *route = &m->routes[(size_t)copy->from * m->memory_count + copy->to];

@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-#define SY_FLOW_RESOURCES 6
+#define SY_FLOW_RESOURCES 7 /* a route's and a memory of its own */
 
 struct sy_flow_net;
 /* Flow ids are 0 .. flow_capacity-1, chosen by the caller. NULL when out of memory. */
