@@ -18,11 +18,15 @@ BELOW = {
     "bounds": ["base", "trace", "graph", "topology", "cost"],
     "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds"],
     "sim": ["base", "trace", "graph", "topology", "cost", "schedulers"],
-    "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim"],
+    "kernels": ["base", "graph"],
+    "engine": ["base", "trace", "graph", "topology", "cost", "schedulers", "kernels"],
+    "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim", "kernels",
+            "engine"],
 }
 
 # The room that each public header speaks for.
-PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler": "schedulers"}
+PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler": "schedulers",
+          "kernel": "kernels"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [
@@ -30,6 +34,9 @@ GUESTS = [
     (re.compile(r"cmocka"), ["tests/"]),
     (re.compile(r"simgrid", re.I), ["tests/simgrid/", "bench/"]),
     (re.compile(r"Random123"), ["src/base/"]),
+    (re.compile(r"^starpu", re.I), ["src/engine/starpu/", "tests/starpu/", "bench/"]),
+    (re.compile(r"^(CL/|cuda|cublas|cusolver|nvml)"), ["src/engine/starpu/", "workloads/"]),
+    (re.compile(r"^(cblas|lapacke?)\.h$"), ["workloads/", "tests/"]),
     (re.compile(r"^(pthread|threads)\.h$"), ["src/cli/", "tests/", "bench/", "examples/"]),
 ]
 

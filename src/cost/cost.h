@@ -66,6 +66,44 @@ SY_MUST_CHECK int sy_cost_read_csv(const char *path, struct sy_cost_model *model
 SY_MUST_CHECK int sy_cost_read_csv_text(const char *name, const char *text, size_t length,
                                         struct sy_cost_model *model, struct sy_error *error);
 
+/* --- store: measured times per (kernel, class, size) that survive restarts -----------------------
+ * A cell is the middle of its last samples, so one wild sample in a hundred, or a first one, cannot
+ * poison it. Cells keep their address as long as the store lives. Not locked: the owner does. */
+#define SY_CELL_SAMPLES 31 /* the last so many count */
+#define SY_CELL_TRUSTED 3  /* fewer samples are not believed */
+struct sy_cell {
+    const char *kernel, *class_name; /* of the store */
+    double bytes, flops;             /* features, and together with footprint the key */
+    uint64_t footprint;
+    uint64_t sample_count; /* ever seen */
+    double median_ns;      /* NAN: no sample yet */
+    double log_sigma;      /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
+    float last_ns[SY_CELL_SAMPLES]; /* ring: sample i is at i % SY_CELL_SAMPLES */
+};
+void sy_cell_observe(struct sy_cell *cell, double duration_ns);
+
+struct sy_store;
+/* Reads FOLDER/MACHINE.models.csv if it is there; a damaged file is set aside as .bad and told in
+ * ret_warning (set to "" otherwise). folder NULL: SYMPH_MODELS, else XDG_CACHE_HOME/symph/models,
+ * else ~/.cache/symph/models. "": nothing is kept. */
+SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine,
+                                struct sy_store **ret_store, char *ret_warning, size_t warning_size,
+                                struct sy_error *error);
+void sy_store_close(struct sy_store *store); /* without saving */
+/* Merges with what others have saved meanwhile (under a lock on the file), atomically. */
+SY_MUST_CHECK int sy_store_save(struct sy_store *store, struct sy_error *error);
+const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kept */
+/* Finds or adds; NULL when out of memory. */
+struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
+                              double bytes, double flops, uint64_t footprint);
+/* Cell's own median once trusted; else from trusted cells of the same kernel and class at other
+ * sizes (log-log regression over flops, or bytes); else what samples there are; else UNKNOWN. */
+struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct sy_cell *cell);
+uint32_t sy_store_count(const struct sy_store *store);
+const struct sy_cell *sy_store_at(const struct sy_store *store, uint32_t index);
+/* Forgets everything, of one kernel or (NULL) of all; also at the next save. */
+void sy_store_clear(struct sy_store *store, const char *kernel);
+
 /* --- transfers and energy --------------------------------------------------------------------- */
 double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint32_t to,
                            double bytes);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernel plug-ins: a shared object with a table of kernels, and of workloads made of them.
+ *
+ * A kernel is a function per flavour of device (C, CUDA, OpenCL). The engine calls it with data
+ * that are already where the device computes. A graph names kernels; whichever plug-in has them
+ * runs them. A workload is a graph with a meaning: it can fill its data and check the result.
+ * A plug-in includes this header, says SY_KERNEL_PLUGIN(my_table); once, and links to libsymph only
+ * if it builds graphs.
+ */
+#ifndef SYMPH_KERNEL_H
+#define SYMPH_KERNEL_H
+
+#include <symph/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SY_KERNEL_ABI       1
+#define SY_ARGUMENT_MAX     16
+#define SY_CALL_MESSAGE_MAX 256
+
+enum sy_flavour { SY_FLAVOUR_C, SY_FLAVOUR_CUDA, SY_FLAVOUR_OPENCL, SY_FLAVOUR_COUNT };
+
+struct sy_argument {
+    void *pointer; /* C: host memory; CUDA: device memory; OpenCL: the cl_mem */
+    uint64_t bytes;
+    uint32_t mode; /* enum sy_access_mode, as the task accesses it */
+};
+
+/* One task handed to one device. */
+struct sy_call {
+    const struct sy_argument *arguments;
+    uint32_t argument_count;
+    double work;         /* the task's */
+    uint32_t device;     /* number among the devices of its flavour */
+    void *queue;         /* CUDA: cudaStream_t; OpenCL: cl_command_queue; C: NULL */
+    void *context;       /* OpenCL: cl_context; else NULL */
+    void *opencl_device; /* OpenCL: cl_device_id; else NULL */
+    char *message;       /* SY_CALL_MESSAGE_MAX bytes: what went wrong, for the user */
+};
+
+/* 0 or a negative errno, which fails the job. CUDA and OpenCL functions enqueue on call->queue and
+ * need not wait. C functions run on one core and start no threads. Any thread may call. */
+typedef int (*sy_kernel_function)(const struct sy_call *call);
+
+/* What the time of a call depends on. */
+struct sy_cost_features {
+    double flops;
+    double bytes;
+};
+
+struct sy_kernel_entry {
+    const char *name; /* as graphs name it */
+    const char *summary;
+    uint32_t argument_count;         /* exactly so many; 0: any number */
+    uint32_t modes[SY_ARGUMENT_MAX]; /* access each argument at least needs; 0: any */
+    sy_kernel_function functions[SY_FLAVOUR_COUNT]; /* NULL: no such variant */
+    /* From sizes and work, or from the data where pointers are set (they may be NULL). NULL: work
+     * and the sum of the arguments' bytes. */
+    void (*features)(const struct sy_call *call, struct sy_cost_features *ret_features);
+    /* Called once per device of a flavour before its first task: compile, create handles. May be
+     * NULL. */
+    int (*prepare)(enum sy_flavour flavour, const struct sy_call *call);
+};
+
+/* A graph with a meaning, e.g. "cholesky:n=4096,tile=512". */
+struct sy_kernel_workload {
+    const char *name;
+    const char *summary;
+    const char *usage;       /* its arguments, for help: "n=SIZE,tile=SIZE[,seed=N]" */
+    const char *calibration; /* space-separated arguments of runs that exercise its kernels */
+    /* arguments: what stands behind the name, "" if nothing. The graph is sealed. */
+    int (*build)(const char *arguments, struct sy_graph **ret_graph, void **ret_state,
+                 struct sy_error *error);
+    /* Before the run, for each datum that some task reads before it is written. */
+    int (*fill)(void *state, uint32_t datum, void *pointer, uint64_t bytes);
+    /* After the run: data[i] is datum i in host memory. Relative error of the result, to be
+     * compared with tolerance. */
+    int (*check)(void *state, void *const *data, double *ret_error, double *ret_tolerance,
+                 struct sy_error *error);
+    void (*destroy)(void *state);
+};
+
+struct sy_kernel_table {
+    const char *name; /* of the plug-in, in "linalg:cholesky:..." */
+    const char *version;
+    const char *summary;
+    const struct sy_kernel_entry *kernels;
+    uint32_t kernel_count;
+    const struct sy_kernel_workload *workloads;
+    uint32_t workload_count;
+};
+
+#define SY_KERNEL_PLUGIN(table)                                                                    \
+    SY_API extern const struct sy_kernel_table *const sy_kernel_plugin;                            \
+    SY_API extern const uint32_t sy_kernel_plugin_abi;                                             \
+    const struct sy_kernel_table *const sy_kernel_plugin = &(table);                               \
+    const uint32_t sy_kernel_plugin_abi = SY_KERNEL_ABI
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * engine: the contract of symph/scheduler.h in real time, and the record of a real run.
+ *
+ * In: a graph of real kernels, events of a runtime. Out: decisions; a run record (symph-run-1).
+ * live.c keeps the view and asks the policy; record.c reads and writes what happened; starpu/ ties
+ * both to StarPU, in a process of its own (symph-engine) or inside other people's programs
+ * (libsymph-starpu.so). Never knows: the simulator. Nothing outside starpu/ knows StarPU.
+ */
+#ifndef SY_ENGINE_ENGINE_H
+#define SY_ENGINE_ENGINE_H
+
+#include "cost/cost.h"
+#include "trace/trace.h"
+#include <stdatomic.h>
+#include <symph/scheduler.h>
+
+/* --- the page that an engine process shares with its supervisor --------------------------------
+ * A memfd that the supervisor makes and the engine inherits. The supervisor only reads. */
+#define SY_PAGE_MAGIC 0x53594d50u
+
+enum sy_phase {
+    SY_PHASE_STARTING, /* finding devices, loading kernels, filling data */
+    SY_PHASE_READY,    /* paused, waiting for a byte on its standard input */
+    SY_PHASE_RUNNING,
+    SY_PHASE_CHECKING, /* result against the reference */
+    SY_PHASE_DONE,     /* the record is written */
+    SY_PHASE_FAILED,   /* message says why */
+};
+
+struct sy_page {
+    uint32_t magic;
+    _Atomic uint32_t phase;
+    _Atomic uint32_t task_count, done_count;
+    _Atomic int32_t exit_code; /* with SY_PHASE_FAILED: what symph shall exit with */
+    char message[1024];        /* what happened, with the kernel's name and its input */
+    char file[256];            /* of the error, where there is one */
+    uint32_t line, column;
+    char hint[512];
+};
+
+/* --- the record of a run -----------------------------------------------------------------------
+ */
+/* Predicted, at the moment of the decision, for one device that could have run the task; all times
+ * but log_sigma in ns. finish = queue + max(inputs - queue, 0) + exec, from the decision on. */
+struct sy_alternative {
+    uint32_t device;
+    double queue_ns;  /* until the device has done what it holds */
+    double inputs_ns; /* until the task's inputs could be there */
+    double exec_ns;   /* execution, corrected for what is known of the present load */
+    double finish_ns;
+    double log_sigma; /* spread of exec_ns */
+};
+
+#define SY_ALTERNATIVE_MAX 8 /* the chosen one and the best others, at most one per idle twin */
+
+struct sy_decided {
+    double at_ns;
+    double priority;
+    uint32_t task, device;
+    uint32_t ready_count; /* tasks that were waiting to be placed, this one included */
+    uint32_t alternative_count;
+    struct sy_alternative alternatives[SY_ALTERNATIVE_MAX]; /* [0] is what was chosen */
+};
+
+struct sy_record_task {
+    uint32_t device;     /* SY_NONE: never ran */
+    double submitted_ns; /* all since the run began; NAN: not known */
+    double ready_ns, start_ns, end_ns;
+    double predicted_ns; /* execution, when it was decided; NAN: by a policy that does not say */
+};
+
+/* Everything that is known of one run. Strings and arrays live in arena. */
+struct sy_record {
+    struct sy_arena *arena;
+    const char *spec;    /* the graph as it was asked for */
+    const char *policy;  /* "lb", "starpu:dmdas" */
+    const char *runtime; /* "StarPU 1.3.10" */
+    const char *host, *date;
+    struct sy_graph *graph;     /* owned; task times per kind hold the model's estimate */
+    struct sy_machine *machine; /* owned */
+    /* [task * class_count + class of machine] what the cost model said at the end of the run;
+     * NAN: unknown, INFINITY: cannot. */
+    double *model_ns;
+    struct sy_record_task *tasks; /* as many as the graph has */
+    struct sy_decided *decisions; /* in order of time */
+    uint32_t decision_count;
+    struct sy_trace trace;                   /* tasks, stalls where known */
+    double makespan_ns;                      /* first submission to last end */
+    double *moved_bytes;                     /* [from * memory_count + to] */
+    double energy_joules;                    /* NAN: not readable here */
+    const char *energy_source;               /* NULL: none */
+    double result_error, result_tolerance;   /* NAN: not checked */
+    double decision_p50_ns, decision_p99_ns; /* NAN: not ours to measure */
+};
+
+struct sy_record *sy_record_create(void);
+void sy_record_destroy(struct sy_record *record);
+/* symph-run-1, one JSON object. */
+void sy_record_write(const struct sy_record *record, struct sy_buffer *buffer);
+SY_MUST_CHECK int sy_record_read_text(const char *name, const char *text, size_t length,
+                                      struct sy_record **ret_record, struct sy_error *error);
+SY_MUST_CHECK int sy_record_read_file(const char *path, struct sy_record **ret_record,
+                                      struct sy_error *error);
+
+#endif

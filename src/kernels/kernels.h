@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kernels: finds kernel plug-ins, checks them, and answers who has which kernel.
+ *
+ * In: shared objects (include/symph/kernel.h). Out: a set of tables, searched by name. Never knows:
+ * devices, time, who will call. Invariant: a plug-in of another ABI, or whose table contradicts
+ * itself, is refused with an error that names the file; a kernel name is answered by one plug-in.
+ */
+#ifndef SY_KERNELS_KERNELS_H
+#define SY_KERNELS_KERNELS_H
+
+#include "base/base.h"
+#include <symph/kernel.h>
+
+struct sy_kernel_set;
+
+/* Loads every plug-in of a colon-separated list of files and folders (of *.so). A file that is
+ * named must load; in a folder, other shared objects are skipped. NULL or "": where plug-ins are
+ * installed, and beside the running program in workloads/ (a build tree). SYMPH_KERNELS, if set,
+ * comes first. */
+SY_MUST_CHECK int sy_kernel_set_open(const char *paths, struct sy_kernel_set **ret_set,
+                                     struct sy_error *error);
+void sy_kernel_set_close(struct sy_kernel_set *set);
+
+uint32_t sy_kernel_set_count(const struct sy_kernel_set *set);
+const struct sy_kernel_table *sy_kernel_set_table(const struct sy_kernel_set *set, uint32_t index);
+const char *sy_kernel_set_path(const struct sy_kernel_set *set, uint32_t index);
+
+/* By name, or "plugin:name". NULL and an error with the nearest name if there is none. */
+const struct sy_kernel_entry *sy_kernel_set_find(const struct sy_kernel_set *set, const char *name,
+                                                 struct sy_error *error);
+/* "linalg:cholesky:n=4096" -> the workload, and *ret_arguments behind its name. NULL without an
+ * error if no plug-in has that name before the first colon. */
+const struct sy_kernel_workload *sy_kernel_set_workload(const struct sy_kernel_set *set,
+                                                        const char *spec,
+                                                        const char **ret_arguments,
+                                                        struct sy_error *error);
+/* Every kernel of the graph has an entry whose arguments fit its tasks; fills ret_entries, one per
+ * kernel of the graph. The error names the task and the kernel. */
+SY_MUST_CHECK int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph,
+                                     const struct sy_kernel_entry **ret_entries,
+                                     struct sy_error *error);
+/* Features of one call: the entry's own, or work and the sum of bytes. */
+struct sy_cost_features sy_kernel_features(const struct sy_kernel_entry *entry,
+                                           const struct sy_call *call);
+/* "c", "cuda", "opencl". */
+const char *sy_flavour_name(enum sy_flavour flavour);
+
+#endif
