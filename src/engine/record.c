@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Life of a run record. record_write.c and record_read.c are its two ways to a file.
+ */
+#include "engine/engine.h"
+#include "graph/graph.h"
+#include <math.h>
+#include <stdlib.h>
+
+struct sy_record *sy_record_create(void) {
+    struct sy_record *record = calloc(1, sizeof *record);
+    struct sy_arena *arena = record ? sy_arena_create() : NULL;
+    if (!arena) {
+        free(record);
+        return NULL;
+    }
+    record->arena = arena;
+    record->energy_joules = record->result_error = record->result_tolerance = NAN;
+    record->decision_p50_ns = record->decision_p99_ns = NAN;
+    return record;
+}
+
+void sy_record_destroy(struct sy_record *record) {
+    if (record) {
+        sy_trace_finish(&record->trace);
+        sy_graph_destroy(record->graph);
+        sy_machine_destroy(record->machine);
+        sy_arena_destroy(record->arena);
+        free(record);
+    }
+}
