@@ -21,13 +21,23 @@ usage: tools/starpu-build.sh --prefix DIR [options]
   --dry-run        print the configure line and stop
   -h, --help       this text
 
-The configure and make output goes to PREFIX/build.log.
+The configure and make output goes to PREFIX/build.log. With SimGrid, libglpk-dev adds StarPU's own
+lower bound (-bound of its examples).
 END
 }
 
 fail() {
     echo "starpu-build: $1" >&2
     exit "${2:-1}"
+}
+
+wrong_usage() {
+    echo "starpu-build: $1; see tools/starpu-build.sh --help" >&2
+    exit 2
+}
+
+need() {
+    command -v "$1" >/dev/null || fail "$1 is not installed: apt-get install $2"
 }
 
 # Debian's unstable suite holds the 1.4 source; its index is read into a folder of its own.
@@ -46,13 +56,17 @@ download() {
     apt-get "${options[@]}" update || fail "could not read the index of Debian's unstable suite"
     (cd "$into" && apt-get "${options[@]}" source --download-only --only-source starpu) ||
         fail "could not download the source of starpu"
+    rm -rf "$apt"
 }
 
 unpack() {
     local from=$1 into=$2
     mkdir -p "$into"
-    tar -xf "$from" -C "$into" --strip-components 1 || fail "cannot unpack $from"
-    [ -x "$into/configure" ] || fail "$from holds no configure script"
+    if ! tar -xf "$from" -C "$into" --strip-components 1 || [ ! -f "$into/STARPU-VERSION" ] ||
+        [ ! -x "$into/configure" ]; then
+        rm -rf "$into"
+        fail "$from is not a source archive of StarPU"
+    fi
     # CUDA 13 dropped a field of its device properties; ask for the attribute instead.
     local driver=$into/src/drivers/cuda/driver_cuda.c
     if grep -q 'props\[devid\].computeMode' "$driver"; then
@@ -67,30 +81,51 @@ cpus=$(nproc)
 [ "$cpus" -ge 64 ] || cpus=64
 while [ $# -gt 0 ]; do
     case "$1" in
-        --prefix) prefix=${2:?} && shift ;;
+        --prefix | --cpus | --source)
+            [ $# -ge 2 ] || wrong_usage "$1 needs a value"
+            option=$1 && shift
+            set -- "$option=$1" "${@:2}"
+            continue ;;
         --prefix=*) prefix=${1#*=} ;;
         --cuda) cuda=/usr/local/cuda ;;
         --cuda=*) cuda=${1#*=} ;;
         --simgrid) simgrid=true ;;
         --mpi) mpi=true ;;
         --examples) examples=true ;;
-        --cpus) cpus=${2:?} && shift ;;
         --cpus=*) cpus=${1#*=} ;;
-        --source) source=${2:?} && shift ;;
         --source=*) source=${1#*=} ;;
         --dry-run) dry_run=true ;;
         -h | --help) usage; exit 0 ;;
-        *) usage >&2; fail "unknown argument '$1'" 2 ;;
+        *) wrong_usage "unknown argument '$1'" ;;
     esac
     shift
 done
-[ -n "$prefix" ] || { usage >&2; fail "--prefix is missing" 2; }
-$simgrid && [ -n "$cuda" ] && fail "--simgrid models its GPUs: leave out --cuda" 2
+[ -n "$prefix" ] || wrong_usage "--prefix is missing"
+[[ $cpus =~ ^[1-9][0-9]{0,4}$ ]] || wrong_usage "--cpus '$cpus' is not a number of cores"
+$simgrid && [ -n "$cuda" ] && wrong_usage "--simgrid models its GPUs: leave out --cuda"
+prefix=$(realpath -m -- "$prefix")
+# Neither StarPU's configure nor its Makefiles stand a space in a path.
+[[ $prefix =~ [[:space:]] ]] && fail "the prefix must not contain a space: '$prefix'"
+[ ! -e "$prefix" ] || [ -d "$prefix" ] || fail "the prefix is not a folder: $prefix"
+# What is in the way is only removed when it is a build of ours.
+[ ! -e "$prefix/build" ] || [ -f "$prefix/build/STARPU-VERSION" ] ||
+    fail "$prefix/build exists and is not StarPU's: choose another prefix"
+[ -z "$source" ] || [ -f "$source" ] || fail "no such file: $source"
 [ -z "$cuda" ] || [ -x "$cuda/bin/nvcc" ] || fail "no nvcc in $cuda/bin"
+need make make
+need cc gcc
+need pkg-config pkg-config
+pkg-config --exists hwloc || fail "hwloc's header is not installed: apt-get install libhwloc-dev"
+$mpi && need mpicc libopenmpi-dev
+if $simgrid; then
+    need c++ g++
+    pkg-config --exists simgrid || fail "SimGrid is not installed: apt-get install libsimgrid-dev"
+fi
 
-configure=(--prefix="$prefix" --enable-maxcpus="$cpus" --enable-max-sched-ctxs=64 --enable-maxbuffers=16
-    --disable-build-doc --disable-build-doc-pdf --disable-build-tests --disable-fortran
-    --disable-starpufft --disable-socl --disable-starpupy --disable-hdf5 --disable-parallel-worker)
+configure=(--prefix="$prefix" --enable-maxcpus="$cpus" --enable-max-sched-ctxs=64
+    --enable-maxbuffers=16 --disable-build-doc --disable-build-doc-pdf --disable-build-tests
+    --disable-fortran --disable-starpufft --disable-socl --disable-starpupy --disable-hdf5
+    --disable-parallel-worker)
 $mpi || configure+=(--disable-mpi)
 $examples || configure+=(--disable-build-examples)
 if $simgrid; then
@@ -105,30 +140,31 @@ if $dry_run; then
     exit 0
 fi
 
-mkdir -p "$prefix"
-prefix=$(cd "$prefix" && pwd)
-configure[0]=--prefix=$prefix
+mkdir -p "$prefix" 2>/dev/null && [ -w "$prefix" ] || fail "cannot write to $prefix"
 log=$prefix/build.log
 if [ -z "$source" ]; then
     download "$prefix"
-    source=$(ls "$prefix"/starpu_1.4*.orig.tar.* 2>/dev/null | tail -n 1)
-    [ -n "$source" ] || fail "the downloaded source is not version 1.4"
+    for file in "$prefix"/starpu_1.4*.orig.tar.*; do
+        [ ! -f "$file" ] || source=$file
+    done
+    [ -n "$source" ] || fail "the downloaded source is not version 1.4; give --source FILE"
 fi
-[ -f "$source" ] || fail "no such file: $source"
 rm -rf "$prefix/build"
 unpack "$source" "$prefix/build"
 cd "$prefix/build"
 echo "starpu-build: configuring $(basename "$source"); log in $log"
 ./configure "${configure[@]}" >"$log" 2>&1 || fail "configure failed; see $log"
+echo "starpu-build: compiling, which takes some minutes"
 if $examples; then
     # Debian strips a file that is not free from one example (pi): build what can be built.
     make -k -j"$(nproc)" >>"$log" 2>&1 || echo "starpu-build: some examples do not build; see $log"
+    [ -e src/.libs/libstarpu-1.4.so ] || fail "StarPU itself did not build; see $log"
     make -k install >>"$log" 2>&1 || true
-    [ -f "$prefix/lib/pkgconfig/starpu-1.4.pc" ] || fail "StarPU itself did not build; see $log"
 else
     make -j"$(nproc)" >>"$log" 2>&1 || fail "make failed; see $log"
     make install >>"$log" 2>&1 || fail "make install failed; see $log"
+    cd / && rm -rf "$prefix/build"
 fi
-$examples || rm -rf "$prefix/build"
+[ -f "$prefix/lib/pkgconfig/starpu-1.4.pc" ] || fail "StarPU was not installed; see $log"
 echo "starpu-build: installed in $prefix"
 echo "  PKG_CONFIG_PATH=$prefix/lib/pkgconfig"
