@@ -42,6 +42,7 @@ struct sy_memory {
 struct sy_device {
     const char *name;
     enum sy_device_kind kind;
+    const char *model; /* devices of different models are of different classes; NULL: unnamed */
     uint32_t class_index;
     uint32_t memory;
     uint32_t host_memory; /* nearest host memory; == memory for a CPU */

@@ -122,7 +122,8 @@ uint32_t sy_builder_add_device(struct sy_builder *builder, const struct sy_devic
     struct sy_device *added = &builder->devices[builder->device_count];
     *added = *device;
     added->name = keep_name(builder, device->name);
-    return added->name ? builder->device_count++ : SY_NONE;
+    added->model = device->model ? keep_name(builder, device->model) : NULL;
+    return builder->failure ? SY_NONE : builder->device_count++;
 }
 
 uint32_t sy_builder_add_hub(struct sy_builder *builder) {
@@ -187,11 +188,11 @@ static uint32_t number_groups(const struct sy_device *labelled, struct sy_device
     return group_count;
 }
 
-/* "gpu" at the reference speed, else "gpu-1.5": the shortest number that is exactly the ratio, so
- * that names are unique and say what they mean. */
+/* The model, or the kind; "gpu" at the reference speed, else "gpu-1.5": the shortest number that is
+ * exactly the ratio, so that names are unique and say what they mean. */
 static char *name_class(struct sy_arena *arena, const struct sy_device *device) {
     char ratio[32];
-    const char *kind = sy_device_kind_name(device->kind);
+    const char *kind = device->model ? device->model : sy_device_kind_name(device->kind);
     if (device->speed_ratio == 1) {
         return sy_arena_strdup(arena, kind);
     }
@@ -208,6 +209,11 @@ static char *name_class(struct sy_arena *arena, const struct sy_device *device) 
     return name;
 }
 
+static bool same_class(const struct sy_device *a, const struct sy_device *b) {
+    const char *a_model = a->model ? a->model : "", *b_model = b->model ? b->model : "";
+    return a->kind == b->kind && a->speed_ratio == b->speed_ratio && strcmp(a_model, b_model) == 0;
+}
+
 static int number_classes(struct sy_arena *arena, struct sy_device *devices, uint32_t count,
                           struct sy_machine *machine) {
     struct sy_device_class *classes = sy_arena_alloc(arena, count, sizeof *classes);
@@ -217,8 +223,7 @@ static int number_classes(struct sy_arena *arena, struct sy_device *devices, uin
     uint32_t class_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t c = 0;
-        while (c < class_count && (classes[c].kind != devices[i].kind ||
-                                   classes[c].speed_ratio != devices[i].speed_ratio)) {
+        while (c < class_count && !same_class(&devices[classes[c].first_device], &devices[i])) {
             c++;
         }
         if (c == class_count) {

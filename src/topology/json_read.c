@@ -321,6 +321,7 @@ static int read_device(struct reader *reader) {
     struct member members[] = {
         {.name = "name", .type = NAME, .out = &device.name, .required = true},
         {.name = "kind", .type = KIND, .out = &device.kind, .required = true},
+        {.name = "model", .type = NAME, .out = &device.model},
         {.name = "memory",
          .type = REFERENCE,
          .out = &device.memory,

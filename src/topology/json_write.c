@@ -66,6 +66,9 @@ static void write_devices(struct sy_json_writer *writer, const struct sy_machine
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "name", device->name);
         sy_json_member_string(writer, "kind", sy_device_kind_name(device->kind));
+        if (device->model) {
+            sy_json_member_string(writer, "model", device->model);
+        }
         sy_json_member_string(writer, "memory", machine->memories[device->memory].name);
         sy_json_member_string(writer, "host_memory", machine->memories[device->host_memory].name);
         sy_json_member_u64(writer, "group", device->group);
