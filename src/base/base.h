@@ -52,6 +52,8 @@ SY_MUST_CHECK int sy_read_file(const char *path, char **ret_text, size_t *ret_le
  * permissions stay; pipes and devices are written to, not replaced. */
 SY_MUST_CHECK int sy_write_file(const char *path, const char *text, size_t length,
                                 struct sy_error *error);
+/* The folders that lead to path, where they are missing. 0 or a negative errno. */
+SY_MUST_CHECK int sy_make_folders(const char *path);
 /* Strict: the whole of text[0..length) must be -?digits(.digits)?([eE][+-]?digits)?, at most 1,100
  * characters. Finite only; what is too small becomes 0. Exactly rounded, whatever the locale. */
 bool sy_parse_double(const char *text, size_t length, double *ret_value);

@@ -143,3 +143,18 @@ int sy_write_file(const char *path, const char *text, size_t length, struct sy_e
     }
     return code ? sy_fail_at(error, code, path, 0, 0, "cannot write: %s", strerror(-code)) : 0;
 }
+
+int sy_make_folders(const char *path) {
+    char *copy = strdup(path);
+    int code = copy ? 0 : -ENOMEM;
+    for (char *slash = copy; !code && *slash && (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        if (mkdir(copy, 0777) < 0) {
+            /* A read-only parent refuses before it looks whether the folder is there. */
+            code = errno == EEXIST || access(copy, F_OK) == 0 ? 0 : -errno;
+        }
+        *slash = '/';
+    }
+    free(copy);
+    return code;
+}
