@@ -68,7 +68,8 @@ SY_MUST_CHECK int sy_cost_read_csv_text(const char *name, const char *text, size
 
 /* --- store: measured times per (kernel, class, size) that survive restarts -----------------------
  * A cell is the middle of its last samples, so one wild sample in a hundred, or a first one, cannot
- * poison it. Cells keep their address as long as the store lives. Not locked: the owner does. */
+ * poison it. Cells keep their address as long as the store lives. Not locked: the owner does, also
+ * around estimates, which keep the regression they last made. */
 #define SY_CELL_SAMPLES 31 /* the last so many count */
 #define SY_CELL_TRUSTED 3  /* fewer samples are not believed */
 struct sy_cell {
@@ -76,10 +77,13 @@ struct sy_cell {
     double bytes, flops;             /* features, and together with footprint the key */
     uint64_t footprint;
     uint64_t sample_count; /* ever seen */
-    double median_ns;      /* NAN: no sample yet */
+    uint64_t saved_count;  /* of these: not new since the store was read or saved */
+    double median_ns;      /* NAN: no sample yet; the lower one of an even number */
     double log_sigma;      /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
-    float last_ns[SY_CELL_SAMPLES]; /* ring: sample i is at i % SY_CELL_SAMPLES */
+    float last_ns[SY_CELL_SAMPLES];   /* ring: sample i is at i % SY_CELL_SAMPLES */
+    float sorted_ns[SY_CELL_SAMPLES]; /* the same, increasing */
 };
+/* Allocates nothing. What is negative or not finite is no duration and not counted. */
 void sy_cell_observe(struct sy_cell *cell, double duration_ns);
 
 struct sy_store;
@@ -101,8 +105,11 @@ struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const 
 struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct sy_cell *cell);
 uint32_t sy_store_count(const struct sy_store *store);
 const struct sy_cell *sy_store_at(const struct sy_store *store, uint32_t index);
-/* Forgets everything, of one kernel or (NULL) of all; also at the next save. */
-void sy_store_clear(struct sy_store *store, const char *kernel);
+/* Forgets everything, of one kernel or (NULL) of all; also at the next save. Cells stay, empty. */
+SY_MUST_CHECK int sy_store_clear(struct sy_store *store, const char *kernel);
+/* Name of this machine for sy_store_open: host name, and a hash of processor model and number, so
+ * that machines that share a home folder do not share times. 32 bytes are enough to tell apart. */
+void sy_store_machine_name(char *ret_name, size_t size);
 
 /* --- transfers and energy --------------------------------------------------------------------- */
 double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint32_t to,
