@@ -432,6 +432,31 @@ int sy_json_skip(struct sy_json *json) {
     return 0;
 }
 
+int sy_json_cut(struct sy_json *json, const char **ret_text, size_t *ret_length) {
+    enum sy_json_type type;
+    int code = sy_json_peek(json, &type);
+    uint32_t line = json->value_line, column = json->value_column;
+    const char *start = json->at;
+    code = code ? code : sy_json_skip(json);
+    if (!code) {
+        json->value_line = line;
+        json->value_column = column;
+        *ret_text = start;
+        *ret_length = (size_t)(json->at - start);
+    }
+    return code;
+}
+
+void sy_json_relocate(struct sy_json *json) {
+    struct sy_error *error = json->error;
+    if (error->line == 1) {
+        error->column += json->value_column - 1;
+    }
+    error->line += error->line ? json->value_line - 1 : json->value_line;
+    error->column = error->column ? error->column : json->value_column;
+    snprintf(error->file, sizeof error->file, "%s", json->file);
+}
+
 int sy_json_end(struct sy_json *json) {
     skip_space(json);
     return json->at == json->end ? 0 : fail_here(json, "expected the end of the text");

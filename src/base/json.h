@@ -56,6 +56,10 @@ SY_MUST_CHECK int sy_json_next(struct sy_json *json);
 /* 1: *ret_name is the next member's name and its value follows; 0: the object was closed. */
 SY_MUST_CHECK int sy_json_next_member(struct sy_json *json, const char **ret_name);
 SY_MUST_CHECK int sy_json_skip(struct sy_json *json);
+/* Skips the next value and gives its text, for a reader of its own; errors still speak of where it
+ * begins. If that reader fails, sy_json_relocate says where its complaint stands in this text. */
+SY_MUST_CHECK int sy_json_cut(struct sy_json *json, const char **ret_text, size_t *ret_length);
+void sy_json_relocate(struct sy_json *json);
 /* Nothing but white space may be left. */
 SY_MUST_CHECK int sy_json_end(struct sy_json *json);
 /* An error at the value last peeked, read or entered. Returns -EINVAL. */
@@ -80,6 +84,8 @@ void sy_json_put_number(struct sy_json_writer *writer, double value);
 void sy_json_put_u64(struct sy_json_writer *writer, uint64_t value);
 void sy_json_put_bool(struct sy_json_writer *writer, bool value);
 void sy_json_put_null(struct sy_json_writer *writer);
+/* A value that another writer made; its lines are indented as they stand here. */
+void sy_json_put_json(struct sy_json_writer *writer, const char *text, size_t length);
 /* key and value in one call */
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text);
 void sy_json_member_number(struct sy_json_writer *writer, const char *key, double value);

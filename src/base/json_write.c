@@ -151,6 +151,23 @@ void sy_json_put_null(struct sy_json_writer *writer) {
     sy_buffer_append(&writer->buffer, "null", 4);
 }
 
+void sy_json_put_json(struct sy_json_writer *writer, const char *text, size_t length) {
+    separate(writer);
+    const char *end = text + length;
+    while (end > text && end[-1] == '\n') {
+        end--;
+    }
+    while (text < end) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = line_end ? line_end : end;
+        sy_buffer_append(&writer->buffer, text, (size_t)(stop - text));
+        if (line_end) {
+            new_line(writer); /* a line end stands between values only: in strings it is escaped */
+        }
+        text = line_end ? line_end + 1 : end;
+    }
+}
+
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text) {
     sy_json_key(writer, key);
     sy_json_put_string(writer, text);

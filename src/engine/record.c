@@ -2,7 +2,7 @@
  *
  * Life of a run record. record_write.c and record_read.c are its two ways to a file.
  */
-#include "engine/engine.h"
+#include "engine/record.h"
 #include "graph/graph.h"
 #include <math.h>
 #include <stdlib.h>
@@ -28,4 +28,10 @@ void sy_record_destroy(struct sy_record *record) {
         sy_arena_destroy(record->arena);
         free(record);
     }
+}
+
+const char *sy_record_span_name(uint32_t kind) {
+    static const char *const names[] = {"task",        "stall", "transfer",
+                                        "reconfigure", "lost",  "aborted"};
+    return names[kind];
 }

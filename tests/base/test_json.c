@@ -363,6 +363,46 @@ static void errors_point_at_the_value_last_read(void **state) {
     sy_json_finish(&json);
 }
 
+/* A part of the text goes to a reader of its own, and its complaint comes back to its place. */
+static void cuts_a_value_out(void **state) {
+    (void)state;
+    static const char text[] = "[1,\n  {\"a\": [1,\n 2x]}, 3]", good[] = "[1,\n  {\"a\": 2}, 3]";
+    struct sy_error error = {0};
+    struct sy_json json;
+    const char *part = NULL;
+    size_t length = 0;
+    double number = 0;
+    sy_json_init(&json, "t.json", good, sizeof good - 1, &error);
+    assert_int_equal(sy_json_enter_array(&json), 0);
+    assert_int_equal(sy_json_next(&json), 1);
+    assert_int_equal(sy_json_number(&json, &number), 0);
+    assert_int_equal(sy_json_next(&json), 1);
+    assert_int_equal(sy_json_cut(&json, &part, &length), 0);
+    assert_int_equal(length, 8);
+    assert_memory_equal(part, "{\"a\": 2}", 8);
+    sy_fail_at(&error, -EINVAL, "part", 1, 5, "in its first line");
+    sy_json_relocate(&json);
+    assert_int_equal(error.line, 2);
+    assert_int_equal(error.column, 7);
+    assert_string_equal(error.file, "t.json");
+    sy_fail_at(&error, -EINVAL, "part", 3, 5, "further down");
+    sy_json_relocate(&json);
+    assert_int_equal(error.line, 4);
+    assert_int_equal(error.column, 5);
+    error = (struct sy_error){.message = "nowhere"};
+    sy_json_relocate(&json);
+    assert_int_equal(error.line, 2);
+    assert_int_equal(error.column, 3);
+    assert_int_equal(sy_json_next(&json), 1);
+    assert_int_equal(sy_json_number(&json, &number), 0);
+    assert_near(number, 3, 0);
+    sy_json_finish(&json);
+    sy_json_init(&json, "t.json", text, sizeof text - 1, &error);
+    assert_int_equal(sy_json_cut(&json, &part, &length), -EINVAL);
+    assert_int_equal(error.line, 3);
+    sy_json_finish(&json);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_what_is_json),
@@ -376,6 +416,7 @@ int main(void) {
         cmocka_unit_test(tells_types_without_reading),
         cmocka_unit_test(names_the_type_it_wanted),
         cmocka_unit_test(errors_point_at_the_value_last_read),
+        cmocka_unit_test(cuts_a_value_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

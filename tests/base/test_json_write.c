@@ -239,6 +239,21 @@ static void what_is_written_reads_back(void **state) {
     }
 }
 
+static void embeds_what_another_wrote(void **state) {
+    (void)state;
+    struct sy_json_writer inner = {0}, outer = {0};
+    sy_json_open(&inner, '{');
+    sy_json_member_string(&inner, "a", "x\ny");
+    sy_json_close(&inner, '}');
+    sy_json_open(&outer, '[');
+    sy_json_put_json(&outer, inner.buffer.text, inner.buffer.length);
+    sy_json_put_json(&outer, "2", 1);
+    sy_json_close(&outer, ']');
+    assert_string_equal(outer.buffer.text, "[\n  {\n    \"a\": \"x\\u000ay\"\n  },\n  2\n]\n");
+    sy_buffer_finish(&inner.buffer);
+    sy_buffer_finish(&outer.buffer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indents_two_spaces),
@@ -248,6 +263,7 @@ int main(void) {
         cmocka_unit_test(numbers_have_no_idle_digits),
         cmocka_unit_test(numbers_read_back_the_same),
         cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(embeds_what_another_wrote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
