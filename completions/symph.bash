@@ -19,6 +19,9 @@ _symph_options() {
         --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
         --smt-table --gpu-table --hidden-load --counter-noise --counters --fail --tenants --load --jobs --arrivals
         --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
+    run) echo "--policy --compare --repeat --seed --check --no-check --limit --kernels --models --cpus --opencl
+        --cuda --emulate --gantt --trace --paje --record --json --quiet --help" ;;
+    starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --write --json --quiet --help" ;;
     esac
 }
@@ -28,18 +31,22 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate bench help --help --version" -- "$cur")
+            "machine graph bound simulate run starpu bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run starpu bench" -- "$cur")
         return
     fi
-    if [[ $prev == --policy ]]; then
+    if [[ $prev == --policy || $prev == --compare ]]; then
         local done=
         [[ $cur == *,* ]] && done=${cur%,*},
         mapfile -t COMPREPLY < <(compgen -P "$done" -W "all $(_symph_policies)" -- "${cur##*,}")
         compopt -o nospace
+        return
+    fi
+    if [[ $command == starpu && $cur != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -c -f -- "$cur")
         return
     fi
     if [[ $cur == -* ]]; then

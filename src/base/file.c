@@ -149,9 +149,10 @@ int sy_make_folders(const char *path) {
     int code = copy ? 0 : -ENOMEM;
     for (char *slash = copy; !code && *slash && (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
-        if (mkdir(copy, 0777) < 0) {
+        if (mkdir(copy, 0777) < 0 && errno != EEXIST) {
+            code = -errno;
             /* A read-only parent refuses before it looks whether the folder is there. */
-            code = errno == EEXIST || access(copy, F_OK) == 0 ? 0 : -errno;
+            code = access(copy, F_OK) == 0 ? 0 : code;
         }
         *slash = '/';
     }

@@ -26,6 +26,7 @@ int sy_cmd_machine(int argc, char **argv);
 int sy_cmd_graph(int argc, char **argv);
 int sy_cmd_bound(int argc, char **argv);
 int sy_cmd_simulate(int argc, char **argv);
+int sy_cmd_run(int argc, char **argv);
 int sy_cmd_bench(int argc, char **argv);
 
 /* What every sub-command's arguments begin with. */
@@ -49,6 +50,9 @@ int sy_message_exit(int code);
 int sy_output(struct sy_buffer *buffer);
 /* Replaces a file, or writes to stdout where path is "-". Returns an exit code. */
 int sy_output_file(const char *path, const struct sy_buffer *buffer);
+/* The file of one of several policies, gantt.svg -> gantt.dmdas.svg, with its NUL; policy NULL: the
+ * only one. */
+void sy_output_path(const char *path, const char *policy, struct sy_buffer *ret_path);
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 struct sy_graph_args {

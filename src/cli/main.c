@@ -21,6 +21,7 @@ static const struct entry entries[] = {
     {"graph", sy_cmd_graph, "read, check, convert and generate task graphs"},
     {"bound", sy_cmd_bound, "how fast could any schedule be"},
     {"simulate", sy_cmd_simulate, "run schedulers over graphs in virtual time"},
+    {"run", sy_cmd_run, "run a graph of real kernels on this machine"},
     {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},
 };
 

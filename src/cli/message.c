@@ -37,7 +37,7 @@ void sy_message_about(const char *what, const char *text, const struct sy_error 
 }
 
 void sy_message_fail(const char *format, ...) {
-    char text[1024];
+    char text[2048];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
@@ -100,4 +100,19 @@ int sy_output_file(const char *path, const struct sy_buffer *buffer) {
         return SY_EXIT_FAILED;
     }
     return SY_EXIT_OK;
+}
+
+void sy_output_path(const char *path, const char *policy, struct sy_buffer *ret_path) {
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    size_t stem = dot && policy ? (size_t)(dot - path) : strlen(path);
+    sy_buffer_append(ret_path, path, stem);
+    if (policy) {
+        sy_buffer_append(ret_path, ".", 1);
+        for (; *policy; policy++) {
+            sy_buffer_append(ret_path, strchr("/:=", *policy) ? "_" : policy, 1);
+        }
+        sy_buffer_append(ret_path, path + stem, strlen(path + stem));
+    }
+    sy_buffer_append(ret_path, "", 1);
 }

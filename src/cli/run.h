@@ -33,7 +33,7 @@ struct sy_engine_start {
 /* Runs an engine to its end: starts it, lets it begin, follows it, reaps it. Ctrl-C (after
  * sy_interrupt_watch) ends it. Prints what is wrong and returns an exit code. On success the text
  * of the record (symph-run-1) is appended to ret_record, unless that is NULL. */
-int sy_engine_run(const struct sy_engine_start *start, struct sy_buffer *ret_record);
+int sy_engine_supervise(const struct sy_engine_start *start, struct sy_buffer *ret_record);
 
 /* The child and our ends of what connects us; -1: closed. */
 struct sy_engine_child {
@@ -52,5 +52,75 @@ void sy_engine_release(struct sy_engine_child *child);
  * $XDG_STATE_HOME/symph/runs/last.json, else ~/.local/state/symph/runs/last.json. 0 or a negative
  * errno: there is no home, or the buffer is too small. */
 SY_MUST_CHECK int sy_run_last_path(char *buffer, size_t size);
+
+/* --- the command ---------------------------------------------------------------------------------
+ */
+struct sy_run_args {
+    struct sy_common_args common;
+    struct sy_text_list graphs; /* one */
+    const char *policy, *compare;
+    const char *kernels, *models;
+    const char *gantt, *trace, *paje, *record;
+    uint32_t repeat, cpus, opencl, cuda;
+    uint64_t seed;
+    double limit_s;
+    bool check, no_check, emulate;
+};
+
+/* What is kept of every run. Numbers that are not known are NAN. */
+struct sy_run_figures {
+    double makespan_ns;
+    double bound_ns; /* by the model's times */
+    double energy_joules;
+    double result_error, result_tolerance;
+    double decision_p50_ns, decision_p99_ns;
+    uint32_t decision_count;
+    double moved_bytes;
+    double *route_bytes;    /* [from * memory_count + to] */
+    double *device_busy_ns; /* per device */
+    uint32_t *device_tasks;
+};
+
+struct sy_run_policy {
+    const char *name;
+    struct sy_run_figures *runs; /* per repeat */
+    uint32_t run_count;
+    uint32_t fastest;         /* the run below; or the one whose result is wrong */
+    struct sy_record *record; /* NULL: none yet */
+    struct sy_buffer text;    /* of the record */
+};
+
+struct sy_runs {
+    const struct sy_run_args *args;
+    struct sy_arena *arena; /* names and figures */
+    struct sy_run_policy *policies;
+    uint32_t policy_count;
+    uint32_t last; /* the policy whose record is kept as the last run */
+};
+
+/* The figures of a record; arrays from arena. -ENOMEM. */
+SY_MUST_CHECK int sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
+                                 struct sy_run_figures *ret_figures);
+/* A result that was checked, and is wrong. */
+bool sy_run_is_wrong(const struct sy_run_figures *figures);
+
+struct sy_run_summary {
+    double median_ns, min_ns, max_ns;                       /* makespan */
+    double over_bound;                                      /* median / bound */
+    double over_baseline, over_low, over_high;              /* run by run, with its interval */
+    double moved_bytes, energy_joules, result_error;        /* medians; the error is the worst */
+    double decision_p50_ns, decision_p99_ns, decision_mean; /* medians; decisions per run */
+};
+/* Of all runs: the middle one. NAN: none has one. */
+double sy_run_bound_ns(const struct sy_runs *runs);
+/* Against the first policy. */
+SY_MUST_CHECK int sy_run_summarise(const struct sy_runs *runs, uint32_t policy,
+                                   struct sy_run_summary *ret_summary);
+
+/* The pictures, the record that was asked for, and the one kept as the last. All print what is
+ * wrong and return an exit code. */
+int sy_run_write(const struct sy_runs *runs);
+int sy_run_print_table(const struct sy_runs *runs);
+int sy_run_print_json(const struct sy_runs *runs);
 
 #endif

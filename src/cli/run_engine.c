@@ -350,7 +350,7 @@ static int hand_over(struct engine *engine, struct sy_buffer *ret_record) {
     return SY_EXIT_OK;
 }
 
-int sy_engine_run(const struct sy_engine_start *start, struct sy_buffer *ret_record) {
+int sy_engine_supervise(const struct sy_engine_start *start, struct sy_buffer *ret_record) {
     double limit_s = start->limit_s > 0 ? start->limit_s : SY_RUN_LIMIT_S;
     struct engine engine = {.start = start,
                             .since_s = now_s(),

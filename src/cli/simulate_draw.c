@@ -7,8 +7,6 @@
  */
 #include "cli/simulate.h"
 
-#include <string.h>
-
 static const char *path_of(const struct sy_simulate *simulate, enum sy_picture picture) {
     switch (picture) {
     case SY_PICTURE_GANTT:
@@ -47,26 +45,10 @@ void sy_simulate_draw(struct sy_simulate *simulate, uint32_t policy, struct sy_s
     }
 }
 
-/* gantt.svg -> gantt.dmdas.svg where there are several policies. */
-static void make_path(const char *path, const char *policy, bool several, struct sy_buffer *out) {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    size_t stem = dot && several ? (size_t)(dot - path) : strlen(path);
-    sy_buffer_append(out, path, stem);
-    if (several) {
-        sy_buffer_append(out, ".", 1);
-        for (; *policy; policy++) {
-            sy_buffer_append(out, strchr("/:=", *policy) ? "_" : policy, 1);
-        }
-        sy_buffer_append(out, path + stem, strlen(path + stem));
-    }
-    sy_buffer_append(out, "", 1);
-}
-
 static int write_picture(struct sy_simulate *simulate, uint32_t policy, enum sy_picture picture) {
     struct sy_buffer path = {0};
-    make_path(path_of(simulate, picture), simulate->policies.items[policy],
-              simulate->policies.count > 1, &path);
+    sy_output_path(path_of(simulate, picture),
+                   simulate->policies.count > 1 ? simulate->policies.items[policy] : NULL, &path);
     if (path.failed) {
         sy_message_fail("out of memory");
         sy_buffer_finish(&path);

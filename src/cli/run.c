@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph run: a graph of real kernels on the devices of this machine.
+ *
+ * In: a graph, policies. Out: a summary or one JSON object "symph-run-result-1"; pictures; the
+ * record. Each run is an engine process of its own; policies that are compared take turns, so that
+ * whatever else happens on the machine happens to all of them.
+ */
+#include "cli/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field)      offsetof(struct sy_run_args, field)
+#define SEED_MAX       9007199254740992.0 /* what a JSON number carries exactly */
+#define DEFAULT_POLICY "lb"
+#define STARPU         "starpu:"
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "policy", "P",
+     "one of symph simulate --list-policies, or starpu:NAME for a scheduler of StarPU's own "
+     "(default " DEFAULT_POLICY ")",
+     AT(policy), 0, 0, 0},
+    {SY_OPTION_TEXT, "compare", "P1,P2,...",
+     "run these in turns and compare them with the first, or with --policy if that is given",
+     AT(compare), 0, 0, 0},
+    {SY_OPTION_U32, "repeat", "N", "runs of each policy (default 1)", AT(repeat), 0, 1, 10000},
+    {SY_OPTION_U64, "seed", "N", "of the policy's random numbers (default 1)", AT(seed), 0, 0,
+     SEED_MAX},
+    {SY_OPTION_FLAG, "check", NULL,
+     "insist on checking the result: fail where that is not possible", AT(check), 0, 0, 0},
+    {SY_OPTION_FLAG, "no-check", NULL, "do not check the result", AT(no_check), 0, 0, 0},
+    {SY_OPTION_NUMBER, "limit", "SECONDS", "a task that takes longer fails the run (default 60)",
+     AT(limit_s), 0, 1e-3, 1e6},
+    {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "kernels", "PATH",
+     "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "models", "FOLDER",
+     "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
+     0},
+    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that may be used)", AT(cpus), 0,
+     0, 4096},
+    {SY_OPTION_U32, "opencl", "N", "use at most N OpenCL devices (default: all)", AT(opencl), 0, 0,
+     4096},
+    {SY_OPTION_U32, "cuda", "N", "use at most N CUDA devices (default: all)", AT(cuda), 0, 0, 4096},
+    {SY_OPTION_FLAG, "emulate", NULL,
+     "a kernel that no plug-in has is stood in for by one that takes the graph's times",
+     AT(emulate), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "gantt", "FILE.svg",
+     "chart of the fastest run; with several policies their names are inserted", AT(gantt), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_TEXT, "record", "FILE.json",
+     "everything about the fastest run, for symph explain and symph simulate --replay", AT(record),
+     0, 0, 0},
+    SY_OPTION_COMMON(struct sy_run_args),
+};
+
+static const struct sy_command command = {
+    .name = "run",
+    .usage = "GRAPH [OPTION]...",
+    .examples =
+        "  symph run linalg:cholesky:n=4096,tile=512\n"
+        "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --gantt lu.svg\n"
+        "  symph run linalg:qr:n=4096,tile=512 --compare lb,starpu:dmdas,starpu:lws --repeat 10\n"
+        "  symph run graph.json --kernels ./mine.so --record run.json",
+    .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or a "
+             "generator such as gen:cholesky:8, whose kernels some plug-in has. It runs in a "
+             "process of its own: a kernel that crashes or hangs fails the run and nothing else.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .operands = AT(graphs),
+    .operand_max = 1,
+};
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+/* StarPU knows which schedulers it has; ours are known here, before anything is started. */
+static int check_policy(const char *name) {
+    const char *args = NULL;
+    struct sy_error error = {0};
+    if (strncmp(name, STARPU, strlen(STARPU)) == 0 && name[strlen(STARPU)]) {
+        return SY_EXIT_OK;
+    }
+    const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
+    if (!ops) {
+        sy_message_error(&error);
+        return SY_EXIT_USAGE;
+    }
+    if (ops->needs_truth) {
+        return sy_options_usage(
+            &command, "policy %s needs to know the future and exists in symph simulate only", name);
+    }
+    return SY_EXIT_OK;
+}
+
+static int add_policy(struct sy_runs *runs, const char *text, size_t length) {
+    const struct sy_run_args *args = runs->args;
+    char *name = sy_arena_strndup(runs->arena, text, length);
+    if (!name) {
+        return no_memory();
+    }
+    int r = check_policy(name);
+    for (uint32_t i = 0; r == SY_EXIT_OK && i < runs->policy_count; i++) {
+        if (strcmp(runs->policies[i].name, name) == 0) {
+            r = sy_options_usage(&command, "policy %s is named twice", name);
+        }
+    }
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    struct sy_run_policy *policy = &runs->policies[runs->policy_count++];
+    policy->name = name;
+    policy->runs = sy_arena_alloc(runs->arena, args->repeat, sizeof(*policy->runs));
+    return policy->runs ? SY_EXIT_OK : no_memory();
+}
+
+static int add_policies(struct sy_runs *runs) {
+    const char *at = runs->args->compare ? runs->args->compare : "";
+    size_t most = strlen(at) + 1; /* names, and one for --policy */
+    runs->policies = sy_arena_alloc(runs->arena, most, sizeof(*runs->policies));
+    if (!runs->policies) {
+        return no_memory();
+    }
+    const char *first = runs->args->policy;
+    if (!first && !runs->args->compare) {
+        first = DEFAULT_POLICY;
+    }
+    int r = first ? add_policy(runs, first, strlen(first)) : SY_EXIT_OK;
+    while (r == SY_EXIT_OK && *at) {
+        size_t length = strcspn(at, ",");
+        if (length > 0) {
+            r = add_policy(runs, at, length);
+        }
+        at += length + (at[length] == ',');
+    }
+    if (r == SY_EXIT_OK && runs->policy_count == 0) {
+        r = sy_options_usage(&command, "--compare names no policy");
+    }
+    return r;
+}
+
+/* Devices that appear or vanish between runs would make their figures mean different things. */
+static int check_machine(const struct sy_runs *runs, const struct sy_record *record) {
+    for (uint32_t i = 0; i < runs->policy_count; i++) {
+        const struct sy_record *other = runs->policies[i].record;
+        if (other && (other->machine->device_count != record->machine->device_count ||
+                      other->machine->memory_count != record->machine->memory_count ||
+                      other->graph->task_count != record->graph->task_count)) {
+            sy_message_fail("the machine has changed between two runs: %u devices, then %u",
+                            other->machine->device_count, record->machine->device_count);
+            return SY_EXIT_FAILED;
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+/* The record stays if it is the fastest so far, or wrong and to be looked at; the text goes with
+ * it. */
+static int keep(struct sy_runs *runs, struct sy_run_policy *policy, struct sy_record *record,
+                struct sy_buffer *text) {
+    struct sy_run_figures *figures = &policy->runs[policy->run_count];
+    int r = check_machine(runs, record);
+    if (r == SY_EXIT_OK && sy_run_figures(record, runs->arena, figures) < 0) {
+        r = no_memory();
+    }
+    bool better = !policy->record || figures->makespan_ns < policy->record->makespan_ns;
+    if (r != SY_EXIT_OK || !(better || sy_run_is_wrong(figures))) {
+        sy_record_destroy(record);
+        sy_buffer_finish(text);
+    } else {
+        sy_record_destroy(policy->record);
+        sy_buffer_finish(&policy->text);
+        policy->record = record;
+        policy->text = *text;
+        policy->fastest = policy->run_count;
+    }
+    policy->run_count += r == SY_EXIT_OK;
+    return r;
+}
+
+static int check_result(struct sy_runs *runs, const struct sy_run_policy *policy) {
+    const struct sy_run_figures *figures = &policy->runs[policy->run_count - 1];
+    if (sy_run_is_wrong(figures)) {
+        runs->last = (uint32_t)(policy - runs->policies);
+        sy_run_write(runs);
+        sy_message_fail("the result of run %u under %s is wrong: its relative error is %.3g, and "
+                        "at most %.3g is allowed",
+                        policy->run_count, policy->name, figures->result_error,
+                        figures->result_tolerance);
+        return SY_EXIT_FAILED;
+    }
+    if (runs->args->check && isnan(figures->result_tolerance)) {
+        sy_message_fail("the result of %s cannot be checked (only workloads of plug-ins know what "
+                        "is right; leave out --check)",
+                        runs->args->graphs.items[0]);
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+static int run_once(struct sy_runs *runs, struct sy_run_policy *policy) {
+    const struct sy_run_args *args = runs->args;
+    char label[128];
+    if (args->repeat > 1) {
+        snprintf(label, sizeof(label), "%s, run %u of %u", policy->name, policy->run_count + 1,
+                 args->repeat);
+    } else {
+        snprintf(label, sizeof(label), "%s", policy->name);
+    }
+    struct sy_engine_start start = {.spec = args->graphs.items[0],
+                                    .policy = policy->name,
+                                    .kernels = args->kernels,
+                                    .models = args->models,
+                                    .seed = args->seed,
+                                    .check = !args->no_check,
+                                    .emulate = args->emulate,
+                                    .limit_s = args->limit_s,
+                                    .cpus = args->cpus,
+                                    .opencl = args->opencl,
+                                    .cuda = args->cuda,
+                                    .label = label,
+                                    .quiet = args->common.quiet};
+    struct sy_buffer text = {0};
+    struct sy_record *record = NULL;
+    struct sy_error error = {0};
+    int r = sy_engine_supervise(&start, &text);
+    if (r == SY_EXIT_OK && sy_record_read_text("the engine's record", text.text ? text.text : "",
+                                               text.length, &record, &error) < 0) {
+        sy_message_error(&error);
+        r = SY_EXIT_FAILED;
+    }
+    if (r != SY_EXIT_OK) {
+        sy_buffer_finish(&text);
+        return r;
+    }
+    r = keep(runs, policy, record, &text);
+    return r ? r : check_result(runs, policy);
+}
+
+/* In turns, each round begun by another policy. */
+static int run_all(struct sy_runs *runs) {
+    int r = SY_EXIT_OK;
+    sy_interrupt_watch();
+    for (uint32_t round = 0; round < runs->args->repeat; round++) {
+        for (uint32_t i = 0; i < runs->policy_count && r == SY_EXIT_OK; i++) {
+            r = run_once(runs, &runs->policies[(i + round) % runs->policy_count]);
+        }
+    }
+    return r;
+}
+
+static int check_args(const struct sy_run_args *args) {
+    const char *files[] = {args->gantt, args->trace, args->paje, args->record};
+    for (size_t i = 0; i < SY_COUNT(files); i++) {
+        if (files[i] && strcmp(files[i], "-") == 0) {
+            return sy_options_usage(&command, "a picture or record needs a file of its own, not "
+                                              "'-': standard output is for the results");
+        }
+    }
+    if (args->check && args->no_check) {
+        return sy_options_usage(&command, "--check and --no-check exclude each other");
+    }
+    if (args->graphs.count == 0) {
+        return sy_options_usage(&command, "name a graph, such as linalg:cholesky:n=4096,tile=512");
+    }
+    return SY_EXIT_OK;
+}
+
+static int run(const struct sy_run_args *args) {
+    struct sy_runs runs = {.args = args, .arena = sy_arena_create()};
+    int r = check_args(args);
+    r = r ? r : (runs.arena ? SY_EXIT_OK : no_memory());
+    r = r ? r : add_policies(&runs);
+    r = r ? r : run_all(&runs);
+    if (r == SY_EXIT_OK) {
+        /* The results are told even where a file cannot be written: they may have taken hours. */
+        r = sy_run_write(&runs);
+        int told = args->common.json ? sy_run_print_json(&runs) : sy_run_print_table(&runs);
+        r = r ? r : told;
+    }
+    for (uint32_t i = 0; i < runs.policy_count; i++) {
+        sy_record_destroy(runs.policies[i].record);
+        sy_buffer_finish(&runs.policies[i].text);
+    }
+    sy_arena_destroy(runs.arena);
+    return r;
+}
+
+int sy_cmd_run(int argc, char **argv) {
+    struct sy_run_args args = {
+        .repeat = 1, .seed = 1, .cpus = SY_NONE, .opencl = SY_NONE, .cuda = SY_NONE};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    sy_text_list_finish(&args.graphs);
+    return r;
+}

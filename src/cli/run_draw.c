@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run_draw: the files that a run leaves: charts and traces, the record asked for, the last record.
+ *
+ * In: the record of each policy's fastest run. Out: files. Invariant: each file is whole or not
+ * there.
+ */
+#include "cli/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+typedef void (*trace_writer)(const struct sy_trace *trace, const struct sy_trace_names *names,
+                             struct sy_buffer *buffer);
+
+static const char *device_name(const void *context, uint32_t device) {
+    return ((const struct sy_record *)context)->machine->devices[device].name;
+}
+
+static const char *memory_name(const void *context, uint32_t memory) {
+    return ((const struct sy_record *)context)->machine->memories[memory].name;
+}
+
+static const char *task_name(const void *context, uint32_t task, char *buffer, size_t size) {
+    const struct sy_graph *graph = ((const struct sy_record *)context)->graph;
+    char name[64];
+    snprintf(buffer, size, "%s", sy_graph_task_name(graph, (sy_task_id){task}, name));
+    return buffer;
+}
+
+static const char *task_group(const void *context, uint32_t task) {
+    const struct sy_graph *graph = ((const struct sy_record *)context)->graph;
+    return graph->kernels[graph->tasks[task].kernel].name;
+}
+
+static const char *datum_name(const void *context, uint32_t datum, char *buffer, size_t size) {
+    const struct sy_graph *graph = ((const struct sy_record *)context)->graph;
+    const char *name = graph->data_names ? graph->data_names[datum] : NULL;
+    if (name) {
+        snprintf(buffer, size, "%s", name);
+    } else {
+        snprintf(buffer, size, "datum %u", datum);
+    }
+    return buffer;
+}
+
+static const char *kernel_name(const void *context, uint32_t kernel) {
+    return ((const struct sy_record *)context)->graph->kernels[kernel].name;
+}
+
+static struct sy_trace_names names_of(const struct sy_record *record, const char *title,
+                                      double bound_ns) {
+    return (struct sy_trace_names){.context = record,
+                                   .title = title,
+                                   .subtitle = record->runtime ? record->runtime : "",
+                                   .place_count = record->machine->device_count,
+                                   .memory_count = record->machine->memory_count,
+                                   .place = device_name,
+                                   .memory = memory_name,
+                                   .task = task_name,
+                                   .group = task_group,
+                                   .datum = datum_name,
+                                   .kernel = kernel_name,
+                                   .bound_ns = isnan(bound_ns) ? 0 : bound_ns};
+}
+
+/* Under a name that says the policy, where there are several. */
+static int write_file(const struct sy_runs *runs, const struct sy_run_policy *policy,
+                      const char *path, const struct sy_buffer *text) {
+    struct sy_buffer name = {0};
+    sy_output_path(path, runs->policy_count > 1 ? policy->name : NULL, &name);
+    if (name.failed) {
+        sy_message_fail("out of memory");
+        sy_buffer_finish(&name);
+        return SY_EXIT_FAILED;
+    }
+    int r = sy_output_file(name.text, text);
+    if (r == SY_EXIT_OK) {
+        sy_message_note(runs->args->common.quiet, "wrote %s (%s)", name.text, policy->name);
+    }
+    sy_buffer_finish(&name);
+    return r;
+}
+
+static int draw(const struct sy_runs *runs, const struct sy_run_policy *policy, const char *path,
+                trace_writer writer) {
+    if (!path) {
+        return SY_EXIT_OK;
+    }
+    const struct sy_record *record = policy->record;
+    char title[512];
+    snprintf(title, sizeof(title), "%s on %s, %s", record->spec, record->host, policy->name);
+    struct sy_trace_names names = names_of(record, title, policy->runs[policy->fastest].bound_ns);
+    struct sy_buffer picture = {0};
+    writer(&record->trace, &names, &picture);
+    int r = write_file(runs, policy, path, &picture);
+    sy_buffer_finish(&picture);
+    return r;
+}
+
+/* A convenience: that it cannot be kept is no failure of the run. */
+static void keep_last(const struct sy_runs *runs, const struct sy_buffer *text) {
+    char path[4096];
+    struct sy_error error = {0};
+    int r = sy_run_last_path(path, sizeof(path));
+    if (r == 0) {
+        r = sy_make_folders(path);
+        sy_fail(&error, r, "%s: %s", path, strerror(-r));
+    } else {
+        sy_fail(&error, r, "there is no home folder");
+    }
+    r = r ? r : sy_write_file(path, text->text, text->length, &error);
+    if (r < 0) {
+        char reason[1024];
+        sy_message_note(runs->args->common.quiet, "the record is not kept as the last: %s",
+                        sy_error_format(&error, reason, sizeof(reason)));
+    }
+}
+
+int sy_run_write(const struct sy_runs *runs) {
+    const struct sy_run_args *args = runs->args;
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; i < runs->policy_count && r == SY_EXIT_OK; i++) {
+        const struct sy_run_policy *policy = &runs->policies[i];
+        if (!policy->record) {
+            continue; /* a wrong result came before its turn */
+        }
+        r = draw(runs, policy, args->gantt, sy_trace_write_svg);
+        r = r ? r : draw(runs, policy, args->trace, sy_trace_write_chrome);
+        r = r ? r : draw(runs, policy, args->paje, sy_trace_write_paje);
+        if (r == SY_EXIT_OK && args->record) {
+            r = write_file(runs, policy, args->record, &policy->text);
+        }
+    }
+    keep_last(runs, &runs->policies[runs->last].text);
+    return r;
+}
