@@ -14,10 +14,12 @@
 
 struct sy_kernel_set;
 
-/* Loads every plug-in of a colon-separated list of files and folders (of *.so). A file that is
- * named must load; in a folder, other shared objects are skipped. NULL or "": where plug-ins are
- * installed, and beside the running program in workloads/ (a build tree). SYMPH_KERNELS, if set,
- * comes first. */
+/* Loads every plug-in of a colon-separated list of files and folders (of *.so), and no others. A
+ * file that is named must load, a folder must hold one; shared objects in it that are no plug-ins,
+ * or that cannot be loaded here, are passed over. NULL or "": those of SYMPH_KERNELS, if it is set,
+ * then where plug-ins are installed, then workloads/ near the running program (a build tree). Of
+ * two plug-ins with the same name the first counts. Plug-ins stay loaded until the process ends:
+ * their libraries' threads may outlive the set. */
 SY_MUST_CHECK int sy_kernel_set_open(const char *paths, struct sy_kernel_set **ret_set,
                                      struct sy_error *error);
 void sy_kernel_set_close(struct sy_kernel_set *set);
@@ -25,8 +27,11 @@ void sy_kernel_set_close(struct sy_kernel_set *set);
 uint32_t sy_kernel_set_count(const struct sy_kernel_set *set);
 const struct sy_kernel_table *sy_kernel_set_table(const struct sy_kernel_set *set, uint32_t index);
 const char *sy_kernel_set_path(const struct sy_kernel_set *set, uint32_t index);
+/* "file: why" of what was passed over and might have been meant; NULL past the end. */
+const char *sy_kernel_set_skipped(const struct sy_kernel_set *set, uint32_t index);
 
-/* By name, or "plugin:name". NULL and an error with the nearest name if there is none. */
+/* By name (of several plug-ins that have it the first loaded answers), or "plugin:name". NULL and
+ * an error with the nearest name if there is none. */
 const struct sy_kernel_entry *sy_kernel_set_find(const struct sy_kernel_set *set, const char *name,
                                                  struct sy_error *error);
 /* "linalg:cholesky:n=4096" -> the workload, and *ret_arguments behind its name. NULL without an

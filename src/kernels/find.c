@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who has which kernel or workload, and do a graph's tasks fit their kernels.
+ */
+#include "graph/graph.h"
+#include "kernels/set.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR_MAX 256 /* candidates looked at for the name somebody meant */
+
+static const struct sy_kernel_table *find_table(const struct sy_kernel_set *set, const char *name,
+                                                size_t length) {
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct sy_kernel_table *table = set->plugins[i].table;
+        if (strlen(table->name) == length && memcmp(table->name, name, length) == 0) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+static const struct sy_kernel_entry *find_in(const struct sy_kernel_table *table,
+                                             const char *name) {
+    for (uint32_t i = 0; i < table->kernel_count; i++) {
+        if (strcmp(table->kernels[i].name, name) == 0) {
+            return &table->kernels[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *nearest_kernel(const struct sy_kernel_set *set, const char *name) {
+    const char *names[NEAR_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct sy_kernel_table *table = set->plugins[i].table;
+        for (uint32_t j = 0; j < table->kernel_count && count < NEAR_MAX; j++) {
+            names[count++] = table->kernels[j].name;
+        }
+    }
+    const char *colon = strrchr(name, ':');
+    return sy_nearest(colon ? colon + 1 : name, names, count);
+}
+
+static void fail_to_find(const struct sy_kernel_set *set, const char *name,
+                         struct sy_error *error) {
+    const char *near = nearest_kernel(set, name);
+    sy_fail(error, -ENOENT, "no kernel plug-in has a kernel '%s'", name);
+    if (set->count == 0) {
+        sy_hint(error, "no plug-in was found: give one with --kernels or SYMPH_KERNELS");
+    } else if (near) {
+        sy_hint(error, "did you mean '%s'? symph kernels lists all", near);
+    } else if (set->skipped_count > 0) {
+        sy_hint(error, "passed over: %s", set->skipped[0]);
+    } else {
+        sy_hint(error, "symph kernels lists all; --kernels names further plug-ins");
+    }
+}
+
+const struct sy_kernel_entry *sy_kernel_set_find(const struct sy_kernel_set *set, const char *name,
+                                                 struct sy_error *error) {
+    const struct sy_kernel_entry *found = NULL;
+    const char *colon = strchr(name, ':');
+    if (colon) {
+        const struct sy_kernel_table *table = find_table(set, name, (size_t)(colon - name));
+        found = table ? find_in(table, colon + 1) : NULL;
+    }
+    for (uint32_t i = 0; i < set->count && !found; i++) {
+        found = find_in(set->plugins[i].table, name);
+    }
+    if (!found) {
+        fail_to_find(set, name, error);
+    }
+    return found;
+}
+
+static void fail_workload(const struct sy_kernel_table *table, const char *name, size_t length,
+                          struct sy_error *error) {
+    const char *names[NEAR_MAX];
+    char copy[64];
+    uint32_t count = table->workload_count < NEAR_MAX ? table->workload_count : NEAR_MAX;
+    struct sy_buffer all = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = table->workloads[i].name;
+        sy_buffer_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    snprintf(copy, sizeof copy, "%.*s", (int)(length < 60 ? length : 60), name);
+    const char *near = sy_nearest(copy, names, count);
+    sy_fail(error, -ENOENT, "plug-in '%s' has no workload '%s'", table->name, copy);
+    if (near) {
+        sy_hint(error, "did you mean '%s:%s'?", table->name, near);
+    } else if (count > 0 && !all.failed) {
+        sy_hint(error, "it has: %s", all.text);
+    } else {
+        sy_hint(error, "it has kernels only: name them in a graph file");
+    }
+    sy_buffer_finish(&all);
+}
+
+const struct sy_kernel_workload *sy_kernel_set_workload(const struct sy_kernel_set *set,
+                                                        const char *spec,
+                                                        const char **ret_arguments,
+                                                        struct sy_error *error) {
+    const char *colon = strchr(spec, ':');
+    const struct sy_kernel_table *table =
+        colon ? find_table(set, spec, (size_t)(colon - spec)) : NULL;
+    if (!table) {
+        if (error) {
+            *error = (struct sy_error){0};
+        }
+        return NULL;
+    }
+    const char *name = colon + 1;
+    size_t length = strcspn(name, ":");
+    for (uint32_t i = 0; i < table->workload_count; i++) {
+        const struct sy_kernel_workload *workload = &table->workloads[i];
+        if (strlen(workload->name) == length && memcmp(workload->name, name, length) == 0) {
+            *ret_arguments = name + length + (name[length] == ':');
+            return workload;
+        }
+    }
+    fail_workload(table, name, length, error);
+    return NULL;
+}
+
+static const char *mode_name(uint32_t mode) {
+    return mode == SY_READ ? "read" : mode == SY_WRITE ? "written" : "read and written";
+}
+
+static int check_task(const struct sy_graph *graph, uint32_t task,
+                      const struct sy_kernel_entry *entry, struct sy_error *error) {
+    uint32_t start = graph->tasks[task].access_start;
+    uint32_t count = graph->tasks[task + 1].access_start - start;
+    char buffer[32];
+    const char *name = sy_graph_task_name(graph, (sy_task_id){task}, buffer);
+    if (count > SY_ARGUMENT_MAX || (entry->argument_count && count != entry->argument_count)) {
+        return sy_fail(error, -EINVAL, "%s accesses %u data, but kernel '%s' takes %s%u", name,
+                       count, entry->name, entry->argument_count ? "" : "at most ",
+                       entry->argument_count ? entry->argument_count : SY_ARGUMENT_MAX);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (entry->modes[i] & ~graph->accesses[start + i].mode) {
+            return sy_fail(error, -EINVAL, "%s: access %u must be %s for kernel '%s'", name, i + 1,
+                           mode_name(entry->modes[i]), entry->name);
+        }
+    }
+    return 0;
+}
+
+/* The first task that needs a kernel, for the error. */
+static int fail_kernel(const struct sy_graph *graph, uint32_t kernel, struct sy_error *error) {
+    for (uint32_t task = 0; error && task < graph->task_count; task++) {
+        if (graph->tasks[task].kernel == kernel) {
+            char buffer[32], message[sizeof error->message];
+            const char *name = sy_graph_task_name(graph, (sy_task_id){task}, buffer);
+            snprintf(message, sizeof message, "%s", error->message);
+            snprintf(error->message, sizeof error->message, "%.60s: %.250s", name, message);
+            break;
+        }
+    }
+    return -ENOENT;
+}
+
+int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph,
+                       const struct sy_kernel_entry **ret_entries, struct sy_error *error) {
+    const struct sy_kernel_entry **entries =
+        calloc((size_t)graph->kernel_count + 1, sizeof(const struct sy_kernel_entry *));
+    if (!entries) {
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    int code = 0;
+    for (uint32_t i = 0; i < graph->kernel_count && !code; i++) {
+        entries[i] = sy_kernel_set_find(set, graph->kernels[i].name, error);
+        code = entries[i] ? 0 : fail_kernel(graph, i, error);
+    }
+    for (uint32_t i = 0; i < graph->task_count && !code; i++) {
+        code = check_task(graph, i, entries[graph->tasks[i].kernel], error);
+    }
+    if (!code && graph->kernel_count) {
+        memcpy(ret_entries, entries, graph->kernel_count * sizeof *entries);
+    }
+    free(entries);
+    return code;
+}
+
+static double amount(double value) {
+    return value > 0 && isfinite(value) ? value : 0;
+}
+
+struct sy_cost_features sy_kernel_features(const struct sy_kernel_entry *entry,
+                                           const struct sy_call *call) {
+    struct sy_cost_features features = {.flops = call->work};
+    if (entry->features) {
+        entry->features(call, &features);
+    } else {
+        for (uint32_t i = 0; i < call->argument_count; i++) {
+            features.bytes += (double)call->arguments[i].bytes;
+        }
+    }
+    return (struct sy_cost_features){amount(features.flops), amount(features.bytes)};
+}

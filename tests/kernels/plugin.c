@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Small plug-ins for the tests, one per TABLE: a good one, one with the same kernel under another
+ * name, and those that must be refused.
+ */
+#include <errno.h>
+#include <symph/kernel.h>
+
+/* Not every table has all of these. */
+__attribute__((unused)) static int nothing(const struct sy_call *call) {
+    (void)call;
+    return 0;
+}
+
+__attribute__((unused)) static void features(const struct sy_call *call,
+                                             struct sy_cost_features *ret_features) {
+    ret_features->flops = 2 * call->work;
+    ret_features->bytes = -1;
+}
+
+__attribute__((unused)) static int build(const char *arguments, struct sy_graph **ret_graph,
+                                         void **ret_state, struct sy_error *error) {
+    (void)arguments, (void)ret_graph, (void)ret_state, (void)error;
+    return -ENOSYS;
+}
+
+#define C_ONLY                                                                                     \
+    { nothing, NULL, NULL }
+#define DEFAULT_KERNELS                                                                            \
+    {.name = "axpy", .argument_count = 2, .modes = {SY_READ, SY_READ_WRITE}, .functions = C_ONLY}, \
+    {                                                                                              \
+        .name = "sum", .functions = {NULL, nothing, nothing}, .features = features                 \
+    }
+#define WORKLOAD(word)                                                                             \
+    { .name = word, .usage = "n=SIZE", .calibration = "n=1 n=2", .build = build }
+
+#if TABLE == 0 /* good */
+#define NAME      "good"
+#define KERNELS   DEFAULT_KERNELS
+#define WORKLOADS WORKLOAD("walk"), WORKLOAD("run")
+#elif TABLE == 1 /* another with the same kernel */
+#define NAME "other"
+#define KERNELS                                                                                    \
+    {.name = "axpy", .functions = C_ONLY}, {                                                       \
+        .name = "only", .functions = C_ONLY                                                        \
+    }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 2 /* the same name of a plug-in */
+#define NAME "good"
+#define KERNELS                                                                                    \
+    { .name = "hidden", .functions = C_ONLY }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 3
+#define NAME "twice"
+#define KERNELS                                                                                    \
+    {.name = "a", .functions = C_ONLY}, {                                                          \
+        .name = "a", .functions = C_ONLY                                                           \
+    }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 4
+#define NAME "empty"
+#define KERNELS                                                                                    \
+    { .name = "a" }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 5
+#define NAME "many"
+#define KERNELS                                                                                    \
+    { .name = "a", .argument_count = SY_ARGUMENT_MAX + 1, .functions = C_ONLY }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 6
+#define NAME "mode"
+#define KERNELS                                                                                    \
+    { .name = "a", .argument_count = 1, .modes = {4}, .functions = C_ONLY }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 7
+#define NAME "beyond"
+#define KERNELS                                                                                    \
+    { .name = "a", .argument_count = 1, .modes = {1, 1}, .functions = C_ONLY }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 8
+#define NAME "nameless"
+#define KERNELS                                                                                    \
+    { .functions = C_ONLY }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 9
+#define NAME      "a:b"
+#define KERNELS   DEFAULT_KERNELS
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 10
+#define NAME    "graphless"
+#define KERNELS DEFAULT_KERNELS
+#define WORKLOADS                                                                                  \
+    { .name = "walk" }
+#endif
+
+static const struct sy_kernel_entry kernels[] = {KERNELS};
+static const struct sy_kernel_workload workloads[] = {WORKLOADS};
+static const struct sy_kernel_table table = {
+    .name = NAME,
+    .kernels = kernels,
+    .kernel_count = sizeof kernels / sizeof kernels[0],
+    .workloads = workloads,
+    .workload_count = sizeof workloads / sizeof workloads[0],
+};
+
+#ifdef WRONG_ABI
+#undef SY_KERNEL_ABI
+#define SY_KERNEL_ABI 77
+#endif
+SY_KERNEL_PLUGIN(table);
