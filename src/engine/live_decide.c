@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is decided in a live world: asking the policy, queues of devices, and the alternatives that
+ * make a decision explainable.
+ */
+#include "engine/live_world.h"
+#include <math.h>
+#include <string.h>
+
+#define DECISIONS_AT_ONCE 64
+
+/* --- queues ------------------------------------------------------------------------------------
+ */
+
+static bool before(const struct sy_live *live, uint32_t a, uint32_t b) {
+    if (live->priority[a] != live->priority[b]) {
+        return live->priority[a] > live->priority[b];
+    }
+    return live->committed_at[a] < live->committed_at[b];
+}
+
+static void sift_up(const struct sy_live *live, struct live_queue *queue, uint32_t at) {
+    uint32_t task = queue->heap[at];
+    for (; at && before(live, task, queue->heap[(at - 1) / 2]); at = (at - 1) / 2) {
+        queue->heap[at] = queue->heap[(at - 1) / 2];
+    }
+    queue->heap[at] = task;
+}
+
+static void sift_down(const struct sy_live *live, struct live_queue *queue, uint32_t at) {
+    uint32_t task = queue->heap[at];
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= queue->count) {
+            break;
+        }
+        child +=
+            child + 1 < queue->count && before(live, queue->heap[child + 1], queue->heap[child]);
+        if (!before(live, queue->heap[child], task)) {
+            break;
+        }
+        queue->heap[at] = queue->heap[child];
+        at = child;
+    }
+    queue->heap[at] = task;
+}
+
+void live_enqueue(struct sy_live *live, uint32_t task) {
+    struct live_queue *queue = &live->queues[live->task_device[task]];
+    if (sy_grow(&queue->heap, &queue->capacity, queue->count + 1, sizeof(uint32_t))) {
+        live_fail(live, "out of memory");
+        return;
+    }
+    queue->heap[queue->count++] = task;
+    sift_up(live, queue, queue->count - 1);
+}
+
+static void dequeue(struct sy_live *live, uint32_t task) {
+    struct live_queue *queue = &live->queues[live->task_device[task]];
+    for (uint32_t i = 0; i < queue->count; i++) {
+        if (queue->heap[i] == task) {
+            queue->heap[i] = queue->heap[--queue->count];
+            if (i < queue->count) {
+                sift_up(live, queue, i);
+                sift_down(live, queue, i);
+            }
+            return;
+        }
+    }
+}
+
+void live_commit(struct sy_live *live, uint32_t task, uint32_t device, double priority,
+                 double expected_ns) {
+    struct sy_view_device *v = &live->devices[device];
+    live->task_device[task] = device;
+    live->priority[task] = priority;
+    live->expected_ns[task] = expected_ns;
+    live->committed_at[task] = live->sequence++;
+    v->queue_length++;
+    v->queued_ns += expected_ns;
+    if (live->task_state[task] == SY_TASK_READY) {
+        live_enqueue(live, task);
+        live_inputs_coming(live, task);
+    }
+}
+
+void live_uncommit(struct sy_live *live, uint32_t task) {
+    struct sy_view_device *v = &live->devices[live->task_device[task]];
+    if (live->task_state[task] == SY_TASK_READY) {
+        dequeue(live, task);
+    }
+    v->queue_length--;
+    v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - live->expected_ns[task]) : 0;
+}
+
+void sy_live_move(struct sy_live *live, uint32_t task, uint32_t device) {
+    live_uncommit(live, task);
+    live_commit(live, task, device, live->priority[task], live->expected_ns[task]);
+}
+
+void live_inputs_coming(struct sy_live *live, uint32_t task) {
+    uint32_t memory = live->view.machine->devices[live->task_device[task]].memory;
+    uint64_t bit = UINT64_C(1) << memory;
+    for (uint32_t a = live->access_start[task]; a < live->access_start[task + 1]; a++) {
+        uint32_t datum = live->access[a].datum;
+        if ((live->access[a].mode & SY_READ) && !(live->data_valid[datum] & bit)) {
+            live->data_inflight[datum] |= bit;
+        }
+    }
+}
+
+uint32_t sy_live_first(const struct sy_live *live, uint32_t device) {
+    return live->queues[device].count ? live->queues[device].heap[0] : SY_NONE;
+}
+
+double sy_live_expected_ns(const struct sy_live *live, uint32_t task) {
+    return live->expected_ns[task];
+}
+
+double sy_live_priority(const struct sy_live *live, uint32_t task) {
+    return live->priority[task];
+}
+
+/* --- alternatives ------------------------------------------------------------------------------
+ */
+
+/* Copies of the inputs that are not there, one after the other, each from where it is nearest. */
+static double inputs_ns(const struct sy_live *live, uint32_t task, uint32_t memory) {
+    const struct sy_machine *m = live->view.machine;
+    uint64_t bit = UINT64_C(1) << memory;
+    double sum = 0;
+    for (uint32_t a = live->access_start[task]; a < live->access_start[task + 1]; a++) {
+        uint32_t datum = live->access[a].datum;
+        uint64_t there = live->data_valid[datum];
+        if (!(live->access[a].mode & SY_READ) || (there & bit) || !there) {
+            continue;
+        }
+        double nearest = INFINITY;
+        for (uint32_t from = 0; from < m->memory_count; from++) {
+            if (there >> from & 1) {
+                nearest =
+                    fmin(nearest, sy_cost_transfer_ns(m, from, memory, live->data_bytes[datum]));
+            }
+        }
+        sum += nearest;
+    }
+    return sum;
+}
+
+static bool same_prospects(const struct sy_live *live, uint32_t a, uint32_t b) {
+    const struct sy_device *x = &live->view.machine->devices[a],
+                           *y = &live->view.machine->devices[b];
+    return x->class_index == y->class_index && x->memory == y->memory;
+}
+
+static struct sy_alternative prospect(const struct sy_live *live, uint32_t task, uint32_t device) {
+    const struct sy_machine *m = live->view.machine;
+    const struct sy_view_device *v = &live->devices[device];
+    uint32_t class_index = m->devices[device].class_index;
+    size_t kernel = live->task_kernel[task];
+    double busy = live->running_count[device] ? v->running_end_ns - live->view.now_ns : 0;
+    struct sy_alternative a = {.device = device};
+    a.queue_ns = fmax(0, busy) + v->queued_ns;
+    a.inputs_ns = inputs_ns(live, task, m->devices[device].memory);
+    a.exec_ns = live->time_ns[(size_t)task * m->class_count + class_index];
+    a.log_sigma = live->log_sigma[kernel * m->class_count + class_index];
+    a.finish_ns = fmax(a.queue_ns, a.inputs_ns) + a.exec_ns;
+    return a;
+}
+
+/* Keeps the best, one of each kind of device, [0] apart. */
+static void consider(const struct sy_live *live, struct sy_decided *d,
+                     const struct sy_alternative *a) {
+    uint32_t at = 1;
+    for (; at < d->alternative_count; at++) {
+        if (same_prospects(live, d->alternatives[at].device, a->device)) {
+            if (a->finish_ns < d->alternatives[at].finish_ns) {
+                d->alternatives[at] = *a;
+            }
+            return;
+        }
+    }
+    if (d->alternative_count < SY_ALTERNATIVE_MAX) {
+        d->alternatives[d->alternative_count++] = *a;
+    }
+}
+
+static void explain(const struct sy_live *live, const struct sy_decision *decision,
+                    struct sy_decided *ret_decided) {
+    struct sy_decided *d = ret_decided;
+    *d = (struct sy_decided){.at_ns = live->view.now_ns,
+                             .priority = decision->priority,
+                             .task = decision->task,
+                             .device = decision->device,
+                             .ready_count = live->ready_count,
+                             .alternative_count = 1};
+    d->alternatives[0] = prospect(live, decision->task, decision->device);
+    if (isfinite(decision->expected_ns)) {
+        d->alternatives[0].exec_ns = decision->expected_ns;
+        d->alternatives[0].finish_ns =
+            fmax(d->alternatives[0].queue_ns, d->alternatives[0].inputs_ns) + decision->expected_ns;
+    }
+    for (uint32_t i = 0; i < live->view.machine->device_count; i++) {
+        if (i != decision->device && !live->devices[i].lost) {
+            struct sy_alternative a = prospect(live, decision->task, i);
+            if (isfinite(a.exec_ns)) {
+                consider(live, d, &a);
+            }
+        }
+    }
+}
+
+/* --- asking ------------------------------------------------------------------------------------
+ */
+
+static const char *illegal(const struct sy_live *live, const struct sy_decision *d) {
+    const struct sy_machine *m = live->view.machine;
+    if (d->kind == SY_RECONFIGURE) {
+        return "asked for a reconfiguration, and there is no region";
+    }
+    if (d->task >= live->task_count || d->device >= m->device_count) {
+        return "decided about a task or a device that does not exist";
+    }
+    if (d->kind == SY_RUN &&
+        (live->task_device[d->task] != SY_NONE || live->task_state[d->task] > SY_TASK_READY)) {
+        return "placed a task twice";
+    }
+    uint32_t class_index = m->devices[d->device].class_index;
+    if (!isfinite(live->time_ns[(size_t)d->task * m->class_count + class_index])) {
+        return "placed a task on a device that cannot run it";
+    }
+    return live->devices[d->device].lost ? "placed a task on a lost device" : NULL;
+}
+
+static void carry_out(struct sy_live *live, const struct sy_decision *d,
+                      const struct sy_live_listener *listener) {
+    bool ready = live->task_state[d->task] == SY_TASK_READY;
+    if (d->kind == SY_FETCH) {
+        listener->told(listener->context, d->task, d->device, true);
+        return;
+    }
+    if (live->explain && listener->decided) {
+        struct sy_decided decided;
+        explain(live, d, &decided);
+        listener->decided(listener->context, &decided);
+    }
+    live->ready_count -= ready;
+    live_commit(live, d->task, d->device, d->priority, d->expected_ns);
+    if (ready) {
+        listener->told(listener->context, d->task, d->device, false);
+    }
+}
+
+void sy_live_decide(struct sy_live *live, const struct sy_live_listener *listener) {
+    struct sy_decision decisions[DECISIONS_AT_ONCE];
+    for (uint32_t i = 0; i < live->fresh_count; i++) {
+        uint32_t task = live->fresh[i];
+        if (live->task_state[task] == SY_TASK_READY && live->task_device[task] != SY_NONE) {
+            live_inputs_coming(live, task);
+            listener->told(listener->context, task, live->task_device[task], false);
+        }
+    }
+    live->fresh_count = 0;
+    for (;;) {
+        uint32_t count = live->scheduler.ops->decide(&live->scheduler, &live->view, decisions,
+                                                     DECISIONS_AT_ONCE);
+        for (uint32_t i = 0; i < count; i++) {
+            const char *wrong = illegal(live, &decisions[i]);
+            if (wrong) {
+                live_fail(live, wrong);
+                return;
+            }
+            carry_out(live, &decisions[i], listener);
+        }
+        if (!count) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A node per submitted task, and who waits for whom: StarPU wires dependencies from the order of
+ * submission and the handles' access modes, but tells a policy none of it. The same rule is applied
+ * here. It only feeds ranks and plans: readiness itself comes from StarPU, so a dependency that is
+ * not seen (tags) costs quality, never correctness. Commuting and reducing accesses are taken as
+ * ordinary writes.
+ */
+#include "engine/starpu/shared.h"
+#include <stdlib.h>
+#include <string.h>
+
+static size_t bucket(starpu_data_handle_t handle, uint32_t buckets) {
+    uint64_t x = (uint64_t)(uintptr_t)handle >> 4;
+    return (x * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (buckets - 1);
+}
+
+static int grow_map(struct shared *s) {
+    uint32_t wide = s->data_buckets ? 2 * s->data_buckets : 1024;
+    struct datum **fresh = calloc(wide, sizeof *fresh);
+    if (!fresh) {
+        return s->data_buckets ? 0 : -1; /* longer chains will do */
+    }
+    for (uint32_t b = 0; b < s->data_buckets; b++) {
+        for (struct datum *d = s->data[b], *next; d; d = next) {
+            next = d->next;
+            size_t at = bucket(d->handle, wide);
+            d->next = fresh[at];
+            fresh[at] = d;
+        }
+    }
+    free(s->data);
+    s->data = fresh;
+    s->data_buckets = wide;
+    return 0;
+}
+
+static struct datum *datum_use(starpu_data_handle_t handle) {
+    struct shared *s = &sy_shared;
+    if (s->data_count >= s->data_buckets && grow_map(s)) {
+        return NULL;
+    }
+    size_t at = bucket(handle, s->data_buckets);
+    for (struct datum *d = s->data[at]; d; d = d->next) {
+        if (d->handle == handle) {
+            d->uses++;
+            return d;
+        }
+    }
+    struct datum *d = calloc(1, sizeof *d);
+    if (d) {
+        d->handle = handle;
+        d->bytes = (double)starpu_data_get_size(handle);
+        d->uses = 1;
+        d->next = s->data[at];
+        s->data[at] = d;
+        s->data_count++;
+    }
+    return d;
+}
+
+static void datum_unuse(struct datum *datum) {
+    struct shared *s = &sy_shared;
+    if (--datum->uses) {
+        return;
+    }
+    struct datum **link = &s->data[bucket(datum->handle, s->data_buckets)];
+    while (*link != datum) {
+        link = &(*link)->next;
+    }
+    *link = datum->next;
+    s->data_count--;
+    free(datum->readers);
+    free(datum);
+}
+
+uint64_t datum_valid(const struct datum *datum) {
+    uint64_t valid = 0;
+    uint32_t memories = sy_shared.machine->memory_count;
+    for (uint32_t m = 0; m < memories; m++) {
+        int allocated = 0, is_valid = 0, requested = 0;
+        starpu_data_query_status(datum->handle, (int)m, &allocated, &is_valid, &requested);
+        valid |= (uint64_t)(is_valid != 0) << m;
+    }
+    return valid;
+}
+
+uint32_t datum_index(struct datum *datum, struct sy_live *live) {
+    uint32_t oldest = 0;
+    for (uint32_t i = 0; i < DATUM_WORLDS; i++) {
+        if (datum->world[i] == live) {
+            return datum->index[i];
+        }
+        oldest = datum->world[i] ? oldest : i;
+    }
+    /* All taken, by contexts that share it: the first one will number it again when it must. */
+    datum->world[oldest] = live;
+    datum->index[oldest] = sy_live_add_datum(live, datum->bytes, datum_valid(datum));
+    return datum->index[oldest];
+}
+
+/* --- nodes -------------------------------------------------------------------------------------
+ */
+
+struct node *node_of(const struct starpu_task *task) {
+    return task->sched_data;
+}
+
+void node_release(struct node *node) {
+    if (--node->references == 0) {
+        free(node);
+    }
+}
+
+static void wait_for(struct node *node, struct node *pred) {
+    if (!pred || pred == node) {
+        return;
+    }
+    for (uint32_t i = 0; i < node->pred_count; i++) {
+        if (node->preds[i] == pred) {
+            return;
+        }
+    }
+    node->preds[node->pred_count++] = pred;
+    pred->references++;
+}
+
+static uint32_t mode_of(enum starpu_data_access_mode mode) {
+    uint32_t bits = (mode & STARPU_R ? (uint32_t)SY_READ : 0) | (mode & STARPU_W ? SY_WRITE : 0);
+    return mode & STARPU_REDUX ? SY_READ_WRITE : bits;
+}
+
+/* Accesses with their data; scratch buffers carry nothing from task to task. */
+static uint32_t find_accesses(const struct starpu_task *task, struct node_access *accesses) {
+    uint32_t count = 0, buffers = (uint32_t)STARPU_TASK_GET_NBUFFERS(task);
+    for (uint32_t i = 0; i < buffers; i++) {
+        uint32_t mode = mode_of(STARPU_TASK_GET_MODE(task, i));
+        struct datum *datum = mode ? datum_use(STARPU_TASK_GET_HANDLE(task, i)) : NULL;
+        if (datum) {
+            accesses[count++] = (struct node_access){.datum = datum, .mode = mode};
+        }
+    }
+    return count;
+}
+
+static uint32_t most_preds(const struct node_access *accesses, uint32_t count) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        most += 1 + (accesses[i].mode & SY_WRITE ? accesses[i].datum->reader_count : 0);
+    }
+    return most;
+}
+
+static void note_access(struct node *node, struct node_access *access, bool ordered) {
+    struct datum *d = access->datum;
+    if (!ordered) {
+        return;
+    }
+    access->producer = access->mode & SY_READ ? d->writer : NULL;
+    wait_for(node, d->writer);
+    if (access->mode & SY_WRITE) {
+        for (uint32_t i = 0; i < d->reader_count; i++) {
+            wait_for(node, d->readers[i]);
+        }
+        d->reader_count = 0;
+        d->writer = node;
+    } else if (!sy_grow(&d->readers, &d->reader_capacity, d->reader_count + 1,
+                        sizeof(struct node *))) {
+        d->readers[d->reader_count++] = node;
+    }
+}
+
+static struct node *allocate(const struct starpu_task *task) {
+    struct node_access small[STARPU_NMAXBUFS], *accesses = small;
+    size_t buffers = (size_t)STARPU_TASK_GET_NBUFFERS(task);
+    if (buffers > STARPU_NMAXBUFS && !(accesses = calloc(buffers, sizeof *accesses))) {
+        return NULL;
+    }
+    uint32_t count = find_accesses(task, accesses), preds = most_preds(accesses, count);
+    struct node *node = malloc(sizeof *node + count * sizeof *accesses + preds * sizeof(void *));
+    if (node) {
+        memset(node, 0, sizeof *node);
+        node->accesses = (struct node_access *)(node + 1);
+        node->preds = (struct node **)(node->accesses + count);
+        node->access_count = count;
+        memcpy(node->accesses, accesses, count * sizeof *accesses);
+    } else {
+        for (uint32_t i = 0; i < count; i++) {
+            datum_unuse(accesses[i].datum);
+        }
+    }
+    if (accesses != small) {
+        free(accesses);
+    }
+    return node;
+}
+
+struct node *node_create(struct context *context, struct starpu_task *task, bool announced) {
+    struct shared *s = &sy_shared;
+    struct node *node = allocate(task);
+    if (!node) {
+        return NULL;
+    }
+    node->task = task;
+    node->context = context;
+    node->references = 1;
+    node->index = node->next_index = SY_NONE;
+    node->number = s->options.identify ? s->options.identify(task) : s->submitted;
+    s->submitted++;
+    node->row = row_of(task, context->id);
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        note_access(node, &node->accesses[i], announced && task->sequential_consistency);
+    }
+    node->prev = context->last;
+    *(context->last ? &context->last->next : &context->first) = node;
+    context->last = node;
+    context->count++;
+    context->unlaid++;
+    task->sched_data = node;
+    return node;
+}
+
+static void forget_access(struct node *node, struct datum *d) {
+    if (d->writer == node) {
+        d->writer = NULL;
+    }
+    for (uint32_t i = 0; i < d->reader_count; i++) {
+        if (d->readers[i] == node) {
+            d->readers[i] = d->readers[--d->reader_count];
+            break;
+        }
+    }
+    datum_unuse(d);
+}
+
+void node_finish(struct node *node) {
+    struct context *c = node->context;
+    node->task->sched_data = NULL;
+    node->task = NULL;
+    node->state = NODE_DONE;
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        forget_access(node, node->accesses[i].datum);
+    }
+    *(node->prev ? &node->prev->next : &c->first) = node->next;
+    *(node->next ? &node->next->prev : &c->last) = node->prev;
+    c->count--;
+    c->unlaid -= node->index == SY_NONE;
+    for (uint32_t i = 0; i < node->pred_count; i++) {
+        node_release(node->preds[i]);
+    }
+    node->pred_count = 0;
+    if (c->planning) { /* the planner has a pointer to it */
+        node->next = c->graveyard;
+        c->graveyard = node;
+    } else {
+        node_release(node);
+    }
+}
+
+void node_reap(struct context *context) {
+    while (context->graveyard) {
+        struct node *node = context->graveyard;
+        context->graveyard = node->next;
+        node_release(node);
+    }
+}

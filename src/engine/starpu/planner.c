@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The planner: lays everything that is submitted and not yet ended as one job of a new world, so
+ * that ranks and plans see the graph ahead, and moves over to it. Runs on a thread of its own; only
+ * the copying of tasks holds the lock, the policy's work on the job does not. Tasks that become
+ * ready before they were laid enter the present world one by one and do not wait for it.
+ */
+#include "engine/starpu/shared.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define WORLD_MIN 4096
+#define BATCH_MIN 64 /* lay again once so many are new, and as many as the world has */
+
+struct plan {
+    struct sy_live *live;
+    struct node **nodes;
+    struct node **slots;
+    uint32_t count, capacity; /* of nodes */
+};
+
+static void plan_finish(struct plan *plan) {
+    free(plan->nodes);
+    free(plan->slots);
+    sy_live_destroy(plan->live);
+}
+
+static int plan_begin(struct context *context, struct plan *plan) {
+    struct shared *s = &sy_shared;
+    struct sy_error error = {0};
+    uint32_t room = 4 * context->count > WORLD_MIN ? 4 * context->count : WORLD_MIN;
+    plan->capacity = context->count;
+    plan->nodes = calloc(context->count + 1u, sizeof(struct node *));
+    plan->slots = calloc(room + 1u, sizeof(struct node *));
+    if (!plan->nodes || !plan->slots) {
+        return -ENOMEM;
+    }
+    int code = sy_live_create(&(struct sy_live_options){.machine = s->machine,
+                                                        .policy = s->policy,
+                                                        .seed = s->options.seed,
+                                                        .task_capacity = room,
+                                                        .explain = s->options.record},
+                              &plan->live, &error);
+    if (code) {
+        return code;
+    }
+    sy_live_clock(plan->live, shared_now_ns());
+    for (uint32_t d = 0; d < s->machine->device_count; d++) {
+        sy_live_lost(plan->live, d, !context->workers[d]);
+    }
+    return 0;
+}
+
+/* Adds a node to a world whose job is open; its predecessors in it come before it. */
+static uint32_t add_node(struct sy_live *live, struct node *node, uint64_t plan) {
+    struct sy_live_access small[STARPU_NMAXBUFS], *accesses = small;
+    uint32_t few[32], *preds = few, pred_count = 0, index = SY_NONE;
+    if (node->access_count > STARPU_NMAXBUFS) {
+        accesses = calloc(node->access_count, sizeof *accesses);
+    }
+    if (node->pred_count > SY_COUNT(few)) {
+        preds = calloc(node->pred_count, sizeof *preds);
+    }
+    if (accesses && preds && node->row) {
+        for (uint32_t i = 0; i < node->access_count; i++) {
+            const struct node_access *a = &node->accesses[i];
+            bool inside = a->producer && plan && a->producer->plan == plan;
+            accesses[i] = (struct sy_live_access){datum_index(a->datum, live), a->mode,
+                                                  inside ? a->producer->next_index : SY_NONE};
+        }
+        for (uint32_t i = 0; i < node->pred_count; i++) {
+            if (plan && node->preds[i]->plan == plan) {
+                preds[pred_count++] = node->preds[i]->next_index;
+            }
+        }
+        index = sy_live_add_task(live, &(struct sy_live_task){.kernel = node->row->kernel,
+                                                              .accesses = accesses,
+                                                              .access_count = node->access_count,
+                                                              .preds = preds,
+                                                              .pred_count = pred_count,
+                                                              .time_ns = node->row->time_ns});
+    }
+    if (accesses != small) {
+        free(accesses);
+    }
+    if (preds != few) {
+        free(preds);
+    }
+    return index;
+}
+
+/* Copies the unfinished tasks, in order of submission. */
+static int plan_copy(struct context *context, struct plan *plan) {
+    uint64_t number = ++context->plans;
+    sy_live_begin_job(plan->live, 0, 1);
+    for (struct node *node = context->first; node; node = node->next) {
+        node->next_index = add_node(plan->live, node, number);
+        if (node->next_index == SY_NONE) {
+            return -ENOMEM;
+        }
+        node->plan = number;
+        plan->nodes[plan->count++] = node;
+    }
+    return 0;
+}
+
+static void restore(struct context *context, struct plan *plan, struct node *node) {
+    struct sy_live *old = context->live;
+    uint32_t index = node->next_index;
+    double priority = 0, expected = 0;
+    enum sy_restore state = SY_RESTORE_DONE;
+    if (node->state != NODE_DONE) {
+        plan->slots[index] = node;
+    }
+    switch (node->state) {
+    case NODE_WAITING:
+        return;
+    case NODE_READY:
+        state = SY_RESTORE_READY;
+        if (node->row) { /* its estimate may have moved since it was copied */
+            sy_live_set_times(plan->live, index, node->row->time_ns);
+        }
+        break;
+    case NODE_COMMITTED:
+    case NODE_RUNNING:
+        state = node->state == NODE_RUNNING ? SY_RESTORE_RUNNING : SY_RESTORE_COMMITTED;
+        priority = sy_live_priority(old, node->index);
+        expected = sy_live_expected_ns(old, node->index);
+        break;
+    case NODE_DONE:
+        break;
+    }
+    sy_live_restore(plan->live, index, state, node->worker, priority, expected);
+}
+
+/* Nodes that came after the copy: those already in the old world follow one by one. */
+static int follow(struct context *context, struct plan *plan) {
+    for (struct node *node = context->first; node; node = node->next) {
+        if (node->plan == context->plans) {
+            continue;
+        }
+        if (node->index == SY_NONE || sy_live_room(plan->live) == 0) {
+            node->index = SY_NONE;
+            continue;
+        }
+        sy_live_begin_job(plan->live, 0, 1);
+        node->next_index = add_node(plan->live, node, 0);
+        sy_live_end_job(plan->live);
+        if (node->next_index == SY_NONE) {
+            return -ENOMEM;
+        }
+        restore(context, plan, node);
+        node->plan = context->plans;
+    }
+    return 0;
+}
+
+static int move_over(struct context *context, struct plan *plan) {
+    int code = follow(context, plan);
+    if (code) {
+        return code;
+    }
+    for (uint32_t i = 0; i < plan->count; i++) {
+        restore(context, plan, plan->nodes[i]);
+    }
+    if (context->live) {
+        sy_live_restore_load(plan->live, context->live);
+    }
+    context->unlaid = 0;
+    for (struct node *node = context->first; node; node = node->next) {
+        node->index = node->plan == context->plans ? node->next_index : SY_NONE;
+        context->unlaid += node->index == SY_NONE;
+    }
+    struct sy_live *old = context->live;
+    struct node **slots = context->slots;
+    context->live = plan->live;
+    context->slots = plan->slots;
+    plan->live = old;
+    plan->slots = slots;
+    atomic_fetch_add(&context->version, 1);
+    return 0;
+}
+
+/* With the lock held; if unlocked, it is let go while the policy works on the job. */
+static int lay(struct context *context, bool unlocked) {
+    struct plan plan = {0};
+    int code = plan_begin(context, &plan);
+    if (!code) {
+        code = plan_copy(context, &plan);
+    }
+    if (!code) {
+        context->planning = true;
+        if (unlocked) {
+            shared_unlock();
+        }
+        sy_live_end_job(plan.live);
+        if (unlocked) {
+            shared_lock();
+        }
+        context->planning = false;
+        sy_live_clock(plan.live, shared_now_ns());
+        code = move_over(context, &plan);
+    }
+    node_reap(context);
+    plan_finish(&plan);
+    return code;
+}
+
+int planner_append(struct context *context, struct node *node) {
+    while (context->planning && context->live && sy_live_room(context->live) == 0) {
+        shared_unlock(); /* rare: the world filled up while another one is being made */
+        starpu_sleep(1e-4f);
+        shared_lock();
+    }
+    if (node->index != SY_NONE) {
+        return 0;
+    }
+    if (!context->live || sy_live_room(context->live) == 0) {
+        int code = lay(context, false);
+        return code ? code : node->index == SY_NONE ? -ENOMEM : 0;
+    }
+    struct sy_live *live = context->live;
+    sy_live_begin_job(live, 0, 1);
+    uint32_t index = add_node(live, node, 0);
+    sy_live_end_job(live);
+    if (index == SY_NONE) {
+        return -ENOMEM;
+    }
+    node->index = index;
+    context->slots[index] = node;
+    context->unlaid--;
+    return 0;
+}
+
+/* --- the thread --------------------------------------------------------------------------------
+ */
+
+static bool due(const struct context *context) {
+    uint32_t laid = context->count - context->unlaid;
+    uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
+    return context->renew || context->unlaid >= batch || (context->flush && context->unlaid > 1);
+}
+
+void planner_notice(struct context *context, bool flush) {
+    context->flush |= flush;
+    if (due(context) && !context->planning) {
+        STARPU_PTHREAD_COND_SIGNAL(&context->wake);
+    }
+}
+
+static void *planner_main(void *argument) {
+    struct context *context = argument;
+    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    while (!context->stop) {
+        if (!due(context)) {
+            STARPU_PTHREAD_COND_WAIT(&context->wake, &sy_shared.lock);
+            continue;
+        }
+        context->flush = context->renew = false;
+        if (lay(context, true)) {
+            shared_fail("out of memory: the graph ahead is not planned");
+            context->stop = true;
+            break;
+        }
+        policy_ask(context, -1);
+    }
+    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    return NULL;
+}
+
+int planner_start(struct context *context) {
+    STARPU_PTHREAD_COND_INIT(&context->wake, NULL);
+    STARPU_PTHREAD_CREATE(&context->planner, NULL, planner_main, context);
+    context->planner_runs = true;
+    return 0;
+}
+
+void planner_stop(struct context *context) {
+    if (!context->planner_runs) {
+        return;
+    }
+    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    context->stop = true;
+    STARPU_PTHREAD_COND_SIGNAL(&context->wake);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    STARPU_PTHREAD_JOIN(context->planner, NULL);
+    STARPU_PTHREAD_COND_DESTROY(&context->wake);
+    context->planner_runs = false;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How libsymph-starpu.so enters other people's programs: StarPU 1.4 loads it by STARPU_SCHED_LIB
+ * and asks for the policy "symphony"; under 1.3 it is preloaded and takes the place of starpu_init.
+ * Link with -z nodelete: StarPU 1.4 unloads a policy library while it is in use.
+ */
+#include "engine/starpu/shared.h"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+/* Read from the file by whoever wants to know whether it fits a program's StarPU. */
+SY_API const char sy_starpu_built_for[] =
+    "SYMPH-STARPU-BUILT-FOR: " TEXT(STARPU_MAJOR_VERSION) "." TEXT(STARPU_MINOR_VERSION) "." TEXT(STARPU_RELEASE_VERSION) " maxcpus=" TEXT(
+        STARPU_MAXCPUS) " maxworkers=" TEXT(STARPU_NMAXWORKERS) " maxbuffers=" TEXT(STARPU_NMAXBUFS) " maxcontexts=" TEXT(STARPU_NMAX_SCHED_CTXS)
+#ifdef STARPU_SIMGRID
+        " simgrid"
+#endif
+    ;
+
+/* In a stranger's process, what is wrong can only be said on standard error. */
+static void complain(const char *text) {
+    fprintf(stderr, "symph: %s\n", text);
+}
+
+void sy_starpu_closing(void) {
+    struct shared *s = &sy_shared;
+    if (sy_starpu_failure()) {
+        complain(sy_starpu_failure());
+    }
+    if (getenv("SYMPH_VERBOSE")) {
+        double p50 = 0, p99 = 0;
+        sy_starpu_decision_cost(&p50, &p99);
+        fprintf(stderr,
+                "symph: policy %s placed %llu tasks, %.1f us each (p99 %.1f us); models: %s\n",
+                s->policy, (unsigned long long)s->task_total, p50 / 1e3, p99 / 1e3,
+                s->store && sy_store_path(s->store) ? sy_store_path(s->store) : "not kept");
+    }
+}
+
+static void configure(void) {
+    struct sy_error error = {0};
+    if (!sy_shared.policy && sy_starpu_configure(&(struct sy_starpu_options){0}, &error)) {
+        complain(error.message);
+        complain("set SYMPH_POLICY to a policy that symph simulate --help lists");
+        exit(3);
+    }
+}
+
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
+SY_API struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name);
+SY_API struct starpu_sched_policy **starpu_get_sched_lib_policies(void);
+
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name) {
+    if (strcmp(name, sy_starpu_policy.policy_name) != 0) {
+        return NULL;
+    }
+    configure();
+    return &sy_starpu_policy;
+}
+
+struct starpu_sched_policy **starpu_get_sched_lib_policies(void) {
+    static struct starpu_sched_policy *const policies[] = {&sy_starpu_policy, NULL};
+    return (struct starpu_sched_policy **)(uintptr_t)policies;
+}
+#else
+SY_API int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv);
+SY_API int starpu_init(struct starpu_conf *conf);
+
+int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv) {
+    int (*real)(struct starpu_conf *, int *, char ***) = NULL;
+    void *symbol = dlsym(RTLD_NEXT, "starpu_initialize");
+    memcpy(&real, &symbol, sizeof real);
+    if (!real) {
+        complain("this program does not use a shared StarPU; Symphony cannot schedule it");
+        exit(1);
+    }
+    struct starpu_conf copy;
+    const char *chosen = getenv("STARPU_SCHED");
+    if (conf) {
+        copy = *conf;
+    } else {
+        starpu_conf_init(&copy);
+    }
+    if (!chosen || strcmp(chosen, sy_starpu_policy.policy_name) == 0) {
+        configure();
+        unsetenv("STARPU_SCHED"); /* 1.3 knows no such name; ours is passed by pointer */
+        copy.sched_policy = &sy_starpu_policy;
+        copy.sched_policy_name = NULL;
+    }
+    return real(&copy, argc, argv);
+}
+
+int starpu_init(struct starpu_conf *conf) {
+    return starpu_initialize(conf, NULL, NULL);
+}
+#endif

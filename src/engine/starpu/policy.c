@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hooks that StarPU calls. Ready tasks go to the policy; a worker that asks for work gets the
+ * first ready task of its own queue, and if there is none the policy is asked. A committed task's
+ * inputs are asked for at once, without the lock: until that is done it is staged, and no worker
+ * takes it.
+ */
+#include "engine/starpu/shared.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLD_MAX 128
+#define ASK_AGAIN_NS                                                                               \
+    100000 /* an idle worker asks again, since time alone may change the answer                    \
+            */
+
+struct told {
+    struct node *node;
+    uint32_t worker;
+    bool fetch; /* some input is not where it is needed */
+};
+
+struct told_list {
+    struct context *context;
+    uint32_t count, commits;
+    int self;
+    struct told items[TOLD_MAX];
+};
+
+static bool inputs_missing(const struct context *context, uint32_t task, uint32_t device) {
+    const struct sy_view *v = sy_live_view(context->live);
+    uint64_t bit = UINT64_C(1) << v->machine->devices[device].memory;
+    for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
+        if ((v->access[a].mode & SY_READ) && !(v->data_valid[v->access[a].datum] & bit)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The policy knows classes; a program may forbid single workers. The least busy allowed one. */
+static uint32_t allowed_worker(struct context *context, struct node *node, uint32_t worker) {
+    struct starpu_task *task = node->task;
+    if (!task->cl->can_execute && !task->workerids_len) {
+        return worker;
+    }
+    const struct sy_view *v = sy_live_view(context->live);
+    uint32_t best = SY_NONE;
+    unsigned mask = 0;
+    if (starpu_worker_can_execute_task_impl(worker, task, &mask)) {
+        return worker;
+    }
+    for (uint32_t w = 0; w < v->machine->device_count; w++) {
+        if (context->workers[w] && starpu_worker_can_execute_task_impl(w, task, &mask) &&
+            (best == SY_NONE || v->devices[w].queued_ns < v->devices[best].queued_ns)) {
+            best = w;
+        }
+    }
+    return best == SY_NONE ? worker : best;
+}
+
+static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) {
+    struct told_list *list = argument;
+    struct context *context = list->context;
+    struct node *node = context->slots[task];
+    if (fetch || node->state > NODE_COMMITTED) {
+        return; /* a hint: the task itself is not ours to hold on to */
+    }
+    uint32_t worker = allowed_worker(context, node, device);
+    if (worker != device) {
+        sy_live_move(context->live, task, worker);
+    }
+    list->commits++;
+    node->state = NODE_COMMITTED;
+    node->worker = worker;
+    row_wait(node->row, node, false);
+    bool alone = (int)worker == list->self && sy_live_first(context->live, worker) == task;
+    if (alone || list->count == TOLD_MAX) {
+        return;
+    }
+    bool missing = starpu_get_prefetch_flag() && inputs_missing(context, task, worker);
+    atomic_store(&node->staged, missing);
+    list->items[list->count++] = (struct told){node, worker, missing};
+}
+
+static void on_decided(void *argument, const struct sy_decided *decided) {
+    struct shared *s = &sy_shared;
+    struct told_list *list = argument;
+    if (sy_grow(&s->decisions, &s->decision_capacity, s->decision_count + 1, sizeof *decided)) {
+        return;
+    }
+    s->decisions[s->decision_count] = *decided;
+    s->decisions[s->decision_count++].task = list->context->slots[decided->task]->number;
+}
+
+static void note_cost(double ns, uint32_t commits) {
+    struct shared *s = &sy_shared;
+    if (commits && s->decision_ns) {
+        s->decision_ns[s->decision_samples++ % DECISION_SAMPLES] = (float)(ns / commits);
+    }
+}
+
+static double clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* A policy that breaks the contract is replaced, by the planner, by one that does not. */
+static void check_policy(struct context *context) {
+    const char *failure = sy_live_failure(context->live);
+    if (failure && strcmp(sy_shared.policy, "eager") != 0) {
+        char *eager = strdup("eager");
+        shared_fail(failure);
+        if (eager) {
+            free(sy_shared.policy);
+            sy_shared.policy = eager;
+            context->renew = true;
+            planner_notice(context, true);
+        }
+    }
+}
+
+void policy_ask(struct context *context, int self) {
+    struct told_list list;
+    list.context = context;
+    list.count = list.commits = 0;
+    list.self = self;
+    struct sy_live_listener listener = {&list, on_told, on_decided};
+    double from = clock_ns();
+    sy_live_clock(context->live, shared_now_ns());
+    sy_live_decide(context->live, &listener);
+    note_cost(clock_ns() - from, list.commits);
+    check_policy(context);
+    if (list.commits) {
+        atomic_fetch_add(&context->version, 1);
+    }
+    if (!list.count) {
+        return;
+    }
+    shared_unlock();
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct told *told = &list.items[i];
+        if (told->fetch) {
+            starpu_prefetch_task_input_for(told->node->task, told->worker);
+            atomic_store(&told->node->staged, false); /* from here on it may be gone */
+            atomic_fetch_add(&context->version, 1);
+        }
+        if ((int)told->worker != self) {
+            starpu_wake_worker_relax_light((int)told->worker);
+        }
+    }
+    shared_lock();
+}
+
+/* --- hooks -------------------------------------------------------------------------------------
+ */
+
+static struct context *context_of(unsigned id) {
+    return id < STARPU_NMAX_SCHED_CTXS ? &sy_shared.contexts[id] : NULL;
+}
+
+static void on_submit(struct starpu_task *task) {
+    task->sched_data = NULL;
+    if (!task->cl || task->cl->where == STARPU_NOWHERE || task->where == STARPU_NOWHERE) {
+        return;
+    }
+    shared_lock();
+    struct context *context = context_of(task->sched_ctx);
+    if (shared_start() == 0 && context && context->used && node_create(context, task, true)) {
+        planner_notice(context, false);
+    }
+    shared_unlock();
+}
+
+static int on_push(struct starpu_task *task) {
+    shared_lock();
+    struct context *context = context_of(task->sched_ctx);
+    struct node *node = node_of(task);
+    int code = shared_start();
+    if (!code && !node) {
+        node = node_create(context, task, false);
+    }
+    if (!code && node && node->index == SY_NONE) {
+        code = planner_append(context, node);
+    }
+    if (code || !node) {
+        shared_unlock();
+        return code ? code : -ENOMEM;
+    }
+    sy_shared.task_total++;
+    sy_live_clock(context->live, shared_now_ns());
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        struct datum *datum = node->accesses[i].datum;
+        sy_live_set_valid(context->live, datum_index(datum, context->live), datum_valid(datum));
+    }
+    node->state = NODE_READY;
+    row_wait(node->row, node, true);
+    sy_live_set_times(context->live, node->index, node->row->time_ns);
+    sy_live_ready(context->live, node->index);
+    starpu_push_task_end(task);
+    atomic_fetch_add(&context->version, 1);
+    policy_ask(context, -1);
+    shared_unlock();
+    return 0;
+}
+
+static struct starpu_task *take(struct context *context, uint32_t worker) {
+    uint32_t first = sy_live_first(context->live, worker);
+    struct node *node = first == SY_NONE ? NULL : context->slots[first];
+    if (!node || atomic_load(&node->staged)) {
+        return NULL;
+    }
+    uint32_t class_index = sy_shared.machine->devices[worker].class_index;
+    sy_live_clock(context->live, shared_now_ns());
+    sy_live_take(context->live, worker);
+    node->state = NODE_RUNNING;
+    node->worker = worker;
+    node->start_ns = NAN;
+    row_begin(node->row, node, class_index);
+    starpu_task_set_implementation(node->task, node->row->implementation[class_index]);
+    return node->task;
+}
+
+static struct starpu_task *on_pop(unsigned id) {
+    struct context *context = context_of(id);
+    uint32_t worker = (uint32_t)starpu_worker_get_id_check();
+    if (!context->asked) {
+        return NULL;
+    }
+    uint32_t version = atomic_load(&context->version);
+    uint64_t now_ns = (uint64_t)shared_now_ns();
+    if (version == atomic_load(&context->asked[worker]) &&
+        now_ns - atomic_load(&context->asked_ns) < ASK_AGAIN_NS) {
+        return NULL;
+    }
+    struct starpu_task *task = NULL;
+    shared_lock();
+    if (context->live) {
+        task = take(context, worker);
+        if (!task) {
+            atomic_store(&context->asked_ns, now_ns);
+            policy_ask(context, (int)worker);
+            task = take(context, worker);
+        }
+        if (!task) {
+            atomic_store(&context->asked[worker], version);
+        }
+    }
+    shared_unlock();
+    return task;
+}
+
+static void on_pre(struct starpu_task *task, unsigned id) {
+    (void)id;
+    shared_lock();
+    struct node *node = node_of(task);
+    if (node && node->index == SY_NONE && planner_append(node->context, node)) {
+        node = NULL;
+    }
+    if (node) {
+        struct context *context = node->context;
+        node->worker = (uint32_t)starpu_worker_get_id_check();
+        node->state = NODE_RUNNING;
+        node->start_ns = shared_now_ns();
+        row_wait(node->row, node, false);
+        sy_live_clock(context->live, node->start_ns);
+        sy_live_started(context->live, node->index, node->worker);
+    }
+    shared_unlock();
+}
+
+static void on_post(struct starpu_task *task, unsigned id) {
+    (void)id;
+    shared_lock();
+    struct node *node = node_of(task);
+    if (node && node->state == NODE_RUNNING && node->index != SY_NONE) {
+        struct context *context = node->context;
+        double now_ns = shared_now_ns(), *last_end = &sy_shared.last_end_ns[node->worker];
+        double duration = now_ns - fmax(node->start_ns, *last_end);
+        *last_end = now_ns;
+        row_end(node->row, node, sy_shared.machine->devices[node->worker].class_index, duration);
+        sy_live_clock(context->live, now_ns);
+        sy_live_done(context->live, node->index, duration);
+        context->slots[node->index] = NULL;
+        atomic_fetch_add(&context->version, 1);
+        node_finish(node);
+    }
+    shared_unlock();
+}
+
+static void on_do_schedule(unsigned id) {
+    struct context *context = context_of(id);
+    shared_lock();
+    if (context->used) {
+        planner_notice(context, true);
+    }
+    shared_unlock();
+}
+
+static void set_workers(unsigned id, const int *workers, unsigned count, bool has) {
+    struct context *context = context_of(id);
+    shared_lock();
+    for (unsigned i = 0; i < count; i++) {
+        if (workers[i] < STARPU_NMAXWORKERS) {
+            context->workers[workers[i]] = has;
+            if (context->live && (uint32_t)workers[i] < sy_shared.machine->device_count) {
+                sy_live_lost(context->live, (uint32_t)workers[i], !has);
+            }
+        }
+    }
+    if (context->live) {
+        policy_ask(context, -1);
+    }
+    shared_unlock();
+}
+
+static void on_add_workers(unsigned id, int *workers, unsigned count) {
+    set_workers(id, workers, count, true);
+}
+
+static void on_remove_workers(unsigned id, int *workers, unsigned count) {
+    set_workers(id, workers, count, false);
+}
+
+struct starpu_sched_policy sy_starpu_policy = {
+    .init_sched = sy_starpu_context_open,
+    .deinit_sched = sy_starpu_context_close,
+    .add_workers = on_add_workers,
+    .remove_workers = on_remove_workers,
+    .submit_hook = on_submit,
+    .push_task = on_push,
+    .pop_task = on_pop,
+    .pre_exec_hook = on_pre,
+    .post_exec_hook = on_post,
+    .do_schedule = on_do_schedule,
+    .policy_name = "symphony",
+    .policy_description = "Symphony's policies (SYMPH_POLICY chooses)",
+    .worker_type = STARPU_WORKER_LIST,
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
+    .prefetches = 1,
+#endif
+};

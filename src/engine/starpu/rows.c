@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long does this codelet take on data of this footprint, on each class of device: the middle of
+ * what was measured (cost store), else what the program's own models say, else what other sizes
+ * suggest, else as good as the best class known: an unknown class is tried, but by no more tasks at
+ * a time than its estimate needs to be believed.
+ */
+#include "engine/starpu/shared.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNKNOWN_NS     1e5 /* where no class is known */
+#define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
+#define REFRESH_CHANGE .02 /* waiting tasks are told when an estimate moved by more */
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+static const char *name_of(struct starpu_task *task) {
+    const struct starpu_codelet *cl = task->cl;
+    const char *name = cl->model && cl->model->symbol ? cl->model->symbol : cl->name;
+    return name ? name : starpu_task_get_name(task) ? starpu_task_get_name(task) : "unnamed";
+}
+
+static uint64_t footprint_of(struct starpu_task *task, unsigned context) {
+    struct starpu_perfmodel *model = task->cl->model;
+    if (model && (model->footprint || model->size_base)) {
+        struct starpu_perfmodel_arch *arch = starpu_worker_get_perf_archtype(0, context);
+        return starpu_task_footprint(model, task, arch, 0);
+    }
+    return starpu_task_data_footprint(task);
+}
+
+/* Codelets may live on a stack that is used again, so their functions belong to the key. */
+static uint64_t key_of(const struct starpu_task *task, uint64_t footprint) {
+    const struct starpu_codelet *cl = task->cl;
+    uint64_t key = mix(UINT64_C(0xcbf29ce484222325), footprint);
+    key = mix(key, (uintptr_t)cl);
+    key = mix(key, (uintptr_t)cl->cpu_funcs[0] ^ ((uint64_t)cl->where << 32));
+    key = mix(key, (uintptr_t)cl->opencl_funcs[0]);
+    return mix(key, (uintptr_t)cl->cuda_funcs[0] ^ (uint64_t)task->where);
+}
+
+static uint32_t kernel_number(const char *name) {
+    struct shared *s = &sy_shared;
+    uint32_t number = 0;
+    if (sy_map_get(&s->kernels, name, strlen(name), &number)) {
+        return number;
+    }
+    const char *copy = sy_arena_strdup(s->names, name);
+    if (copy && sy_map_put(&s->kernels, copy, strlen(copy), s->kernel_count) == 0) {
+        return s->kernel_count++;
+    }
+    return SY_LIVE_KERNELS - 1;
+}
+
+/* --- estimates ---------------------------------------------------------------------------------
+ */
+
+static bool trusted(const struct row *row, uint32_t c) {
+    return row->cells[c]->sample_count >= SY_CELL_TRUSTED || row->prior_ns[c] > 0;
+}
+
+static double known_ns(const struct row *row, uint32_t c) {
+    struct sy_estimate e = sy_store_estimate(sy_shared.store, row->cells[c]);
+    if (row->cells[c]->sample_count >= SY_CELL_TRUSTED) {
+        return e.median_ns;
+    }
+    if (row->prior_ns[c] > 0) {
+        return row->prior_ns[c];
+    }
+    return e.source == SY_COST_REGRESSED ? e.median_ns : NAN;
+}
+
+static void estimate(struct row *row, double *ret_ns) {
+    uint32_t classes = sy_shared.machine->class_count;
+    double best = INFINITY;
+    for (uint32_t c = 0; c < classes; c++) {
+        ret_ns[c] = row->cells[c] ? known_ns(row, c) : INFINITY;
+        best = isnan(ret_ns[c]) ? best : fmin(best, ret_ns[c]);
+    }
+    best = isfinite(best) && best > 0 ? best : UNKNOWN_NS;
+    for (uint32_t c = 0; c < classes; c++) {
+        if (row->cells[c] && !trusted(row, c)) {
+            bool enough = row->exploring[c] + row->cells[c]->sample_count >= SY_CELL_TRUSTED;
+            double slow = isnan(ret_ns[c]) ? ENOUGH_RATIO * best : ret_ns[c];
+            ret_ns[c] = enough ? slow : best;
+        }
+    }
+}
+
+/* Works the estimates out again, and tells the tasks that wait for a decision. */
+static void refresh(struct row *row) {
+    double fresh[64];
+    uint32_t classes = sy_shared.machine->class_count;
+    bool moved = false;
+    estimate(row, fresh);
+    for (uint32_t c = 0; c < classes; c++) {
+        double change = isfinite(fresh[c]) ? fabs(fresh[c] - row->time_ns[c]) : 0;
+        moved |= change > REFRESH_CHANGE * row->time_ns[c];
+    }
+    if (!moved) {
+        return;
+    }
+    memcpy(row->time_ns, fresh, classes * sizeof *fresh);
+    for (struct node *node = row->waiting; node; node = node->row_next) {
+        if (node->index != SY_NONE) {
+            sy_live_set_times(node->context->live, node->index, row->time_ns);
+        }
+    }
+}
+
+void row_wait(struct row *row, struct node *node, bool waits) {
+    if (!row || node->listed == waits) {
+        return;
+    }
+    node->listed = waits;
+    if (waits) {
+        node->row_prev = NULL;
+        node->row_next = row->waiting;
+        row->waiting = node;
+        if (node->row_next) {
+            node->row_next->row_prev = node;
+        }
+        return;
+    }
+    *(node->row_prev ? &node->row_prev->row_next : &row->waiting) = node->row_next;
+    if (node->row_next) {
+        node->row_next->row_prev = node->row_prev;
+    }
+}
+
+void row_begin(struct row *row, struct node *node, uint32_t class_index) {
+    if (row && row->cells[class_index] && !trusted(row, class_index)) {
+        node->exploring = true;
+        row->exploring[class_index]++;
+        refresh(row);
+    }
+}
+
+void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns) {
+    if (!row || !row->cells[class_index]) {
+        return;
+    }
+    row->exploring[class_index] -= node->exploring;
+    node->exploring = false;
+    if (duration_ns > 0) {
+        struct sy_cell *cell = row->cells[class_index];
+        sy_cell_observe(cell, duration_ns);
+        sy_shared.learned = true;
+        sy_live_set_kernel(node->context->live,
+                           row->kernel < SY_LIVE_KERNELS ? row->kernel : SY_LIVE_KERNELS - 1,
+                           class_index, cell->log_sigma);
+    }
+    refresh(row);
+}
+
+/* --- making a row ------------------------------------------------------------------------------
+ */
+
+/* What the program's own model promises, of the best implementation. */
+static void ask_program(struct row *row, struct starpu_task *task, unsigned context, uint32_t c,
+                        unsigned worker, unsigned mask) {
+    struct starpu_perfmodel_arch *arch = starpu_worker_get_perf_archtype((int)worker, context);
+    row->prior_ns[c] = NAN;
+    row->implementation[c] = (uint8_t)__builtin_ctz(mask);
+    for (unsigned i = 0; task->cl->model && i < STARPU_MAXIMPLEMENTATIONS; i++) {
+        double us = mask >> i & 1 ? starpu_task_expected_length(task, arch, i) : NAN;
+        if (us > 0 && !(us * 1e3 >= row->prior_ns[c])) {
+            row->prior_ns[c] = us * 1e3;
+            row->implementation[c] = (uint8_t)i;
+        }
+    }
+}
+
+static bool fill_class(struct row *row, struct starpu_task *task, unsigned context, uint32_t c,
+                       uint64_t footprint) {
+    const struct sy_machine *m = sy_shared.machine;
+    double bytes = 0, flops = task->flops;
+    for (uint32_t w = m->classes[c].first_device; w < m->device_count; w++) {
+        unsigned mask = 0;
+        if (m->devices[w].class_index != c ||
+            !starpu_worker_can_execute_task_impl(w, task, &mask) || !mask) {
+            continue;
+        }
+        if (sy_shared.options.features) {
+            sy_shared.options.features(task, &bytes, &flops);
+        }
+        ask_program(row, task, context, c, w, mask);
+        row->cells[c] = sy_store_cell(sy_shared.store, name_of(task), m->classes[c].name, bytes,
+                                      flops, footprint);
+        return row->cells[c] != NULL;
+    }
+    return true;
+}
+
+static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t key,
+                            uint64_t footprint) {
+    uint32_t classes = sy_shared.machine->class_count;
+    size_t each = sizeof(void *) + 2 * sizeof(double) + sizeof(uint32_t) + 1;
+    struct row *row = classes <= 64 ? calloc(1, sizeof *row + classes * each) : NULL;
+    if (!row) {
+        return NULL;
+    }
+    row->cells = (struct sy_cell **)(row + 1);
+    row->prior_ns = (double *)(row->cells + classes);
+    row->time_ns = row->prior_ns + classes;
+    row->exploring = (uint32_t *)(row->time_ns + classes);
+    row->implementation = (uint8_t *)(row->exploring + classes);
+    row->key = key;
+    row->kernel = kernel_number(name_of(task));
+    for (uint32_t c = 0; c < classes; c++) {
+        if (!fill_class(row, task, context, c, footprint)) {
+            free(row);
+            return NULL;
+        }
+    }
+    estimate(row, row->time_ns);
+    return row;
+}
+
+static int grow_table(struct shared *s) {
+    uint32_t wide = s->row_buckets ? 2 * s->row_buckets : 256;
+    struct row **fresh = calloc(wide, sizeof *fresh);
+    if (!fresh) {
+        return s->row_buckets ? 0 : -1;
+    }
+    for (uint32_t b = 0; b < s->row_buckets; b++) {
+        for (struct row *r = s->rows[b], *next; r; r = next) {
+            next = r->next;
+            r->next = fresh[r->key & (wide - 1)];
+            fresh[r->key & (wide - 1)] = r;
+        }
+    }
+    free(s->rows);
+    s->rows = fresh;
+    s->row_buckets = wide;
+    return 0;
+}
+
+struct row *row_of(struct starpu_task *task, unsigned context) {
+    struct shared *s = &sy_shared;
+    uint64_t footprint = footprint_of(task, context), key = key_of(task, footprint);
+    if (s->row_count >= s->row_buckets && grow_table(s)) {
+        return NULL;
+    }
+    struct row **link = &s->rows[key & (s->row_buckets - 1)];
+    for (struct row *r = *link; r; r = r->next) {
+        if (r->key == key) {
+            return r;
+        }
+    }
+    struct row *row = make_row(task, context, key, footprint);
+    if (row) {
+        row->next = *link;
+        *link = row;
+        s->row_count++;
+    }
+    return row;
+}
+
+void row_free_all(void) {
+    struct shared *s = &sy_shared;
+    for (uint32_t b = 0; b < s->row_buckets; b++) {
+        for (struct row *r = s->rows[b], *next; r; r = next) {
+            next = r->next;
+            free(r);
+        }
+    }
+    free(s->rows);
+    s->rows = NULL;
+    s->row_buckets = s->row_count = 0;
+}

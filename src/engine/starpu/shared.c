@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Life of what the hooks share: configured before StarPU starts, filled when the first task comes,
+ * saved and freed when the last context closes.
+ */
+#include "engine/starpu/shared.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The one mutable global of this program: see shared.h. */
+struct shared sy_shared;
+
+void shared_lock(void) {
+    starpu_worker_relax_on();
+    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    starpu_worker_relax_off();
+}
+
+void shared_unlock(void) {
+    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+}
+
+double shared_now_ns(void) {
+    return starpu_timing_now() * 1e3;
+}
+
+void shared_fail(const char *text) {
+    if (!sy_shared.failure[0]) {
+        snprintf(sy_shared.failure, sizeof sy_shared.failure, "%s", text);
+    }
+}
+
+const char *sy_starpu_failure(void) {
+    return sy_shared.failure[0] ? sy_shared.failure : NULL;
+}
+
+/* --- configuration -----------------------------------------------------------------------------
+ */
+
+static char *copy_text(const char *text) {
+    return text ? strdup(text) : NULL;
+}
+
+int sy_starpu_configure(const struct sy_starpu_options *options, struct sy_error *error) {
+    struct shared *s = &sy_shared;
+    const char *asked = options->policy ? options->policy : getenv("SYMPH_POLICY");
+    const char *policy =
+        asked && asked[0] && strcmp(asked, "default") != 0 ? asked : SY_DEFAULT_POLICY;
+    int code = sy_live_check_policy(policy, error);
+    if (code) {
+        return code;
+    }
+    free(s->policy);
+    free((char *)(uintptr_t)s->options.models);
+    s->options = *options;
+    s->options.models = copy_text(options->models);
+    s->policy = strdup(policy);
+    return s->policy ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+}
+
+static int open_store(struct shared *s, struct sy_error *error) {
+    char machine[64], warning[256];
+    sy_store_machine_name(machine, sizeof machine);
+#ifdef STARPU_SIMGRID
+    const char *folder = ""; /* a modelled machine's times are its model's */
+#else
+    const char *folder = s->options.models;
+#endif
+    int code = sy_store_open(folder, machine, &s->store, warning, sizeof warning, error);
+    if (code) { /* no folder to write to: learn, and forget */
+        code = sy_store_open("", machine, &s->store, warning, sizeof warning, error);
+    }
+    return code;
+}
+
+int shared_start(void) {
+    struct shared *s = &sy_shared;
+    struct sy_error error = {0};
+    if (s->machine) {
+        return 0;
+    }
+    s->names = sy_arena_create();
+    s->decision_ns = calloc(DECISION_SAMPLES, sizeof *s->decision_ns);
+    s->last_end_ns = calloc(STARPU_NMAXWORKERS, sizeof *s->last_end_ns);
+    int code = s->names && s->decision_ns && s->last_end_ns ? open_store(s, &error) : -ENOMEM;
+    if (!code) {
+        code = sy_starpu_machine(&s->machine, &error);
+    }
+    if (code) {
+        shared_fail(error.message[0] ? error.message : "out of memory");
+    }
+    return code;
+}
+
+static void shared_finish(struct shared *s) {
+    struct sy_error error = {0};
+    if (s->store && s->learned && sy_store_save(s->store, &error)) {
+        shared_fail(error.message);
+    }
+    sy_store_close(s->store);
+    sy_machine_destroy(s->machine);
+    row_free_all();
+    sy_map_finish(&s->kernels);
+    sy_arena_destroy(s->names);
+    free(s->data);
+    free(s->last_end_ns);
+    free(s->decision_ns);
+    free(s->decisions);
+    s->store = NULL;
+    s->machine = NULL;
+    s->names = NULL;
+    s->data = NULL;
+    s->last_end_ns = NULL;
+    s->decision_ns = NULL;
+    s->decisions = NULL;
+    s->data_buckets = s->data_count = s->kernel_count = s->submitted = 0;
+    s->decision_count = s->decision_capacity = 0;
+    s->decision_samples = 0;
+    s->learned = false;
+    STARPU_PTHREAD_MUTEX_DESTROY(&s->lock);
+    s->started = false;
+}
+
+/* --- contexts ----------------------------------------------------------------------------------
+ */
+
+void sy_starpu_context_open(unsigned id) {
+    struct shared *s = &sy_shared;
+    struct sy_error error = {0};
+    if (!s->started) {
+        STARPU_PTHREAD_MUTEX_INIT(&s->lock, NULL);
+        s->started = true;
+    }
+    if (!s->policy && sy_starpu_configure(&(struct sy_starpu_options){0}, &error)) {
+        shared_fail(error.message);
+    }
+    struct context *context = &s->contexts[id];
+    memset(context, 0, sizeof *context);
+    context->id = id;
+    context->workers = calloc(STARPU_NMAXWORKERS, sizeof *context->workers);
+    context->asked = calloc(STARPU_NMAXWORKERS, sizeof *context->asked);
+    context->version = 1;
+    context->used = context->workers && context->asked && s->policy && !planner_start(context);
+    STARPU_ASSERT(context->used);
+}
+
+static void free_nodes(struct context *context) {
+    while (context->first) {
+        struct node *node = context->first;
+        node_finish(node);
+    }
+}
+
+void sy_starpu_context_close(unsigned id) {
+    struct shared *s = &sy_shared;
+    struct context *context = &s->contexts[id];
+    planner_stop(context);
+    free_nodes(context);
+    sy_live_destroy(context->live);
+    free(context->slots);
+    free(context->workers);
+    free((void *)context->asked);
+    memset(context, 0, sizeof *context);
+    bool last = true;
+    for (unsigned i = 0; i < STARPU_NMAX_SCHED_CTXS; i++) {
+        last &= !s->contexts[i].used;
+    }
+    if (last) {
+        sy_starpu_closing();
+        shared_finish(s);
+    }
+}
+
+/* --- for the program ---------------------------------------------------------------------------
+ */
+
+int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_count) {
+    struct shared *s = &sy_shared;
+    shared_lock();
+    *ret_decisions = s->decisions;
+    *ret_count = s->decision_count;
+    s->decisions = NULL;
+    s->decision_count = s->decision_capacity = 0;
+    shared_unlock();
+    return 0;
+}
+
+double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker) {
+    struct shared *s = &sy_shared;
+    double ns = NAN;
+    shared_lock();
+    struct row *row = shared_start() ? NULL : row_of(task, task->sched_ctx);
+    if (row && worker < s->machine->device_count) {
+        const struct sy_cell *cell = row->cells[s->machine->devices[worker].class_index];
+        struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
+        ns = !cell ? INFINITY : e.source == SY_COST_UNKNOWN ? NAN : e.median_ns;
+    }
+    shared_unlock();
+    return ns;
+}
+
+void sy_starpu_decision_cost(double *ret_p50_ns, double *ret_p99_ns) {
+    struct shared *s = &sy_shared;
+    *ret_p50_ns = *ret_p99_ns = NAN;
+    shared_lock();
+    uint64_t count =
+        s->decision_samples < DECISION_SAMPLES ? s->decision_samples : DECISION_SAMPLES;
+    double *copy = count ? calloc(count, sizeof *copy) : NULL;
+    for (uint64_t i = 0; copy && i < count; i++) {
+        copy[i] = (double)s->decision_ns[i];
+    }
+    shared_unlock();
+    if (copy) {
+        *ret_p50_ns = sy_quantile(copy, count, .5);
+        *ret_p99_ns = sy_quantile(copy, count, .99);
+    }
+    free(copy);
+}

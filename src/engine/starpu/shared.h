@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of Symphony's StarPU policy: what its hooks share.
+ *
+ * StarPU's hooks carry no pointer of ours until a context exists, and a program has one StarPU:
+ * hence one static struct shared. Its lock guards everything below unless said otherwise. Hooks
+ * hold it for microseconds and call no StarPU function that may wait while they do. All locks and
+ * threads are StarPU's wrappers, because under SimGrid threads and time are simulated.
+ *
+ *   submit_hook -> node.c   a node per task; who waits for whom, from the handles it accesses
+ *   push, pop   -> policy.c ready tasks to the policy, decisions to the workers' queues
+ *   planner.c               lays all that is submitted as one job, on a thread of its own
+ *   rows.c                  how long does this codelet take on data of this size, on each class
+ */
+#ifndef SY_ENGINE_STARPU_SHARED_H
+#define SY_ENGINE_STARPU_SHARED_H
+
+#include "engine/live.h"
+#include "engine/starpu/policy.h"
+
+struct node;
+
+#define DATUM_WORLDS 4
+
+/* What a handle is while unfinished tasks use it. */
+struct datum {
+    starpu_data_handle_t handle;
+    struct datum *next; /* in its bucket */
+    double bytes;
+    uint32_t uses;       /* unfinished nodes that access it */
+    struct node *writer; /* the last one submitted, if unfinished */
+    struct node **readers;
+    uint32_t reader_count, reader_capacity; /* unfinished, since that writer */
+    /* Its number in up to so many worlds: two per context while one replaces the other. */
+    const struct sy_live *world[DATUM_WORLDS];
+    uint32_t index[DATUM_WORLDS];
+};
+
+/* Times of one codelet on data of one footprint. */
+struct row {
+    struct row *next; /* in its bucket */
+    uint64_t key;
+    uint32_t kernel;        /* number for the policy */
+    struct sy_cell **cells; /* per class; NULL: cannot run there */
+    double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
+    double *time_ns;        /* per class: for the policy */
+    uint8_t *implementation;
+    uint32_t *exploring;  /* per class: tasks under way though the class is not yet trusted */
+    struct node *waiting; /* ready and nowhere committed: their times are kept fresh */
+};
+
+enum node_state { NODE_WAITING, NODE_READY, NODE_COMMITTED, NODE_RUNNING, NODE_DONE };
+
+struct node_access {
+    struct datum *datum;
+    struct node *producer; /* as referenced as a predecessor */
+    uint32_t mode;
+};
+
+struct node {
+    struct starpu_task *task; /* until it is done */
+    struct context *context;
+    struct node *prev, *next;         /* unfinished, in order of submission */
+    struct node *row_prev, *row_next; /* row->waiting */
+    struct row *row;                  /* NULL: no memory for one */
+    uint32_t references;              /* itself, and unfinished successors */
+    uint32_t number;                  /* for the record */
+    uint32_t index, next_index;       /* in the world, and in the one being made */
+    uint64_t plan;                    /* the one that next_index belongs to */
+    enum node_state state;
+    _Atomic bool staged; /* committed, but its inputs are still being asked for */
+    bool exploring, listed;
+    uint32_t worker; /* RUNNING */
+    double start_ns;
+    uint32_t access_count, pred_count;
+    struct node_access *accesses; /* behind the node, in the same block */
+    struct node **preds;
+};
+
+struct context {
+    bool used;
+    unsigned id;
+    bool *workers; /* which of all workers it has */
+    struct sy_live *live;
+    struct node **slots; /* node of each task index of live */
+    struct node *first, *last;
+    uint32_t count;  /* unfinished */
+    uint32_t unlaid; /* submitted since the world was laid */
+    /* Read without the lock, so that an idle worker's polling costs nothing. */
+    _Atomic uint32_t version;  /* of what the policy could know */
+    _Atomic(uint32_t) *asked;  /* per worker: version at which asking brought nothing */
+    _Atomic uint64_t asked_ns; /* when that was, last */
+    /* Planner. */
+    starpu_pthread_t planner;
+    starpu_pthread_cond_t wake;
+    bool planner_runs, stop, flush, planning;
+    bool renew;             /* the policy was replaced */
+    uint64_t plans;         /* made so far */
+    struct node *graveyard; /* done while a plan is being made */
+};
+
+#define DECISION_SAMPLES 65536
+
+struct shared {
+    starpu_pthread_mutex_t lock;
+    bool started;
+    struct sy_starpu_options options;
+    char *policy;
+    struct sy_machine *machine; /* NULL: not looked at yet */
+    struct sy_store *store;
+    bool learned; /* the store has something new */
+    struct context contexts[STARPU_NMAX_SCHED_CTXS];
+    struct datum **data;
+    uint32_t data_buckets, data_count;
+    struct row **rows;
+    uint32_t row_buckets, row_count;
+    struct sy_map kernels;
+    struct sy_arena *names; /* of kernels */
+    uint32_t kernel_count;
+    uint32_t submitted;
+    double *last_end_ns; /* per worker */
+    struct sy_decided *decisions;
+    uint32_t decision_count, decision_capacity;
+    float *decision_ns; /* ring */
+    uint64_t decision_samples;
+    uint64_t task_total;
+    char failure[400];
+};
+
+extern struct shared sy_shared;
+
+void sy_starpu_context_open(unsigned id);
+void sy_starpu_context_close(unsigned id);
+/* Told before everything is freed; each program that links the policy defines it. */
+void sy_starpu_closing(void);
+
+/* --- lock: a worker that waits for it must let others change its state --------------------------
+ */
+void shared_lock(void);
+void shared_unlock(void);
+double shared_now_ns(void);
+void shared_fail(const char *text);
+/* Machine and store, once StarPU knows its workers. */
+int shared_start(void);
+
+/* --- nodes --------------------------------------------------------------------------------------
+ */
+/* NULL when out of memory. announced: by submit_hook, so that order tells dependencies. */
+struct node *node_create(struct context *context, struct starpu_task *task, bool announced);
+struct node *node_of(const struct starpu_task *task);
+/* It ended: forgets what later tasks no longer wait for. */
+void node_finish(struct node *node);
+void node_release(struct node *node);
+void node_reap(struct context *context); /* empties the graveyard */
+/* Index of a datum in a world, adding it if need be; where StarPU has it now. */
+uint32_t datum_index(struct datum *datum, struct sy_live *live);
+uint64_t datum_valid(const struct datum *datum);
+
+/* --- rows ---------------------------------------------------------------------------------------
+ */
+struct row *row_of(struct starpu_task *task, unsigned context);
+/* A task of this row begins or ends on a class; duration 0: it was not measured. */
+void row_begin(struct row *row, struct node *node, uint32_t class_index);
+void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
+void row_wait(struct row *row, struct node *node, bool waits);
+void row_free_all(void);
+
+/* --- planner ------------------------------------------------------------------------------------
+ */
+int planner_start(struct context *context);
+void planner_stop(struct context *context);
+/* With the lock held: adds a node to the present world as a job of its own. -ENOMEM. */
+int planner_append(struct context *context, struct node *node);
+/* With the lock held: is it time to lay again? Wakes the planner. */
+void planner_notice(struct context *context, bool flush);
+
+/* --- policy -------------------------------------------------------------------------------------
+ */
+/* With the lock held by the caller, who gets it back: asks the policy and carries out what it says,
+ * prefetches and wake-ups without the lock. self: the worker that asks; -1: none. */
+void policy_ask(struct context *context, int self);
+
+#endif
