@@ -169,7 +169,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     uint32_t count = 0, task;
     while (count < capacity && a->emit_next < a->emit_count) {
         task = a->emit[a->emit_next++];
-        if (!view->devices[a->device[task]].lost) {
+        if (!view->devices[a->device[task]].lost && sy_task_open(view, task)) {
             ret[count++] = (struct sy_decision){
                 .kind = SY_RUN,
                 .task = task,

@@ -373,7 +373,8 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     struct fixed *f = s->state;
     uint32_t count = 0;
     while (count < capacity && f->emit_next < f->emit_count) {
-        count += commit_planned(f, view, f->emit[f->emit_next++], &ret[count]);
+        uint32_t planned = f->emit[f->emit_next++];
+        count += sy_task_open(view, planned) && commit_planned(f, view, planned, &ret[count]);
     }
     uint32_t task;
     while (!count && (task = sy_pool_peek(&f->ready, &f->base, view)) != SY_NONE) {
