@@ -85,6 +85,10 @@ static inline double sy_estimate_time_ns(const struct sy_view *view, uint32_t ta
     const struct sy_machine *m = view->machine;
     return view->time_ns[(size_t)task * m->class_count + m->devices[device].class_index];
 }
+/* Not yet placed by anybody: a live world may announce a job of which parts run or have ended. */
+static inline bool sy_task_open(const struct sy_view *view, uint32_t task) {
+    return view->task_device[task] == SY_NONE && view->task_state[task] <= SY_TASK_READY;
+}
 /* When the device will have done what it holds; INFINITY if it is lost. */
 double sy_estimate_free_ns(const struct sy_view *view, uint32_t device);
 /* From now until the task's inputs could be in that memory, over links that have so much open per
