@@ -22,6 +22,7 @@ static const struct entry entries[] = {
     {"bound", sy_cmd_bound, "how fast could any schedule be"},
     {"simulate", sy_cmd_simulate, "run schedulers over graphs in virtual time"},
     {"run", sy_cmd_run, "run a graph of real kernels on this machine"},
+    {"starpu", sy_cmd_starpu, "run a StarPU program under one of our policies"},
     {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},
 };
 

@@ -203,6 +203,7 @@ bool sy_options_parse(const struct sy_command *command, int argc, char **argv, v
         const char *text = argv[parser.at++];
         if (only_operands || text[0] != '-' || text[1] == 0) {
             r = parse_operand(&parser, text);
+            only_operands = only_operands || command->first_operand_ends;
         } else if (strcmp(text, "--") == 0) {
             only_operands = true;
         } else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {

@@ -54,8 +54,9 @@ struct sy_command {
     const char *about;    /* a paragraph; NULL: none */
     const struct sy_option *options;
     size_t option_count;
-    size_t operands;      /* offset of the struct sy_text_list for other arguments */
-    uint32_t operand_max; /* 0: none are taken */
+    size_t operands;         /* offset of the struct sy_text_list for other arguments */
+    uint32_t operand_max;    /* 0: none are taken */
+    bool first_operand_ends; /* what follows it is not ours: a command line to be run */
 };
 
 /* False: stop now with *ret_exit (help was asked for, or a message was printed). */

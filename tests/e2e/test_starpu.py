@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""symph starpu, on invented StarPUs and plug-ins: a library of the right name, a program that prints
+its environment. And, where they are installed, one of StarPU's own examples under the real plug-in."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+import cli
+
+CC = shutil.which("cc") or shutil.which("gcc")
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int starpu_init(void *);
+int main(int argc, char **argv) {
+    const char *const names[] = {"LD_PRELOAD", "STARPU_SCHED_LIB", "STARPU_SCHED", "SYMPH_POLICY",
+                                 "SYMPH_VERBOSE"};
+    starpu_init(0);
+    for (int i = 0; i < 5; i++) {
+        printf("%s=%s\n", names[i], getenv(names[i]) ? getenv(names[i]) : "");
+    }
+    printf("arguments=%d\n", argc - 1);
+    return argc > 1 ? atoi(argv[1]) : 0;
+}
+"""
+PLUGIN = '__attribute__((used)) const char built[] = "SYMPH-STARPU-BUILT-FOR: %s maxcpus=4\\n";\n'
+
+
+@unittest.skipUnless(CC, "no C compiler")
+class Starpu(cli.Case):
+    def compile(self, target, text, *flags):
+        path = Path(self.folder, target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        source = self.write(path.name + ".c", text)
+        subprocess.run([CC, "-o", path, source, *flags], check=True)
+        return str(path)
+
+    def program(self, version="1.4", name="prog"):
+        library = f"libstarpu-{version}.so.9"
+        path = self.compile(f"pre/lib/{library}", "int starpu_init(void *c){return c != 0;}",
+                            "-shared", "-fPIC", f"-Wl,-soname,{library}")
+        return self.compile(name, PROGRAM, path, "-Wl,-rpath," + os.path.dirname(path))
+
+    def plugin(self, built_for, target="pre/lib/symph/libsymph-starpu.so"):
+        return self.compile(target, PLUGIN % built_for, "-shared", "-fPIC")
+
+    def clean(self, *args, **more):
+        """Without the settings of whoever runs the tests."""
+        empty = {name: "" for name in ("SYMPH_POLICY", "SYMPH_STARPU_PLUGIN", "SYMPH_VERBOSE",
+                                       "STARPU_SCHED", "STARPU_SCHED_LIB", "LD_PRELOAD")}
+        return self.run_symph("starpu", *args, env={**empty, **more})
+
+    def refused(self, code, *args, **more):
+        done = self.clean(*args, **more)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr
+
+    def settings(self, done):
+        return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+    def test_new_starpu(self):
+        program, plugin = self.program("1.4"), self.plugin("1.4.10")
+        done = self.clean("--policy", "heft", "--verbose", program, "--policy", "dmdas")
+        found = self.settings(done)
+        self.assertEqual(found["STARPU_SCHED_LIB"], os.path.realpath(plugin))
+        self.assertEqual([found[name] for name in ("STARPU_SCHED", "SYMPH_POLICY", "SYMPH_VERBOSE",
+                                                   "LD_PRELOAD", "arguments")],
+                         ["symphony", "heft", "1", "", "2"])
+        self.assertEqual(done.stderr.count("\n"), 1)
+        for word in ["StarPU 1.4 ", "libstarpu-1.4.so.9", "policy heft", "libsymph-starpu.so"]:
+            self.assertIn(word, done.stderr)
+
+    def test_old_starpu(self):
+        program, plugin = self.program("1.3"), os.path.realpath(self.plugin("1.3.10"))
+        other = self.compile("other.so", "int unused;", "-shared", "-fPIC")
+        found = self.settings(self.clean(program, LD_PRELOAD=other))
+        self.assertEqual(found["LD_PRELOAD"], f"{plugin}:{other}")
+        self.assertEqual([found[name] for name in ("STARPU_SCHED", "STARPU_SCHED_LIB",
+                                                   "SYMPH_POLICY")], ["symphony", "", ""])
+
+    def test_path_with_a_space(self):
+        """LD_PRELOAD cannot name it; the loader would complain on standard error."""
+        program = self.program("1.3")
+        plugin = self.plugin("1.3.10", "a folder/libsymph-starpu.so")
+        done = self.clean("--quiet", "--plugin", plugin, program)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        shown = self.clean("--show", "--plugin", plugin, program)
+        self.assertEqual(self.settings(shown)["LD_PRELOAD"], os.path.realpath(plugin))
+
+    def test_exit_code_and_quiet(self):
+        program = self.program()
+        self.plugin("1.4.10")
+        done = self.clean("--quiet", "--", program, "42")
+        self.assertEqual((done.returncode, done.stderr), (42, ""))
+
+    def test_show(self):
+        program = self.program()
+        plugin = os.path.realpath(self.plugin("1.4.10"))
+        self.assertEqual(self.clean("--show", program, "42").stdout,
+                         f"STARPU_SCHED_LIB={plugin}\nSTARPU_SCHED=symphony\n")
+        found = json.loads(self.clean("--json", program, SYMPH_POLICY="peft").stdout)
+        self.assertEqual((found["schema"], found["starpu"], found["plugin"], found["built_for"]),
+                         ("symph-starpu-1", "1.4", plugin, "1.4.10 maxcpus=4"))
+        self.assertEqual(found["environment"]["SYMPH_POLICY"], "peft")
+
+    def test_launcher(self):
+        self.program(name="prog")
+        self.plugin("1.4.10")
+        done = self.clean("env", "A=b", "./prog", "7")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(self.settings(done)["STARPU_SCHED"], "symphony")
+
+    def test_libtool_wrapper(self):
+        self.program(name=".libs/prog")
+        self.plugin("1.4.10")
+        os.chmod(self.write("prog", '#!/bin/sh\nexec .libs/prog "$@"\n'), 0o755)
+        done = self.clean("./prog", "3")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("StarPU 1.4 ", done.stderr)
+
+    def test_script(self):
+        plugin = self.plugin("1.4.10", "libsymph-starpu.so")
+        os.chmod(self.write("job", "#!/bin/sh\necho lib=$STARPU_SCHED_LIB\n"), 0o755)
+        done = self.clean("./job", SYMPH_STARPU_PLUGIN=plugin)
+        self.assertEqual(done.stdout, f"lib={os.path.realpath(plugin)}\n")
+        self.assertIn("unknown version", done.stderr)
+
+    def test_found_on_path(self):
+        self.program(name="bin/prog")
+        self.plugin("1.4.10")
+        path = f"{self.folder}/bin:{os.environ['PATH']}"
+        self.assertEqual(self.clean("prog", PATH=path).returncode, 0)
+
+    def test_wrong_usage(self):
+        self.assertIn("name a program", self.refused(2))
+        self.assertIn("heft", self.refused(2, "--policy", "hefft", "/bin/true"))
+        self.assertIn("symph simulate", self.refused(2, "--policy", "oracle", "/bin/true"))
+        self.assertIn("--plugin needs", self.refused(2, "--plugin"))
+
+    def test_no_program(self):
+        self.assertIn("no program 'nosuch'", self.refused(127, "nosuch"))
+        self.assertIn("no program './nosuch'", self.refused(127, "./nosuch"))
+        self.assertIn("not a program", self.refused(126, self.write("data", "text")))
+        os.chmod(self.write("broken", "\1\2\3"), 0o755)
+        plugin = self.plugin("1.4.10")
+        self.assertIn("cannot run", self.refused(126, "--quiet", "--plugin", plugin, "./broken"))
+
+    def test_not_a_starpu_program(self):
+        plain = self.compile("plain", "int main(void){return 0;}")
+        self.assertIn("not a StarPU program", self.refused(3, plain))
+        named = self.clean("--plugin", self.plugin("1.4.10"), plain)
+        self.assertEqual(named.returncode, 0, "a named plug-in is trusted")
+        static = self.compile("static", "int main(void){return 0;}", "-static")
+        self.assertIn("statically", self.refused(3, static))
+
+    def test_library_is_gone(self):
+        program = self.program()
+        self.plugin("1.4.10")
+        os.remove(os.path.join(self.folder, "pre/lib/libstarpu-1.4.so.9"))
+        message = self.refused(3, program)
+        self.assertIn("libstarpu-1.4.so.9", message)
+        self.assertIn("LD_LIBRARY_PATH", message)
+
+    def test_no_plugin_that_fits(self):
+        program = self.program("1.9")
+        self.assertIn(f"tools/starpu-plugin.sh {self.folder}/pre",
+                      self.refused(3, program))
+        plugin = self.plugin("1.4.10")
+        message = self.refused(3, program)
+        for word in ["StarPU 1.9", "1.4.10", f"tools/starpu-plugin.sh {self.folder}/pre"]:
+            self.assertIn(word, message)
+        self.assertIn("1.4.10", self.refused(3, "--plugin", plugin, program))
+        self.assertIn("was built for 1.40",
+                      self.refused(3, "--plugin", self.plugin("1.40"), self.program("1.4")))
+
+    def test_not_a_plugin(self):
+        program = self.program()
+        self.assertIn("cannot read", self.refused(3, "--plugin", "nosuch.so", program))
+        self.assertIn("not a libsymph-starpu.so", self.refused(3, "--plugin", "/bin/true", program))
+
+    def test_real_example(self):
+        plugin = Path(cli.SYMPH).parent / "src/engine/starpu/libsymph-starpu.so"
+        examples = list(Path("/usr/lib").glob("*/starpu/examples/vector_scal"))
+        if not examples or not plugin.exists():
+            self.skipTest("starpu-examples is not installed, or no plug-in was built")
+        if b"BUILT-FOR: 1.3" not in plugin.read_bytes():
+            self.skipTest("the plug-in is for another StarPU than Debian's")
+        if b"libasan" in plugin.read_bytes() or b"libtsan" in plugin.read_bytes():
+            self.skipTest("a plug-in with a sanitizer cannot be loaded into a program without")
+        done = self.clean("--verbose", examples[0], HOME=self.folder, STARPU_NOPENCL="0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("symph", done.stderr)
+
+
+cli.main()
