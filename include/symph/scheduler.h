@@ -179,6 +179,8 @@ struct sy_scheduler {
  * points behind the name. NULL if there is none; error then suggests the nearest name. */
 SY_API const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
                                                         struct sy_error *error);
+/* The policy to take when nobody names one; "default" finds it too. */
+SY_API const char *sy_scheduler_default(void);
 /* All registered policies, in a fixed order; NULL past the end. */
 SY_API const struct sy_scheduler_ops *sy_scheduler_at(uint32_t index);
 

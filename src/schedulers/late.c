@@ -22,9 +22,9 @@ static int init_models(struct late *l, const struct sy_view *view) {
     return !code && l->mode.history ? sy_policy_use_drift(&l->base, view) : code;
 }
 
-int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args,
+int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
                  struct late_mode mode) {
-    int code = sy_policy_init(s, view, args, sizeof(struct late));
+    int code = sy_policy_init(s, view, args, size);
     if (code) {
         return code;
     }
@@ -389,28 +389,31 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
 }
 
 static int init_late(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_late_init(s, view, args, (struct late_mode){.locality = true});
+    return sy_late_init(s, view, args, sizeof(struct late), (struct late_mode){.locality = true});
 }
 
 static int init_hist(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_late_init(s, view, args, (struct late_mode){.locality = true, .history = true});
+    return sy_late_init(s, view, args, sizeof(struct late),
+                        (struct late_mode){.locality = true, .history = true});
 }
 
 static int init_contention(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_late_init(s, view, args, (struct late_mode){.locality = true, .contention = true});
+    return sy_late_init(s, view, args, sizeof(struct late),
+                        (struct late_mode){.locality = true, .contention = true});
 }
 
 static int init_affinity(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_late_init(s, view, args, (struct late_mode){0});
+    return sy_late_init(s, view, args, sizeof(struct late), (struct late_mode){0});
 }
 
 static int init_oracle(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_late_init(s, view, args, (struct late_mode){.locality = true, .contention = true});
+    return sy_late_init(s, view, args, sizeof(struct late),
+                        (struct late_mode){.locality = true, .contention = true});
 }
 
 static int init_gate(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
     struct late_mode mode = {.locality = true, .contention = true, .gate = true};
-    return sy_late_init(s, view, args, mode);
+    return sy_late_init(s, view, args, sizeof(struct late), mode);
 }
 
 #define LATE(identifier, policy_name, text, start, reads, truthful)                                \

@@ -55,8 +55,9 @@ struct late {
     struct sharing sharing;
 };
 
+/* Allocates state of size bytes that begins with struct late. */
 SY_MUST_CHECK int sy_late_init(struct sy_scheduler *scheduler, const struct sy_view *view,
-                               const char *args, struct late_mode mode);
+                               const char *args, size_t size, struct late_mode mode);
 void sy_late_job_arrived(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
 void sy_late_job_left(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
 void sy_late_task_ready(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task);

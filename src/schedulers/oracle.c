@@ -34,8 +34,8 @@ static int improve(struct late *l, const struct sy_view *view, double *best, dou
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    int code =
-        sy_late_init(s, view, args, (struct late_mode){.locality = true, .contention = true});
+    int code = sy_late_init(s, view, args, sizeof(struct late),
+                            (struct late_mode){.locality = true, .contention = true});
     if (code) {
         return code;
     }

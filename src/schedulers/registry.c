@@ -9,40 +9,32 @@
 #define NUMBER_MAX 1000000000
 
 static const struct sy_scheduler_ops *const policies[] = {
-    &sy_policy_random,
-    &sy_policy_round_robin,
-    &sy_policy_eager,
-    &sy_policy_priority,
-    &sy_policy_stealing,
-    &sy_policy_sparrow,
-    &sy_policy_dmda,
-    &sy_policy_dmdas,
-    &sy_policy_dmda_hist,
-    &sy_policy_dmdas_hist,
-    &sy_policy_heteroprio,
-    &sy_policy_heft,
-    &sy_policy_cpop,
-    &sy_policy_peft,
-    &sy_policy_lookahead,
-    &sy_policy_anneal,
-    &sy_policy_paragon,
-    &sy_policy_tetris,
-    &sy_policy_graphene,
-    &sy_policy_affinity,
-    &sy_policy_late,
-    &sy_policy_late_hist,
-    &sy_policy_late_contention,
-    &sy_policy_oracle,
-    &sy_policy_oracle_rollout,
-    &sy_policy_gate,
+    &sy_policy_random,     &sy_policy_round_robin,    &sy_policy_eager,
+    &sy_policy_priority,   &sy_policy_stealing,       &sy_policy_sparrow,
+    &sy_policy_dmda,       &sy_policy_dmdas,          &sy_policy_dmda_hist,
+    &sy_policy_dmdas_hist, &sy_policy_heteroprio,     &sy_policy_heft,
+    &sy_policy_cpop,       &sy_policy_peft,           &sy_policy_lookahead,
+    &sy_policy_anneal,     &sy_policy_paragon,        &sy_policy_tetris,
+    &sy_policy_graphene,   &sy_policy_symphony,       &sy_policy_affinity,
+    &sy_policy_late,       &sy_policy_late_hist,      &sy_policy_late_contention,
+    &sy_policy_oracle,     &sy_policy_oracle_rollout, &sy_policy_gate,
 };
 
 /* Other names people know them by. */
 static const struct {
     const char *alias, *name;
-} aliases[] = {
-    {"mct", "dmda"}, {"round-robin", "rr"}, {"work-stealing", "ws"},        {"lws", "ws"},
-    {"late", "lb"},  {"locality", "lb"},    {"lookahead-heft", "lookahead"}};
+} aliases[] = {{"mct", "dmda"},
+               {"round-robin", "rr"},
+               {"work-stealing", "ws"},
+               {"lws", "ws"},
+               {"late", "lb"},
+               {"locality", "lb"},
+               {"lookahead-heft", "lookahead"},
+               {"default", "symphony"}};
+
+const char *sy_scheduler_default(void) {
+    return sy_policy_symphony.name;
+}
 
 const struct sy_scheduler_ops *sy_scheduler_at(uint32_t index) {
     return index < SY_COUNT(policies) ? policies[index] : NULL;

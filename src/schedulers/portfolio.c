@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Drafts of one job: list schedules with insertion under several ranks and prices, and a rehearsal
+ * of dmdas, so that the best is no worse than either kind. Which drafts are worth their time was
+ * measured: docs/design/006-default-policy.md.
+ *
+ * The price of a class is what the area bound's proof charges for its time (docs/design/004): work
+ * that gains little from a scarce device then yields it to work that gains more.
+ */
+#include "schedulers/portfolio.h"
+#include <errno.h>
+
+#define PRICE_ROUNDS 40
+
+enum rank { RANK_MEAN, RANK_BEST, RANK_BEHIND };
+
+/* One way to plan. */
+struct way {
+    enum rank rank;
+    double weight; /* of prices against the finish */
+    bool rehearse; /* dmdas: a task is placed when it is ready */
+};
+
+static const struct way ways[] = {
+    {RANK_BEHIND, 0, false}, {RANK_MEAN, 4, false}, {RANK_BEHIND, 2, false},
+    {RANK_BEST, 0, false},   {RANK_MEAN, 0, true},  {RANK_MEAN, 2, false},
+};
+
+int sy_portfolio_init(struct portfolio *p, const struct policy *base, const struct sy_view *view) {
+    struct sy_arena *arena = base->arena;
+    size_t tasks = view->task_capacity + 1u, classes = view->machine->class_count;
+    p->plain = *base;
+    p->plain.order = ORDER_NONE;
+    p->unplanned = sy_arena_alloc(arena, tasks, sizeof *p->unplanned);
+    p->key = sy_arena_alloc(arena, tasks, sizeof *p->key);
+    p->child = sy_arena_alloc(arena, tasks, sizeof *p->child);
+    p->sibling = sy_arena_alloc(arena, tasks, sizeof *p->sibling);
+    p->sequence = sy_arena_alloc(arena, tasks, sizeof *p->sequence);
+    p->price = sy_arena_alloc(arena, classes, sizeof *p->price);
+    p->trial_price = sy_arena_alloc(arena, classes, sizeof *p->trial_price);
+    p->load_ns = sy_arena_alloc(arena, classes, sizeof *p->load_ns);
+    p->devices = sy_arena_alloc(arena, view->machine->device_count, sizeof *p->devices);
+    bool arrays = p->unplanned && p->key && p->child && p->sibling && p->sequence;
+    bool rows = p->price && p->trial_price && p->load_ns && p->devices;
+    int code = arrays && rows ? 0 : -ENOMEM;
+    code = code ? code : sy_pool_init(&p->open, &p->plain, view);
+    code = code ? code : sy_draft_take(&p->best, arena, view);
+    return code ? code : sy_draft_take(&p->trial, arena, view);
+}
+
+/* --- prices ------------------------------------------------------------------------------------
+ */
+/* Each task buys where it is cheapest; what it costs together is a bound of the makespan. */
+static double buy_ns(struct portfolio *p, const struct sy_view *view, const struct sy_view_job *j) {
+    uint32_t classes = view->machine->class_count;
+    double sum_ns = 0;
+    for (uint32_t c = 0; c < classes; c++) {
+        p->load_ns[c] = 0;
+    }
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        const double *time_ns = view->time_ns + (size_t)t * classes;
+        double least = INFINITY;
+        uint32_t where = 0;
+        for (uint32_t c = 0; c < classes; c++) {
+            double cost = p->trial_price[c] * time_ns[c];
+            if (cost < least) {
+                least = cost;
+                where = c;
+            }
+        }
+        sum_ns += least;
+        p->load_ns[where] += time_ns[where];
+    }
+    return sum_ns;
+}
+
+/* Raises the price of classes with more to do than others, by less and less. */
+static void find_prices(struct portfolio *p, const struct sy_view *view, uint32_t job) {
+    const struct sy_machine *m = view->machine;
+    double best_ns = -1, step = 2;
+    for (uint32_t c = 0; c < m->class_count; c++) {
+        p->trial_price[c] = 1.0 / m->device_count;
+    }
+    for (uint32_t round = 0; round < PRICE_ROUNDS; round++, step *= 0.9) {
+        double bound_ns = buy_ns(p, view, &view->jobs[job]), most = 0, sum = 0;
+        for (uint32_t c = 0; c < m->class_count; c++) {
+            if (bound_ns > best_ns) {
+                p->price[c] = p->trial_price[c];
+            }
+            most = fmax(most, p->load_ns[c] / m->classes[c].device_count);
+        }
+        best_ns = fmax(best_ns, bound_ns);
+        for (uint32_t c = 0; c < m->class_count && most > 0; c++) {
+            double load = p->load_ns[c] / m->classes[c].device_count;
+            p->trial_price[c] = fmax(1e-9, p->trial_price[c] * exp(step * (load / most - 1)));
+            sum += p->trial_price[c] * m->classes[c].device_count;
+        }
+        for (uint32_t c = 0; c < m->class_count && sum > 0; c++) {
+            p->trial_price[c] /= sum;
+        }
+    }
+}
+
+/* --- ranks -------------------------------------------------------------------------------------
+ */
+/* RANK_MEAN is HEFT's. The others know the fastest time of each task alone: with the task itself,
+ * or, as in PEFT, only what comes behind it. */
+static void rank_tasks(struct portfolio *p, const struct sy_view *view, uint32_t job,
+                       enum rank rank) {
+    const struct sy_view_job *j = &view->jobs[job];
+    if (rank == RANK_MEAN) {
+        sy_rank_upward(&p->plain, view, job, p->key);
+        return;
+    }
+    for (uint32_t i = j->first_task + j->task_count; i-- > j->first_task;) {
+        uint32_t task = view->order[i];
+        double below_ns = 0;
+        for (uint32_t e = view->succ_start[task]; e < view->succ_start[task + 1]; e++) {
+            uint32_t next = view->succ[e];
+            double own_ns = rank == RANK_BEHIND ? view->best_ns[next] : 0;
+            below_ns = fmax(below_ns, p->key[next] + own_ns);
+        }
+        p->key[task] = below_ns + (rank == RANK_BEHIND ? 0 : view->best_ns[task]);
+    }
+}
+
+/* --- list scheduling ---------------------------------------------------------------------------
+ */
+static double image_ns(const struct sy_view *view, const struct draft *plan, uint32_t task,
+                       uint32_t device) {
+    const struct sy_machine *m = view->machine;
+    uint32_t board = m->devices[device].board, kernel = view->task_kernel[task];
+    if (board == SY_NONE) {
+        return 0;
+    }
+    uint32_t last = plan->last[device];
+    uint32_t image = last == SY_NONE ? view->devices[device].last_image : view->task_kernel[last];
+    return image == kernel ? 0 : view->image_ns[(size_t)kernel * m->board_count + board];
+}
+
+/* Regions take tasks at the end only, so that images change as planned. */
+static double slot_ns(const struct draft *plan, const struct sy_view *view, uint32_t device,
+                      double ready_ns, double ns, uint32_t *ret_before) {
+    if (view->machine->devices[device].board == SY_NONE) {
+        return sy_draft_slot_ns(plan, device, ready_ns, ns, ret_before);
+    }
+    uint32_t last = plan->last[device];
+    *ret_before = last;
+    return fmax(ready_ns, last == SY_NONE ? plan->base_ns[device] : plan->end_ns[last]);
+}
+
+static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t task) {
+    const struct sy_machine *m = view->machine;
+    uint32_t best = SY_NONE, best_before = SY_NONE, memory = SY_NONE;
+    double best_score = INFINITY, best_start = 0, best_end = 0, ready_ns = 0;
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        double ns = sy_estimate_time_ns(view, task, d);
+        if (!isfinite(ns) || view->devices[d].lost) {
+            continue;
+        }
+        if (m->devices[d].memory != memory) {
+            memory = m->devices[d].memory;
+            ready_ns = sy_draft_inputs_ns(&p->trial, view, task, memory);
+        }
+        uint32_t before;
+        ns += image_ns(view, &p->trial, task, d);
+        double start = slot_ns(&p->trial, view, d, ready_ns, ns, &before);
+        double price = p->weight * p->price[m->devices[d].class_index];
+        double score = start + ns + price * ns;
+        if (score < best_score || (score == best_score && start + ns < best_end)) {
+            best = d;
+            best_before = before;
+            best_score = score;
+            best_start = start;
+            best_end = start + ns;
+        }
+    }
+    if (best != SY_NONE) {
+        sy_draft_place(&p->trial, task, best, best_start, best_end, best_before);
+    } else {
+        p->trial.makespan_ns = INFINITY; /* every device that could is lost: no plan */
+    }
+}
+
+static void release(struct portfolio *p, const struct sy_view *view, uint32_t task) {
+    for (uint32_t e = view->succ_start[task]; e < view->succ_start[task + 1]; e++) {
+        uint32_t next = view->succ[e];
+        if (--p->unplanned[next] == 0) {
+            sy_pool_push(&p->open, view, next, p->key[next]);
+        }
+    }
+}
+
+static void open_first(struct portfolio *p, const struct sy_view *view,
+                       const struct sy_view_job *j) {
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        p->unplanned[t] = view->pred_start[t + 1] - view->pred_start[t];
+        if (!p->unplanned[t]) {
+            sy_pool_push(&p->open, view, t, p->key[t]);
+        }
+    }
+}
+
+static void list_tasks(struct portfolio *p, const struct sy_view *view) {
+    uint32_t task;
+    while ((task = sy_pool_pop(&p->open, &p->plain, view)) != SY_NONE) {
+        p->trial.device[task] = 0; /* what no device takes must still have a readable place */
+        p->trial.end_ns[task] = view->now_ns;
+        place_task(p, view, task);
+        release(p, view, task);
+    }
+}
+
+/* --- rehearsal of dmdas: placed when ready, each device takes its highest rank next --------------
+ */
+static bool runs_before(const struct portfolio *p, uint32_t a, uint32_t b) {
+    return p->key[a] > p->key[b] || (p->key[a] == p->key[b] && p->sequence[a] < p->sequence[b]);
+}
+
+static uint32_t meld(struct portfolio *p, uint32_t a, uint32_t b) {
+    if (a == SY_NONE || b == SY_NONE) {
+        return a == SY_NONE ? b : a;
+    }
+    uint32_t above = runs_before(p, b, a) ? b : a, below = above == a ? b : a;
+    p->sibling[below] = p->child[above];
+    p->child[above] = below;
+    return above;
+}
+
+/* A pairing heap without its root. */
+static uint32_t meld_children(struct portfolio *p, uint32_t root) {
+    uint32_t pairs = SY_NONE, melded = SY_NONE;
+    for (uint32_t at = p->child[root]; at != SY_NONE;) {
+        uint32_t second = p->sibling[at];
+        uint32_t rest = second == SY_NONE ? SY_NONE : p->sibling[second];
+        uint32_t pair = meld(p, at, second);
+        p->sibling[pair] = pairs;
+        pairs = pair;
+        at = rest;
+    }
+    while (pairs != SY_NONE) {
+        uint32_t next = p->sibling[pairs];
+        melded = meld(p, melded, pairs);
+        pairs = next;
+    }
+    return melded;
+}
+
+static void start_next(struct portfolio *p, const struct sy_view *view, uint32_t device,
+                       double now_ns) {
+    struct rehearsed *d = &p->devices[device];
+    uint32_t task = d->queue, memory = view->machine->devices[device].memory;
+    double ns = sy_estimate_time_ns(view, task, device);
+    d->queue = meld_children(p, task);
+    d->queued_ns = d->queue == SY_NONE ? 0 : d->queued_ns - ns;
+    ns += image_ns(view, &p->trial, task, device);
+    double start_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
+    sy_draft_place(&p->trial, task, device, start_ns, start_ns + ns, p->trial.last[device]);
+    d->running = task;
+    d->free_ns = start_ns + ns;
+}
+
+static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t task,
+                       double now_ns) {
+    const struct sy_machine *m = view->machine;
+    uint32_t best = SY_NONE, memory = SY_NONE;
+    double best_ns = INFINITY, ready_ns = 0;
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        const struct rehearsed *d = &p->devices[i];
+        double ns = sy_estimate_time_ns(view, task, i);
+        if (!isfinite(ns) || view->devices[i].lost) {
+            continue;
+        }
+        if (m->devices[i].memory != memory) {
+            memory = m->devices[i].memory;
+            ready_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
+        }
+        double finish_ns = fmax(fmax(d->free_ns, now_ns) + d->queued_ns, ready_ns) + ns;
+        if (finish_ns < best_ns) {
+            best_ns = finish_ns;
+            best = i;
+        }
+    }
+    if (best == SY_NONE) {
+        p->trial.makespan_ns = INFINITY;
+        return;
+    }
+    struct rehearsed *d = &p->devices[best];
+    p->child[task] = p->sibling[task] = SY_NONE;
+    d->queue = meld(p, d->queue, task);
+    d->queued_ns += sy_estimate_time_ns(view, task, best);
+    if (d->running == SY_NONE && d->free_ns <= now_ns) {
+        start_next(p, view, best, now_ns);
+    }
+}
+
+static uint32_t next_device(const struct portfolio *p, uint32_t count) {
+    uint32_t next = SY_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rehearsed *d = &p->devices[i];
+        bool busy = d->running != SY_NONE || d->queue != SY_NONE;
+        if (busy && (next == SY_NONE || d->free_ns < p->devices[next].free_ns)) {
+            next = i;
+        }
+    }
+    return next;
+}
+
+static void rehearse(struct portfolio *p, const struct sy_view *view) {
+    uint32_t count = view->machine->device_count, task, sequence = 0;
+    double now_ns = view->now_ns;
+    for (uint32_t i = 0; i < count; i++) {
+        p->devices[i] = (struct rehearsed){SY_NONE, SY_NONE, p->trial.base_ns[i], 0};
+    }
+    for (;;) {
+        while ((task = sy_pool_pop(&p->open, &p->plain, view)) != SY_NONE) {
+            p->sequence[task] = sequence++;
+            queue_task(p, view, task, now_ns);
+        }
+        uint32_t device = next_device(p, count);
+        if (device == SY_NONE) {
+            return;
+        }
+        struct rehearsed *d = &p->devices[device];
+        now_ns = fmax(now_ns, d->free_ns);
+        if (d->running != SY_NONE) {
+            release(p, view, d->running);
+            d->running = SY_NONE;
+        }
+        if (d->queue != SY_NONE) {
+            start_next(p, view, device, now_ns);
+        }
+    }
+}
+
+/* --- the best of them --------------------------------------------------------------------------
+ */
+void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
+    find_prices(p, view, job);
+    p->best.makespan_ns = INFINITY;
+    for (uint32_t w = 0; w < SY_COUNT(ways); w++) {
+        if (w == 0 || ways[w].rank != ways[w - 1].rank) {
+            rank_tasks(p, view, job, ways[w].rank);
+        }
+        p->weight = ways[w].weight;
+        sy_draft_begin(&p->trial, view);
+        open_first(p, view, &view->jobs[job]);
+        if (ways[w].rehearse) {
+            rehearse(p, view);
+        } else {
+            list_tasks(p, view);
+        }
+        if (p->trial.makespan_ns < p->best.makespan_ns) {
+            struct draft swap = p->best;
+            p->best = p->trial;
+            p->trial = swap;
+        }
+    }
+}
