@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels as StarPU codelets.
+ *
+ * In: plug-in functions, StarPU's buffers. Out: one codelet per kernel of the graph, whose
+ * functions build struct sy_call and call the plug-in. Invariant: an error of a kernel ends the run
+ * there and then, with its name and input; nothing it wrote is used.
+ */
+#include "engine/starpu/process.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* StarPU hands the policy's callbacks a task and nothing else: this tells our tasks from others. */
+static const struct sy_engine *owner;
+
+/* --- calling a kernel ---------------------------------------------------------------------------
+ */
+static void *device_pointer(void *buffer, enum sy_flavour flavour) {
+    struct starpu_variable_interface *variable = buffer;
+    /* OpenCL: the cl_mem. The interface's own allocations start at offset 0. */
+    return (void *)(flavour == SY_FLAVOUR_OPENCL ? STARPU_VARIABLE_GET_DEV_HANDLE(variable)
+                                                 : STARPU_VARIABLE_GET_PTR(variable));
+}
+
+/* Queue and context of the calling worker's device. */
+static void set_device(struct sy_call *call, enum sy_flavour flavour, uint32_t worker) {
+    (void)worker;
+#ifdef STARPU_USE_OPENCL
+    if (flavour == SY_FLAVOUR_OPENCL) {
+        int device = starpu_worker_get_devid((int)worker);
+        cl_command_queue queue;
+        cl_context context;
+        cl_device_id id;
+        starpu_opencl_get_queue(device, &queue);
+        starpu_opencl_get_context(device, &context);
+        starpu_opencl_get_device(device, &id);
+        call->queue = queue;
+        call->context = context;
+        call->opencl_device = id;
+    }
+#endif
+#ifdef STARPU_USE_CUDA
+    if (flavour == SY_FLAVOUR_CUDA) {
+        call->queue = starpu_cuda_get_local_stream();
+    }
+#endif
+    (void)call;
+    (void)flavour;
+}
+
+static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_flavour flavour) {
+    struct sy_engine *engine = slot->engine;
+    const struct sy_graph *graph = engine->graph;
+    const struct sy_task *task = &graph->tasks[slot->task];
+    const struct sy_access *access = &graph->accesses[task->access_start];
+    uint32_t number = (uint32_t)starpu_worker_get_id();
+    struct sy_engine_worker *worker = &engine->workers[number];
+    struct sy_call call = {
+        .arguments = worker->arguments,
+        .argument_count = task[1].access_start - task->access_start,
+        .work = slot->work,
+        .device = worker->number,
+        .message = worker->message,
+    };
+    for (uint32_t a = 0; a < call.argument_count; a++) {
+        worker->arguments[a] = (struct sy_argument){
+            .pointer = device_pointer(buffers[a], flavour),
+            .bytes = STARPU_VARIABLE_GET_ELEMSIZE(buffers[a]),
+            .mode = access[a].mode,
+        };
+    }
+    set_device(&call, flavour, number);
+    worker->message[0] = '\0';
+    sy_flight_begin(engine, worker, slot->task);
+    sy_engine_enter(worker, slot->task);
+    int code = engine->entries[task->kernel]->functions[flavour](&call);
+    sy_engine_leave();
+    if (code != 0) {
+        sy_engine_fail_kernel(engine, worker, slot->task, code);
+    }
+}
+
+static void call_c(void **buffers, void *slot) {
+    call_kernel(buffers, slot, SY_FLAVOUR_C);
+}
+
+#ifdef STARPU_USE_CUDA
+static void call_cuda(void **buffers, void *slot) {
+    call_kernel(buffers, slot, SY_FLAVOUR_CUDA);
+}
+#endif
+
+#ifdef STARPU_USE_OPENCL
+static void call_opencl(void **buffers, void *slot) {
+    call_kernel(buffers, slot, SY_FLAVOUR_OPENCL);
+}
+#endif
+
+/* --- codelets -----------------------------------------------------------------------------------
+ */
+uint32_t sy_engine_identify(const struct starpu_task *task) {
+    bool mine = owner && task->cl >= owner->codelets &&
+                task->cl < owner->codelets + owner->graph->kernel_count;
+    return mine ? ((const struct sy_engine_slot *)task->cl_arg)->task : SY_NONE;
+}
+
+void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops) {
+    uint32_t number = sy_engine_identify(task);
+    *ret_bytes = number == SY_NONE ? 0 : owner->slots[number].features.bytes;
+    *ret_flops = number == SY_NONE ? 0 : owner->slots[number].features.flops;
+}
+
+/* StarPU tells tasks apart by the sizes of their data; ours differ in their work as well. */
+static uint32_t footprint(struct starpu_task *task) {
+    const struct sy_engine_slot *slot = task->cl_arg;
+    return starpu_hash_crc32c_be_n(&slot->work, sizeof slot->work,
+                                   starpu_task_data_footprint(task));
+}
+
+static void make_codelet(struct sy_engine *engine, uint32_t kernel) {
+    const struct sy_kernel_entry *entry = engine->entries[kernel];
+    struct starpu_codelet *codelet = &engine->codelets[kernel];
+    const char *name = engine->graph->kernels[kernel].name;
+    starpu_codelet_init(codelet);
+    codelet->name = name;
+    codelet->nbuffers = STARPU_VARIABLE_NBUFFERS;
+    codelet->where = 0;
+    if (entry->functions[SY_FLAVOUR_C]) {
+        codelet->where |= STARPU_CPU;
+        codelet->cpu_funcs[0] = call_c;
+    }
+#ifdef STARPU_USE_CUDA
+    if (entry->functions[SY_FLAVOUR_CUDA]) {
+        codelet->where |= STARPU_CUDA;
+        codelet->cuda_funcs[0] = call_cuda;
+        codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
+    }
+#endif
+#ifdef STARPU_USE_OPENCL
+    if (entry->functions[SY_FLAVOUR_OPENCL]) {
+        codelet->where |= STARPU_OPENCL;
+        codelet->opencl_funcs[0] = call_opencl;
+        codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
+    }
+#endif
+    if (!engine->ours) {
+        struct starpu_perfmodel *model = &engine->models[kernel];
+        model->type = STARPU_HISTORY_BASED;
+        /* One symbol per kernel is one file in StarPU's folder: no slashes. */
+        size_t length = strlen(name) + sizeof "symph_";
+        char *symbol = sy_arena_alloc(engine->arena, length, 1);
+        if (symbol) {
+            snprintf(symbol, length, "symph_%s", name);
+            for (char *at = symbol; *at; at++) {
+                *at = *at == '/' || *at <= ' ' ? '_' : *at;
+            }
+            model->symbol = symbol;
+            model->footprint = footprint;
+            codelet->model = model;
+        }
+    }
+}
+
+/* Some worker must be able to run each kernel. */
+static int check_devices(const struct sy_engine *engine, struct sy_error *error) {
+    bool present[SY_FLAVOUR_COUNT] = {0};
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        present[engine->workers[w].flavour] = true;
+    }
+    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
+        struct sy_buffer has = {0};
+        bool runs = false;
+        for (int f = 0; f < SY_FLAVOUR_COUNT; f++) {
+            if (engine->entries[k]->functions[f]) {
+                runs |= present[f];
+                sy_buffer_printf(&has, "%s%s", has.length ? ", " : "",
+                                 sy_flavour_name((enum sy_flavour)f));
+            }
+        }
+        if (!runs) {
+            sy_fail(error, -ENODEV, "no device of this run can execute kernel %s, which has %s",
+                    engine->graph->kernels[k].name, has.text ? has.text : "no variant");
+            sy_hint(error, "see symph machine and symph kernels; allow more devices");
+        }
+        sy_buffer_finish(&has);
+        if (!runs) {
+            return -ENODEV;
+        }
+    }
+    return 0;
+}
+
+/* --- preparing ----------------------------------------------------------------------------------
+ */
+static void prepare_here(void *argument) {
+    struct sy_engine *engine = argument;
+    uint32_t number = (uint32_t)starpu_worker_get_id();
+    struct sy_engine_worker *worker = &engine->workers[number];
+    sy_engine_guard_thread();
+    struct sy_call call = {.device = worker->number, .message = worker->message};
+    set_device(&call, worker->flavour, number);
+    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
+        const struct sy_kernel_entry *entry = engine->entries[k];
+        bool again = false; /* emulated kernels share one entry */
+        for (uint32_t i = 0; i < k; i++) {
+            again |= engine->entries[i] == entry;
+        }
+        if (again || !entry->prepare || !entry->functions[worker->flavour]) {
+            continue;
+        }
+        worker->message[0] = '\0';
+        int code = entry->prepare(worker->flavour, &call);
+        if (code != 0) {
+            struct sy_error error = {0};
+            sy_fail(&error, code, "kernel %s cannot be prepared on %s: %s", entry->name,
+                    worker->name,
+                    worker->message[0] ? worker->message : strerror(code < 0 ? -code : code));
+            sy_engine_fail(engine, SY_EXIT_RUN, &error);
+        }
+    }
+}
+
+int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error) {
+    uint32_t count = engine->graph->kernel_count;
+    engine->codelets = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->codelets);
+    engine->models = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->models);
+    if (!engine->codelets || !engine->models) {
+        return sy_fail(error, -ENOMEM, "no memory for %u kernels", count);
+    }
+    int code = check_devices(engine, error);
+    if (code < 0) {
+        return code;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        make_codelet(engine, k);
+    }
+    owner = engine;
+    starpu_execute_on_each_worker_ex(prepare_here, engine, STARPU_CPU | STARPU_CUDA | STARPU_OPENCL,
+                                     "symph_prepare");
+    return 0;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How the engine ends badly: it tells the page what it was, and ends.
+ *
+ * In: a kernel's error, a signal, the clock. Out: message, hint and exit code in the page. The
+ * handler runs on a stack of its own and calls only what a handler may call. Invariant: the message
+ * is complete before the phase says FAILED.
+ */
+#include "engine/starpu/process.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES   65536
+#define STALL_SECONDS 60 /* nothing begins, runs or ends for so long: it never will */
+
+/* A signal handler takes no argument of ours: this is how it finds the engine. */
+static struct sy_engine *faulty;
+static atomic_bool told;
+static struct sigaction before_fpe;
+
+struct kernel_here {
+    const struct sy_engine_worker *worker;
+    uint32_t task;
+};
+static _Thread_local struct kernel_here here;
+static _Thread_local bool telling;
+
+/* --- text without locale, allocation or locks --------------------------------------------------
+ */
+struct text {
+    char *at, *end; /* one byte is kept for the NUL */
+};
+
+static void put(struct text *text, const char *words) {
+    while (*words && text->at < text->end) {
+        *text->at++ = *words++;
+    }
+    *text->at = '\0';
+}
+
+static void put_u64(struct text *text, uint64_t value, unsigned base) {
+    char digits[24] = {0};
+    size_t at = sizeof digits - 1;
+    do {
+        digits[--at] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value && at > 0);
+    put(text, digits + at);
+}
+
+static void put_seconds(struct text *text, double seconds) {
+    uint64_t tenths = (uint64_t)(seconds * 10 + 0.5);
+    put_u64(text, tenths / 10, 10);
+    if (tenths % 10) {
+        put(text, ".");
+        put_u64(text, tenths % 10, 10);
+    }
+    put(text, " s");
+}
+
+static struct text page_text(struct sy_page *page) {
+    page->message[0] = '\0';
+    return (struct text){page->message, page->message + sizeof page->message - 1};
+}
+
+static const char *kernel_name(const struct sy_engine *engine, uint32_t task) {
+    return engine->graph->kernels[engine->graph->tasks[task].kernel].name;
+}
+
+/* "task potrf(3): A(3,3) 2097152 bytes read and written" */
+static void put_input(struct text *text, const struct sy_engine *engine, uint32_t task) {
+    static const char *const modes[] = {"", " read", " written", " read and written"};
+    const struct sy_graph *graph = engine->graph;
+    const struct sy_task *it = &graph->tasks[task];
+    put(text, ". Its input: task ");
+    if (it->name) {
+        put(text, it->name);
+    } else {
+        put_u64(text, task, 10);
+    }
+    for (uint32_t a = it->access_start; a < it[1].access_start; a++) {
+        uint32_t datum = graph->accesses[a].datum;
+        put(text, a == it->access_start ? ": " : ", ");
+        if (graph->data_names[datum]) {
+            put(text, graph->data_names[datum]);
+        } else {
+            put(text, "datum ");
+            put_u64(text, datum, 10);
+        }
+        put(text, " ");
+        put_u64(text, (uint64_t)graph->data_bytes[datum], 10);
+        put(text, " bytes");
+        put(text, modes[graph->accesses[a].mode & 3]);
+    }
+}
+
+static void put_kernel(struct text *text, const struct sy_engine *engine, uint32_t task,
+                       const struct sy_engine_worker *worker, const char *verb) {
+    put(text, "kernel ");
+    put(text, kernel_name(engine, task));
+    put(text, verb);
+    put(text, worker->name);
+}
+
+/* --- ending -------------------------------------------------------------------------------------
+ */
+/* False: another thread is at it, and the process ends in a moment. */
+static bool begin_telling(void) {
+    telling = !atomic_exchange(&told, true);
+    return telling;
+}
+
+static void publish(struct sy_page *page, int exit_code, const char *hint) {
+    struct text text = {page->hint, page->hint + sizeof page->hint - 1};
+    put(&text, hint);
+    atomic_store(&page->exit_code, exit_code);
+    atomic_store(&page->phase, SY_PHASE_FAILED);
+}
+
+_Noreturn static void wait_for_end(void) {
+    for (;;) {
+        pause();
+    }
+}
+
+void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase) {
+    if (!atomic_load(&told)) {
+        atomic_store(&engine->page->phase, phase);
+    }
+}
+
+_Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
+                              const struct sy_error *error) {
+    if (!begin_telling()) {
+        wait_for_end();
+    }
+    struct sy_page *page = engine->page;
+    struct text text = page_text(page);
+    put(&text, error->message);
+    struct text file = {page->file, page->file + sizeof page->file - 1};
+    put(&file, error->file);
+    page->line = error->line;
+    page->column = error->column;
+    publish(page, exit_code, error->hint);
+    _exit(exit_code);
+}
+
+_Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
+                                     const struct sy_engine_worker *worker, uint32_t task,
+                                     int code) {
+    if (!begin_telling()) {
+        wait_for_end();
+    }
+    struct text text = page_text(engine->page);
+    put_kernel(&text, engine, task, worker, " failed on ");
+    put(&text, ": ");
+    put(&text, worker->message[0] ? worker->message : strerrordesc_np(code < 0 ? -code : code));
+    put_input(&text, engine, task);
+    publish(engine->page, SY_EXIT_RUN, "");
+    _exit(SY_EXIT_RUN);
+}
+
+/* --- signals ------------------------------------------------------------------------------------
+ */
+void sy_engine_enter(const struct sy_engine_worker *worker, uint32_t task) {
+    here = (struct kernel_here){worker, task};
+}
+
+void sy_engine_leave(void) {
+    here.worker = NULL;
+}
+
+/* The crashing thread runs no kernel of ours: a device's own thread. Whose it is we cannot tell if
+ * several devices are at work. */
+static void put_in_flight(struct text *text, struct sy_engine *engine) {
+    uint32_t found = 0, task = 0;
+    const struct sy_engine_worker *worker = NULL;
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        struct sy_flight *flight = &engine->workers[w].flight;
+        uint32_t first = atomic_load(&flight->first);
+        if (engine->workers[w].flavour != SY_FLAVOUR_C && first != atomic_load(&flight->end)) {
+            worker = &engine->workers[w];
+            task = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
+            put(text, found++ ? " or " : " while these kernels were on devices: ");
+            put(text, kernel_name(engine, task));
+            put(text, " on ");
+            put(text, worker->name);
+        }
+    }
+    if (found == 1) {
+        put_input(text, engine, task);
+    }
+}
+
+static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *info) {
+    struct text text = page_text(engine->page);
+    const char *abbreviation = sigabbrev_np(number);
+    if (here.worker) {
+        put_kernel(&text, engine, here.task, here.worker, " crashed on ");
+        put(&text, " with SIG");
+    } else {
+        put(&text, "the engine crashed with SIG");
+    }
+    put(&text, abbreviation ? abbreviation : "?");
+    if (number == SIGSEGV || number == SIGBUS) {
+        put(&text, " at address 0x");
+        put_u64(&text, (uint64_t)(uintptr_t)info->si_addr, 16);
+    }
+    if (here.worker) {
+        put_input(&text, engine, here.task);
+    } else if (engine->graph) {
+        put_in_flight(&text, engine);
+    }
+    publish(engine->page, SY_EXIT_RUN,
+            here.worker ? "the kernel's own code did this: compare what it reads and writes with "
+                          "the sizes above"
+                        : "run with --verbose to see what libraries wrote before it");
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+    /* PoCL mends integer divisions by zero on its own threads. */
+    if (number == SIGFPE && !here.worker && (before_fpe.sa_flags & SA_SIGINFO)) {
+        before_fpe.sa_sigaction(number, info, context);
+        return;
+    }
+    if (begin_telling()) {
+        tell_signal(faulty, number, info);
+    } else if (!telling) {
+        wait_for_end();
+    }
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(number, &plain, NULL);
+    raise(number);
+}
+
+int sy_engine_catch_faults(struct sy_engine *engine) {
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    faulty = engine;
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < SY_COUNT(numbers); i++) {
+        struct sigaction old;
+        if (sigaction(numbers[i], &action, &old) < 0) {
+            return -errno;
+        }
+        if (numbers[i] == SIGFPE && old.sa_sigaction != on_fault) {
+            before_fpe = old;
+        }
+    }
+    sy_engine_guard_thread();
+    return 0;
+}
+
+void sy_engine_guard_thread(void) {
+    stack_t now;
+    if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE)) {
+        return;
+    }
+    /* Lives as long as its thread, which lives as long as the process. */
+    stack_t stack = {.ss_sp = malloc(STACK_BYTES), .ss_size = STACK_BYTES};
+    if (stack.ss_sp) {
+        sigaltstack(&stack, NULL);
+    }
+}
+
+/* --- watchdog -----------------------------------------------------------------------------------
+ */
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker, uint32_t task) {
+    struct sy_flight *flight = &worker->flight;
+    uint32_t end = atomic_load_explicit(&flight->end, memory_order_relaxed);
+    uint64_t now = now_ns();
+    atomic_store_explicit(&flight->tasks[end % SY_FLIGHT_MAX], task, memory_order_relaxed);
+    if (end == atomic_load_explicit(&flight->first, memory_order_relaxed)) {
+        atomic_store_explicit(&flight->since_ns, now, memory_order_relaxed);
+    }
+    atomic_store_explicit(&flight->end, end + 1, memory_order_release);
+    atomic_store_explicit(&engine->progress_ns, now, memory_order_relaxed);
+}
+
+void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker) {
+    struct sy_flight *flight = &worker->flight;
+    uint64_t now = now_ns();
+    atomic_store_explicit(&flight->since_ns, now, memory_order_relaxed);
+    atomic_fetch_add_explicit(&flight->first, 1, memory_order_release);
+    atomic_store_explicit(&engine->progress_ns, now, memory_order_relaxed);
+}
+
+static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker *worker,
+                         uint32_t task, double seconds) {
+    if (!begin_telling()) {
+        wait_for_end();
+    }
+    struct text text = page_text(engine->page);
+    put_kernel(&text, engine, task, worker, " does not end on ");
+    put(&text, ": it has run for ");
+    put_seconds(&text, seconds);
+    put(&text, ", the limit is ");
+    put_seconds(&text, engine->options.limit_s);
+    put_input(&text, engine, task);
+    publish(engine->page, SY_EXIT_RUN, "a longer limit is set with --limit");
+    _exit(SY_EXIT_RUN);
+}
+
+/* True: some worker is at work. */
+static bool look_at_workers(struct sy_engine *engine) {
+    bool busy = false;
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        struct sy_engine_worker *worker = &engine->workers[w];
+        struct sy_flight *flight = &worker->flight;
+        uint32_t first = atomic_load(&flight->first);
+        uint64_t since = atomic_load(&flight->since_ns);
+        uint32_t task = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
+        if (first == atomic_load(&flight->end)) {
+            continue;
+        }
+        busy = true;
+        uint64_t now = now_ns();
+        double seconds = now > since ? (double)(now - since) * 1e-9 : 0;
+        /* Read again: it may have ended meanwhile, and another one begun. */
+        if (engine->options.limit_s > 0 && seconds > engine->options.limit_s &&
+            first == atomic_load(&flight->first)) {
+            fail_overdue(engine, worker, task, seconds);
+        }
+    }
+    return busy;
+}
+
+static void *watch(void *argument) {
+    struct sy_engine *engine = argument;
+    double tick_s = engine->options.limit_s > 0 ? engine->options.limit_s / 8 : 0.25;
+    tick_s = tick_s > 0.25 ? 0.25 : tick_s < 0.01 ? 0.01 : tick_s;
+    struct timespec tick = {0, (long)(tick_s * 1e9)};
+    struct sy_error error = {0};
+    for (;;) {
+        nanosleep(&tick, NULL);
+        if (!atomic_load(&engine->running)) {
+            continue;
+        }
+        const char *failure = engine->ours ? sy_starpu_failure() : NULL;
+        if (failure) {
+            sy_fail(&error, -EPROTO, "policy %s: %s", engine->options.policy, failure);
+            sy_engine_fail(engine, SY_EXIT_RUN, &error);
+        }
+        bool busy = look_at_workers(engine);
+        uint64_t idle_ns = now_ns() - atomic_load(&engine->progress_ns);
+        if (!busy && idle_ns > STALL_SECONDS * UINT64_C(1000000000) && idle_ns < UINT64_MAX / 2) {
+            sy_fail(&error, -EDEADLK,
+                    "no task has run for %d s, and %u of %u are done: policy %s gives no work",
+                    STALL_SECONDS, atomic_load(&engine->page->done_count),
+                    engine->graph->task_count, engine->options.policy);
+            sy_engine_fail(engine, SY_EXIT_RUN, &error);
+        }
+    }
+    return NULL;
+}
+
+int sy_engine_start_watchdog(struct sy_engine *engine) {
+    pthread_t thread;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int code = pthread_create(&thread, NULL, watch, engine);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!code) {
+        pthread_detach(thread);
+    }
+    return -code;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What shall run: plug-ins, the graph, and which kernel of which plug-in each task calls.
+ *
+ * In: spec= and kernels=. Out: a graph, an entry per kernel, a slot per task. Kernels that no
+ * plug-in has may be emulated: a core is kept busy for the CPU time that the graph states.
+ */
+#include "engine/starpu/process.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define EMULATOR "synthetic:emulate" /* its work is the time to spend, ns */
+
+static int load_file(struct sy_engine *engine, struct sy_error *error) {
+    struct sy_graph_list list = {0};
+    int code = sy_graph_read_file(engine->options.spec, NULL, &list, error);
+    if (code < 0) {
+        return code;
+    }
+    if (list.count == 1) {
+        engine->graph = list.graphs[0];
+        list.count = 0;
+    } else {
+        code = sy_fail(error, -EINVAL, "%s holds %u graphs; a run takes exactly one",
+                       engine->options.spec, list.count);
+        sy_hint(error, "split the file, or try them all with symph simulate");
+    }
+    sy_graph_list_finish(&list);
+    return code;
+}
+
+static int load_graph(struct sy_engine *engine, struct sy_error *error) {
+    const char *spec = engine->options.spec, *arguments = NULL;
+    struct sy_error nothing = {0};
+    if (strncmp(spec, "gen:", 4) == 0) {
+        return sy_graph_generate(spec + 4, &engine->graph, error);
+    }
+    *error = nothing;
+    engine->workload = sy_kernel_set_workload(engine->kernels, spec, &arguments, error);
+    if (!engine->workload) {
+        return error->message[0] ? -EINVAL : load_file(engine, error);
+    }
+    int code = engine->workload->build(arguments, &engine->graph, &engine->state, error);
+    if (code < 0 && !error->message[0]) {
+        sy_fail(error, code, "workload %s: %s", spec, strerror(-code));
+    }
+    return code;
+}
+
+/* --- emulation ----------------------------------------------------------------------------------
+ */
+static bool fits(const struct sy_graph *graph, uint32_t kernel,
+                 const struct sy_kernel_entry *entry) {
+    for (uint32_t t = 0; entry->argument_count && t < graph->task_count; t++) {
+        const struct sy_task *task = &graph->tasks[t];
+        if (task->kernel == kernel &&
+            task[1].access_start - task->access_start != entry->argument_count) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int bind_or_emulate(struct sy_engine *engine, struct sy_error *error) {
+    struct sy_error ignored;
+    if (sy_kernel_set_bind(engine->kernels, engine->graph, engine->entries, &ignored) == 0) {
+        return 0;
+    }
+    const struct sy_kernel_entry *emulator = sy_kernel_set_find(engine->kernels, EMULATOR, error);
+    if (!emulator) {
+        return -ENOENT;
+    }
+    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
+        const char *name = engine->graph->kernels[k].name;
+        const struct sy_kernel_entry *entry = sy_kernel_set_find(engine->kernels, name, &ignored);
+        engine->emulated[k] = !entry || !fits(engine->graph, k, entry);
+        engine->emulated_count += engine->emulated[k];
+        engine->entries[k] = engine->emulated[k] ? emulator : entry;
+    }
+    return 0;
+}
+
+/* The graph's CPU time; a task that no CPU runs takes what its fastest device would. */
+static double emulated_ns(const struct sy_graph *graph, uint32_t task) {
+    double time_ns = sy_graph_time_ns(graph, task, SY_CPU);
+    for (int kind = 0; !isfinite(time_ns) && kind < SY_KIND_COUNT; kind++) {
+        time_ns = sy_graph_time_ns(graph, task, (enum sy_device_kind)kind);
+    }
+    return isfinite(time_ns) ? time_ns : 0;
+}
+
+/* --- slots --------------------------------------------------------------------------------------
+ */
+static int make_slots(struct sy_engine *engine, struct sy_error *error) {
+    const struct sy_graph *graph = engine->graph;
+    for (uint32_t t = 0; t < graph->task_count; t++) {
+        uint32_t width = graph->tasks[t + 1].access_start - graph->tasks[t].access_start;
+        engine->widest = width > engine->widest ? width : engine->widest;
+    }
+    engine->slots = sy_arena_alloc(engine->arena, graph->task_count + 1, sizeof *engine->slots);
+    struct sy_argument *arguments =
+        sy_arena_alloc(engine->arena, engine->widest + 1, sizeof *arguments);
+    if (!engine->slots || !arguments) {
+        return sy_fail(error, -ENOMEM, "no memory for %u tasks", graph->task_count);
+    }
+    for (uint32_t t = 0; t < graph->task_count; t++) {
+        const struct sy_task *task = &graph->tasks[t];
+        const struct sy_access *access = &graph->accesses[task->access_start];
+        uint32_t width = task[1].access_start - task->access_start;
+        for (uint32_t a = 0; a < width; a++) {
+            arguments[a] = (struct sy_argument){
+                .bytes = (uint64_t)ceil(graph->data_bytes[access[a].datum]),
+                .mode = access[a].mode,
+            };
+        }
+        struct sy_engine_slot *slot = &engine->slots[t];
+        slot->engine = engine;
+        slot->task = t;
+        slot->work = engine->emulated[task->kernel] ? emulated_ns(graph, t) : task->work;
+        struct sy_call call = {.arguments = arguments, .argument_count = width, .work = slot->work};
+        slot->features = sy_kernel_features(engine->entries[task->kernel], &call);
+    }
+    return 0;
+}
+
+int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
+    int code = sy_kernel_set_open(engine->options.kernels, &engine->kernels, error);
+    if (!code) {
+        code = load_graph(engine, error);
+    }
+    if (code < 0) {
+        return code;
+    }
+    if (engine->graph->task_count == 0) {
+        return sy_fail(error, -EINVAL, "%s has no task", engine->options.spec);
+    }
+    uint32_t kernel_count = engine->graph->kernel_count;
+    engine->entries = sy_arena_alloc(engine->arena, kernel_count + 1, sizeof(void *));
+    engine->emulated = sy_arena_alloc(engine->arena, kernel_count + 1, sizeof(bool));
+    if (!engine->entries || !engine->emulated) {
+        return sy_fail(error, -ENOMEM, "no memory for %u kernels", kernel_count);
+    }
+    if (engine->options.emulate) {
+        code = bind_or_emulate(engine, error);
+    } else {
+        code = sy_kernel_set_bind(engine->kernels, engine->graph, engine->entries, error);
+        if (code < 0 && !error->hint[0] && !engine->workload) {
+            sy_hint(error, "--emulate spends the graph's CPU time instead of computing");
+        }
+    }
+    return code < 0 ? code : make_slots(engine, error);
+}

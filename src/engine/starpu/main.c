@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph-engine: load, start StarPU, wait for the word, run, check, write the record, end.
+ *
+ * In: KEY=VALUE arguments from symph. Out: a record and an exit code; it prints nothing. While it
+ * waits its workers are paused, so that an idle engine costs no CPU time; when symph ends, so does
+ * it.
+ */
+#include "engine/starpu/process.h"
+#include "engine/starpu/shared.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The policy is about to be freed; the record is written already. */
+void sy_starpu_closing(void) {
+}
+
+static struct sy_page *map_page(int fd) {
+    struct stat info;
+    bool shared = fd >= 0 && fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(struct sy_page);
+    void *page = mmap(NULL, sizeof(struct sy_page), PROT_READ | PROT_WRITE,
+                      shared ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, shared ? fd : -1, 0);
+    if (page == MAP_FAILED) {
+        return NULL;
+    }
+    ((struct sy_page *)page)->magic = SY_PAGE_MAGIC;
+    return page;
+}
+
+/* Kernels use one core each: BLAS must start no threads. Read when the plug-ins load it. */
+static void quiet_blas(void) {
+    static const char *const names[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                        "BLIS_NUM_THREADS", "OMP_NUM_THREADS"};
+    for (size_t i = 0; i < SY_COUNT(names); i++) {
+        setenv(names[i], "1", 1);
+    }
+}
+
+/* Before hours of work, not after. */
+static int check_record_path(const char *path, struct sy_error *error) {
+    char folder[1024];
+    const char *slash = strrchr(path, '/');
+    struct stat info;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        return S_ISDIR(info.st_mode) ? sy_fail_at(error, -EISDIR, path, 0, 0, "is a folder") : 0;
+    }
+    if (access(folder, W_OK) < 0) {
+        int code = -errno;
+        sy_fail_at(error, code, path, 0, 0, "cannot write the record: %s", strerror(-code));
+        sy_hint(error, "%s must exist and be writable", folder);
+        return code;
+    }
+    return 0;
+}
+
+/* One byte: go. End of file: whoever would say it is gone. */
+static bool wait_for_word(void) {
+    char byte;
+    ssize_t got;
+    do {
+        got = read(STDIN_FILENO, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    return got == 1;
+}
+
+static int start(struct sy_engine *engine, struct sy_error *error) {
+    int code = sy_engine_load(engine, error);
+    if (!code) {
+        code = sy_engine_start_workers(engine, error);
+    }
+    if (!code) {
+        code = sy_engine_add_data(engine, error);
+    }
+    if (!code) {
+        code = sy_engine_fill_data(engine, error);
+    }
+    if (!code) {
+        code = sy_engine_add_codelets(engine, error);
+    }
+    return code;
+}
+
+/* The result is wrong: the record shows what ran, the run has failed. */
+static int judge(const struct sy_engine *engine, struct sy_error *error) {
+    if (isnan(engine->result_tolerance) || engine->result_error <= engine->result_tolerance) {
+        return 0;
+    }
+    return sy_fail(error, -EDOM, "%s: the result is wrong: relative error %.3g, tolerance %.3g",
+                   engine->options.spec, engine->result_error, engine->result_tolerance);
+}
+
+static int finish(struct sy_engine *engine, struct sy_error *error) {
+    const struct sy_kernel_workload *workload = engine->workload;
+    bool check = engine->options.check && workload && workload->check;
+    sy_engine_phase(engine, SY_PHASE_CHECKING);
+    int code = check ? sy_engine_fetch_data(engine, error) : 0;
+    starpu_pause();
+    if (!code && check) {
+        double deviation = NAN, tolerance = NAN;
+        code = workload->check(engine->state, engine->pointers, &deviation, &tolerance, error);
+        if (code < 0 && !error->message[0]) {
+            sy_fail(error, code, "%s cannot be checked: %s", engine->options.spec, strerror(-code));
+        }
+        engine->result_error = deviation;
+        engine->result_tolerance = tolerance;
+    }
+    if (!code) {
+        code = sy_engine_report(engine, error);
+    }
+    if (!code) {
+        code = judge(engine, error);
+    }
+    starpu_resume();
+    return code;
+}
+
+/* Cost models are saved on the way. */
+static void stop(struct sy_engine *engine) {
+    for (uint32_t t = 0; t < engine->graph->task_count; t++) {
+        starpu_task_destroy(engine->slots[t].starpu);
+    }
+    for (uint32_t d = 0; d < engine->graph->data_count; d++) {
+        starpu_data_unregister_no_coherency(engine->handles[d]);
+    }
+    starpu_shutdown();
+    if (engine->workload && engine->workload->destroy) {
+        engine->workload->destroy(engine->state);
+    }
+}
+
+static struct sy_engine *create(int count, char **arguments) {
+    struct sy_engine *engine = calloc(1, sizeof *engine);
+    struct sy_error error = {0};
+    if (!engine) {
+        return NULL;
+    }
+    int code = sy_engine_parse(count, arguments, &engine->options, &error);
+    engine->page = map_page(engine->options.page_fd);
+    engine->arena = sy_arena_create();
+    engine->result_error = engine->result_tolerance = engine->energy_joules = NAN;
+    if (!engine->page || !engine->arena || sy_engine_catch_faults(engine) < 0) {
+        return NULL;
+    }
+    if (code < 0) {
+        sy_engine_fail(engine, SY_EXIT_USAGE, &error);
+    }
+    if (check_record_path(engine->options.record, &error) < 0) {
+        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    }
+    return engine;
+}
+
+int main(int count, char **arguments) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    quiet_blas();
+    struct sy_engine *engine = create(count - 1, arguments + 1);
+    if (!engine) {
+        return SY_EXIT_RUN;
+    }
+    struct sy_error error = {0};
+    sy_engine_phase(engine, SY_PHASE_STARTING);
+    if (start(engine, &error) < 0) {
+        sy_engine_fail(engine, SY_EXIT_INPUT, &error);
+    }
+    atomic_store(&engine->page->task_count, engine->graph->task_count);
+    starpu_pause();
+    sy_engine_phase(engine, SY_PHASE_READY);
+    if (!wait_for_word()) {
+        _exit(0);
+    }
+    sy_engine_phase(engine, SY_PHASE_RUNNING);
+    starpu_resume();
+    if (sy_engine_start_watchdog(engine) < 0) {
+        sy_fail(&error, -EAGAIN, "the engine cannot start its watchdog");
+        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    }
+    if (sy_engine_run(engine, &error) < 0 || finish(engine, &error) < 0) {
+        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    }
+    stop(engine);
+    sy_engine_phase(engine, SY_PHASE_DONE);
+    _exit(0);
+}

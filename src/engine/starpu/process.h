@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph-engine: one process that runs one graph once, on StarPU.
+ *
+ * In: KEY=VALUE arguments, kernel plug-ins, a byte on standard input. Out: a run record, and the
+ * page shared with the supervisor (engine.h). Invariant: whatever happens (a kernel that fails,
+ * crashes or never ends, a device that is not there) the page says so and the process ends.
+ */
+#ifndef SY_ENGINE_STARPU_PROCESS_H
+#define SY_ENGINE_STARPU_PROCESS_H
+
+#include "engine/engine.h"
+#include "engine/starpu/policy.h"
+#include "graph/graph.h"
+#include "kernels/kernels.h"
+
+#define SY_EXIT_RUN   1 /* ran and failed */
+#define SY_EXIT_USAGE 2
+#define SY_EXIT_INPUT 3 /* graph, plug-in, policy, device */
+
+struct sy_engine_options {
+    const char *spec, *policy, *record, *kernels, *models; /* NULL: not given */
+    uint64_t seed;
+    int page_fd;            /* -1: nobody watches */
+    int cpus, opencl, cuda; /* most workers of each; -1: as many as there are */
+    int samples;            /* > 0: calibration, so many per kernel, size and class of device */
+    double limit_s;         /* of one task; 0: none */
+    bool check, emulate;
+};
+
+/* What one worker has started and not yet ended, oldest first: asynchronous devices hold several.
+ * Written by the worker alone; read by the watchdog and by the signal handler. */
+#define SY_FLIGHT_MAX 16
+struct sy_flight {
+    _Atomic uint32_t first, end; /* running numbers; task i is at i % SY_FLIGHT_MAX */
+    _Atomic uint32_t tasks[SY_FLIGHT_MAX];
+    _Atomic uint64_t since_ns; /* since when the oldest one has had the device to itself */
+};
+
+struct sy_engine_worker {
+    char name[64];
+    enum sy_flavour flavour;
+    uint32_t number; /* among the workers of its flavour */
+    struct sy_flight flight;
+    struct sy_argument *arguments; /* room for the widest task */
+    char message[SY_CALL_MESSAGE_MAX];
+};
+
+struct sy_engine;
+
+/* What a codelet is told about its task. */
+struct sy_engine_slot {
+    struct sy_engine *engine;
+    uint32_t task;
+    double work; /* handed to the kernel: the graph's, or the time to emulate */
+    struct sy_cost_features features;
+    struct starpu_task *starpu; /* of this round */
+};
+
+struct sy_engine_energy; /* energy.c */
+
+struct sy_engine {
+    struct sy_engine_options options;
+    struct sy_arena *arena;
+    struct sy_page *page;
+    /* load.c */
+    struct sy_kernel_set *kernels;
+    const struct sy_kernel_workload *workload; /* NULL: a graph without a meaning */
+    void *state;
+    struct sy_graph *graph;
+    const struct sy_kernel_entry **entries; /* per kernel of the graph */
+    bool *emulated;                         /* per kernel of the graph */
+    uint32_t emulated_count;
+    struct sy_engine_slot *slots; /* per task */
+    uint32_t widest;              /* most accesses of a task */
+    /* workers.c */
+    struct sy_engine_worker *workers;
+    uint32_t worker_count;
+    struct sy_machine *machine;
+    char runtime[256];
+    bool ours; /* one of our policies, not one of StarPU's */
+    /* data.c */
+    starpu_data_handle_t *handles;
+    void **pointers;
+    void *block;
+    size_t block_bytes;
+    /* codelet.c */
+    struct starpu_codelet *codelets; /* per kernel of the graph */
+    struct starpu_perfmodel *models; /* per kernel; not used by our policies */
+    const int *priorities;           /* per task */
+    /* run.c */
+    double start_us; /* of the first submission, StarPU's clock */
+    _Atomic bool running;
+    _Atomic uint64_t progress_ns; /* when a task last began or ended */
+    double *moved_bytes;          /* [from * memory_count + to] */
+    double result_error, result_tolerance;
+    struct sy_engine_energy *energy;
+    double energy_joules;      /* NAN: nothing readable */
+    const char *energy_source; /* NULL: none */
+};
+
+/* settings.c */
+SY_MUST_CHECK int sy_engine_parse(int count, char *const *arguments,
+                                  struct sy_engine_options *ret_options, struct sy_error *error);
+
+/* load.c */
+SY_MUST_CHECK int sy_engine_load(struct sy_engine *engine, struct sy_error *error);
+
+/* workers.c */
+/* Cores this process may use, by its affinity mask and by the quotas of its control groups. */
+uint32_t sy_engine_core_count(void);
+SY_MUST_CHECK int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error);
+
+/* data.c */
+SY_MUST_CHECK int sy_engine_add_data(struct sy_engine *engine, struct sy_error *error);
+/* Before each round: what tasks read before any writes it. */
+SY_MUST_CHECK int sy_engine_fill_data(struct sy_engine *engine, struct sy_error *error);
+/* Brings all data home, so that pointers are what the run left. */
+SY_MUST_CHECK int sy_engine_fetch_data(struct sy_engine *engine, struct sy_error *error);
+
+/* codelet.c */
+/* A codelet per kernel; prepares every kernel on every device. */
+SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error);
+/* The number of the graph's task; SY_NONE: none of ours. */
+uint32_t sy_engine_identify(const struct starpu_task *task);
+void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
+
+/* run.c */
+SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error);
+
+/* report.c */
+SY_MUST_CHECK int sy_engine_report(struct sy_engine *engine, struct sy_error *error);
+
+/* energy.c */
+void sy_engine_energy_start(struct sy_engine *engine);
+void sy_engine_energy_stop(struct sy_engine *engine);
+
+/* faults.c */
+/* Fault handlers; again after other libraries have put theirs. */
+SY_MUST_CHECK int sy_engine_catch_faults(struct sy_engine *engine);
+/* An alternate stack for the calling thread, so that an overflow of its own can be told. */
+void sy_engine_guard_thread(void);
+SY_MUST_CHECK int sy_engine_start_watchdog(struct sy_engine *engine);
+void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase);
+/* Tells and ends the process. The first to fail is told; a second one waits for its end. */
+_Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
+                              const struct sy_error *error);
+/* What a kernel itself answered. */
+_Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
+                                     const struct sy_engine_worker *worker, uint32_t task,
+                                     int code);
+/* The calling thread begins or has left a kernel that runs on the host. */
+void sy_engine_enter(const struct sy_engine_worker *worker, uint32_t task);
+void sy_engine_leave(void);
+void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker, uint32_t task);
+void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker);
+
+#endif

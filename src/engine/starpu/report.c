@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The record of the run that has just ended.
+ *
+ * In: StarPU's times per task, the policy's decisions, the cost model. Out: symph-run-1 in a file,
+ * whole or not at all. Times are ns since the first submission. Invariant: what is not known is
+ * NAN, never a guess.
+ */
+#include "engine/starpu/process.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STALL_MIN_NS 1000.0 /* shorter waits are StarPU's own work */
+
+static double since_start(const struct sy_engine *engine, const struct timespec *at) {
+    if (at->tv_sec == 0 && at->tv_nsec == 0) {
+        return NAN;
+    }
+    return (double)at->tv_sec * 1e9 + (double)at->tv_nsec - engine->start_us * 1e3;
+}
+
+/* --- tasks and trace ----------------------------------------------------------------------------
+ */
+static void add_task(struct sy_engine *engine, struct sy_record *record, uint32_t number) {
+    const struct starpu_task *task = engine->slots[number].starpu;
+    struct sy_record_task *out = &record->tasks[number];
+    *out = (struct sy_record_task){SY_NONE, NAN, NAN, NAN, NAN, NAN};
+    const struct starpu_profiling_task_info *info = task ? task->profiling_info : NULL;
+    if (!info || info->workerid < 0 || (uint32_t)info->workerid >= engine->worker_count) {
+        return;
+    }
+    out->device = (uint32_t)info->workerid;
+    /* StarPU's clock starts at its own beginning: rounding may put the first task before it. */
+    out->submitted_ns = fmax(0, since_start(engine, &info->submit_time));
+    out->ready_ns = since_start(engine, &info->push_start_time);
+    out->start_ns = since_start(engine, &info->start_time);
+    out->end_ns = since_start(engine, &info->end_time);
+    if (!engine->ours && task->predicted > 0) {
+        out->predicted_ns = task->predicted * 1e3;
+    }
+    record->makespan_ns = fmax(record->makespan_ns, out->end_ns);
+}
+
+static int compare_starts(const void *left, const void *right, void *argument) {
+    const struct sy_record_task *tasks = argument;
+    const struct sy_record_task *a = &tasks[*(const uint32_t *)left];
+    const struct sy_record_task *b = &tasks[*(const uint32_t *)right];
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* An asynchronous device is told of a task while it still runs another: it starts after that. */
+static int add_trace(struct sy_engine *engine, struct sy_record *record) {
+    uint32_t count = engine->graph->task_count, device = SY_NONE;
+    uint32_t *order = sy_arena_alloc(record->arena, count, sizeof *order);
+    if (!order || sy_trace_reserve(&record->trace, 2 * count) < 0) {
+        return -ENOMEM;
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        order[t] = t;
+    }
+    qsort_r(order, count, sizeof *order, compare_starts, record->tasks);
+    double free_ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sy_record_task *task = &record->tasks[order[i]];
+        if (task->device == SY_NONE) {
+            continue;
+        }
+        free_ns = task->device == device ? free_ns : 0;
+        device = task->device;
+        task->start_ns = fmin(fmax(task->start_ns, free_ns), task->end_ns);
+        const struct starpu_profiling_task_info *info =
+            engine->slots[order[i]].starpu->profiling_info;
+        double asked_ns = fmax(since_start(engine, &info->acquire_data_start_time), free_ns);
+        if (task->start_ns - asked_ns > STALL_MIN_NS) {
+            sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_STALL,
+                                                           .start_ns = asked_ns,
+                                                           .end_ns = task->start_ns,
+                                                           .subject = order[i],
+                                                           .place = device});
+        }
+        sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_TASK,
+                                                       .start_ns = task->start_ns,
+                                                       .end_ns = task->end_ns,
+                                                       .subject = order[i],
+                                                       .place = device});
+        free_ns = task->end_ns;
+    }
+    sy_trace_sort(&record->trace);
+    return record->trace.failed ? -ENOMEM : 0;
+}
+
+static int add_decisions(struct sy_engine *engine, struct sy_record *record) {
+    struct sy_decided *decisions = NULL;
+    uint32_t count = 0, kept = 0;
+    int code = sy_starpu_take_decisions(&decisions, &count);
+    if (code < 0) {
+        return code;
+    }
+    record->decisions = sy_arena_alloc(record->arena, count + 1, sizeof *decisions);
+    for (uint32_t i = 0; record->decisions && i < count; i++) {
+        if (decisions[i].task >= engine->graph->task_count) {
+            continue; /* StarPU's own, and the preparation of kernels */
+        }
+        struct sy_decided *out = &record->decisions[kept++];
+        *out = decisions[i];
+        out->at_ns = fmax(0, out->at_ns - engine->start_us * 1e3);
+        if (out->alternative_count) {
+            record->tasks[out->task].predicted_ns = out->alternatives[0].exec_ns;
+        }
+    }
+    free(decisions);
+    record->decision_count = kept;
+    sy_starpu_decision_cost(&record->decision_p50_ns, &record->decision_p99_ns);
+    return record->decisions ? 0 : -ENOMEM;
+}
+
+/* --- what the model says now --------------------------------------------------------------------
+ */
+static double estimate_ns(const struct sy_engine *engine, uint32_t task, uint32_t class_index) {
+    uint32_t worker = engine->machine->classes[class_index].first_device;
+    uint32_t kernel = engine->graph->tasks[task].kernel;
+    struct starpu_task *it = engine->slots[task].starpu;
+    if (worker >= engine->worker_count) {
+        return NAN;
+    }
+    if (!engine->entries[kernel]->functions[engine->workers[worker].flavour]) {
+        return INFINITY;
+    }
+    if (engine->ours) {
+        return sy_starpu_estimate_ns(it, worker);
+    }
+    double us = starpu_task_expected_length(
+        it, starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS), 0);
+    return us > 0 ? us * 1e3 : NAN;
+}
+
+/* The graph's own times become what the model says, so that bounds and replays speak of this
+ * machine. */
+static int add_model(struct sy_engine *engine, struct sy_record *record) {
+    struct sy_graph *graph = engine->graph;
+    const struct sy_machine *machine = engine->machine;
+    size_t classes = machine->class_count, count = graph->task_count;
+    record->model_ns = sy_arena_alloc(record->arena, count * classes + 1, sizeof(double));
+    if (!graph->time_ns) {
+        graph->time_ns = sy_arena_alloc(graph->arena, count * SY_KIND_COUNT + 1, sizeof(double));
+        for (size_t i = 0; graph->time_ns && i < count * SY_KIND_COUNT; i++) {
+            graph->time_ns[i] = NAN;
+        }
+    }
+    if (!record->model_ns || !graph->time_ns) {
+        return -ENOMEM;
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        double *times = &graph->time_ns[(size_t)t * SY_KIND_COUNT];
+        bool set[SY_KIND_COUNT] = {0};
+        for (uint32_t c = 0; c < classes; c++) {
+            double time_ns = estimate_ns(engine, t, c);
+            enum sy_device_kind kind = machine->classes[c].kind;
+            record->model_ns[t * classes + c] = time_ns;
+            if (!isnan(time_ns) && (!set[kind] || time_ns < times[kind])) {
+                times[kind] = time_ns;
+                set[kind] = true;
+            }
+        }
+    }
+    return 0;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------
+ */
+static char *label(struct sy_record *record, const struct sy_engine *engine) {
+    struct sy_buffer text = {0};
+    sy_buffer_printf(&text, "%s", engine->options.spec);
+    if (engine->emulated_count) {
+        sy_buffer_printf(&text, " [%u of %u kernels emulated]", engine->emulated_count,
+                         engine->graph->kernel_count);
+    }
+    char *copy = text.text ? sy_arena_strdup(record->arena, text.text) : NULL;
+    sy_buffer_finish(&text);
+    return copy;
+}
+
+static int add_names(struct sy_engine *engine, struct sy_record *record) {
+    char host[256] = "", date[64] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+    gethostname(host, sizeof host - 1);
+    if (gmtime_r(&now, &parts)) {
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    }
+    record->spec = label(record, engine);
+    record->policy = engine->options.policy ? engine->options.policy : SY_DEFAULT_POLICY;
+    record->runtime = engine->runtime;
+    record->host = sy_arena_strdup(record->arena, host);
+    record->date = sy_arena_strdup(record->arena, date);
+    record->graph = engine->graph;
+    record->machine = engine->machine;
+    record->moved_bytes = engine->moved_bytes;
+    record->energy_joules = engine->energy_joules;
+    record->energy_source = engine->energy_source;
+    record->result_error = engine->result_error;
+    record->result_tolerance = engine->result_tolerance;
+    return record->spec && record->host && record->date ? 0 : -ENOMEM;
+}
+
+int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
+    struct sy_record *record = sy_record_create();
+    uint32_t count = engine->graph->task_count;
+    if (record) {
+        record->tasks = sy_arena_alloc(record->arena, count + 1, sizeof *record->tasks);
+    }
+    if (!record || !record->tasks || add_names(engine, record) < 0) {
+        return sy_fail(error, -ENOMEM, "no memory for the record");
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        add_task(engine, record, t);
+    }
+    int code = add_trace(engine, record);
+    if (!code && engine->ours) {
+        code = add_decisions(engine, record);
+    }
+    if (!code) {
+        code = add_model(engine, record);
+    }
+    struct sy_buffer text = {0};
+    if (!code) {
+        sy_record_write(record, &text);
+        code = text.failed ? -ENOMEM : 0;
+    }
+    /* The process ends soon; the record's parts belong to the engine. */
+    if (code < 0) {
+        return sy_fail(error, code, "the record cannot be made: %s", strerror(-code));
+    }
+    code = sy_write_file(engine->options.record, text.text, text.length, error);
+    sy_buffer_finish(&text);
+    return code;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starts StarPU with the devices that this process may use.
+ *
+ * In: limits from the arguments, the affinity mask, control groups. Out: running workers under one
+ * of our policies or one of StarPU's. What StarPU measures of the machine is kept in the user's
+ * cache, a folder per version and set of devices, so that it measures once and ~/.starpu stays as
+ * it is.
+ */
+#include "engine/starpu/process.h"
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef STARPU_USE_CUDA
+static const bool with_cuda = true;
+#else
+static const bool with_cuda = false;
+#endif
+
+/* --- cores --------------------------------------------------------------------------------------
+ */
+static bool read_line(const char *path, char *text, size_t size) {
+    FILE *file = fopen(path, "re");
+    bool got = file && fgets(text, (int)size, file);
+    if (file) {
+        fclose(file);
+    }
+    return got;
+}
+
+/* Cores' worth of time that the control groups above us grant; INFINITY: no quota. */
+static double quota_cores(void) {
+    char group[PATH_MAX], path[PATH_MAX + 64], line[128];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    double least = INFINITY;
+    bool found = false;
+    while (file && !found && fgets(group, sizeof group, file)) {
+        found = strncmp(group, "0::", 3) == 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (!found) {
+        return least;
+    }
+    group[strcspn(group, "\n")] = '\0';
+    for (char *at = group + 3, *slash; at[0] == '/';) {
+        double quota = 0, period = 0;
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", at[1] ? at : "");
+        if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 &&
+            period > 0) {
+            least = fmin(least, quota / period);
+        }
+        if (!at[1] || !(slash = strrchr(at, '/'))) {
+            break;
+        }
+        slash[slash == at] = '\0'; /* one level up; "/" comes last */
+    }
+    return least;
+}
+
+/* One of two threads of a core counts, if both are ours. */
+static bool first_of_core(int cpu, const cpu_set_t *mask) {
+    char path[128], line[128];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    int first = read_line(path, line, sizeof line) ? atoi(line) : cpu;
+    return first >= cpu || first < 0 || !CPU_ISSET((size_t)first, mask);
+}
+
+static uint32_t masked_cores(bool *ret_restricted) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    if (sched_getaffinity(0, sizeof mask, &mask) < 0) {
+        *ret_restricted = false;
+        return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    uint32_t count = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        count += CPU_ISSET((size_t)cpu, &mask) && first_of_core(cpu, &mask);
+    }
+    *ret_restricted = CPU_COUNT(&mask) < sysconf(_SC_NPROCESSORS_ONLN);
+    return count ? count : 1;
+}
+
+uint32_t sy_engine_core_count(void) {
+    bool restricted;
+    uint32_t cores = masked_cores(&restricted);
+    double quota = floor(quota_cores());
+    quota = quota < 1 ? 1 : quota;
+    return quota < cores ? (uint32_t)quota : cores;
+}
+
+/* Graphics cards whose driver is loaded; each takes a core to drive it. */
+static int nvidia_count(void) {
+    DIR *folder = opendir("/proc/driver/nvidia/gpus");
+    int count = 0;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        count += entry->d_name[0] != '.';
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return count;
+}
+
+/* --- environment --------------------------------------------------------------------------------
+ */
+static void make_folders(char *path) {
+    for (char *at = path + 1; *at; at++) {
+        if (*at == '/') {
+            *at = '\0';
+            mkdir(path, 0777);
+            *at = '/';
+        }
+    }
+    mkdir(path, 0777);
+}
+
+static void set_home(int opencl) {
+    char path[PATH_MAX];
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool own = cache && cache[0] == '/';
+    snprintf(path, sizeof path, "%s%s/symph/starpu-%d.%d-opencl%d",
+             own    ? cache
+             : home ? home
+                    : "/tmp",
+             own ? "" : "/.cache", STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION, opencl);
+    make_folders(path);
+    setenv("STARPU_HOME", path, 0);
+}
+
+static void set_opencl(const struct sy_engine_options *options, int cuda) {
+    if (options->opencl <= 0) {
+        return;
+    }
+    setenv("STARPU_OPENCL_ON_CPUS", "1", 1);
+    if (cuda != 0) {
+        setenv("STARPU_OPENCL_ONLY_ON_CPUS", "1", 1); /* a GPU is driven once, by CUDA */
+    }
+    struct sy_buffer devices = {0};
+    for (int i = 0; i < options->opencl && options->opencl > 1; i++) {
+        sy_buffer_printf(&devices, "%spthread", i ? " " : "");
+    }
+    if (devices.text) {
+        setenv("POCL_DEVICES", devices.text, 0);
+    }
+    sy_buffer_finish(&devices);
+}
+
+static void set_environment(const struct sy_engine_options *options, int cuda) {
+    bool restricted;
+    masked_cores(&restricted);
+    if (restricted || isfinite(quota_cores())) {
+        setenv("STARPU_WORKERS_NOBIND", "1", 1); /* else it binds outside of the mask */
+    }
+    setenv("STARPU_SILENT", "1", 1);
+    unsetenv("STARPU_SCHED");
+    unsetenv("STARPU_SCHED_LIB");
+    set_opencl(options, cuda);
+    set_home(options->opencl > 0 ? options->opencl : 0);
+}
+
+/* --- policy -------------------------------------------------------------------------------------
+ */
+static int set_starpu_policy(const char *name, struct starpu_conf *conf, struct sy_error *error) {
+    struct sy_buffer list = {0};
+    for (struct starpu_sched_policy **at = starpu_sched_get_predefined_policies(); *at; at++) {
+        if (strcmp((*at)->policy_name, name) == 0) {
+            conf->sched_policy_name = (*at)->policy_name;
+            sy_buffer_finish(&list);
+            return 0;
+        }
+        sy_buffer_printf(&list, "%s%s", list.length ? " " : "", (*at)->policy_name);
+    }
+    sy_fail(error, -ENOENT, "this StarPU has no scheduler called %s", name);
+    sy_hint(error, "it has: %s", list.text ? list.text : "none");
+    sy_buffer_finish(&list);
+    return -ENOENT;
+}
+
+static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct sy_error *error) {
+    const struct sy_engine_options *options = &engine->options;
+    engine->ours = !options->policy || strncmp(options->policy, "starpu:", 7) != 0;
+    if (!engine->ours) {
+        return set_starpu_policy(options->policy + 7, conf, error);
+    }
+    struct sy_starpu_options settings = {
+        .policy = options->policy,
+        .models = options->models,
+        .seed = options->seed,
+        .record = true,
+        .identify = sy_engine_identify,
+        .features = sy_engine_features,
+    };
+    conf->sched_policy = &sy_starpu_policy;
+    return sy_starpu_configure(&settings, error);
+}
+
+/* --- workers ------------------------------------------------------------------------------------
+ */
+static int add_workers(struct sy_engine *engine, struct sy_error *error) {
+    uint32_t count = starpu_worker_get_count(), numbers[SY_FLAVOUR_COUNT] = {0};
+    engine->workers = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->workers);
+    if (!engine->workers) {
+        return sy_fail(error, -ENOMEM, "no memory for %u workers", count);
+    }
+    for (uint32_t w = 0; w < count; w++) {
+        struct sy_engine_worker *worker = &engine->workers[w];
+        enum starpu_worker_archtype type = starpu_worker_get_type((int)w);
+        worker->flavour = type == STARPU_CUDA_WORKER     ? SY_FLAVOUR_CUDA
+                          : type == STARPU_OPENCL_WORKER ? SY_FLAVOUR_OPENCL
+                                                         : SY_FLAVOUR_C;
+        worker->number = numbers[worker->flavour]++;
+        starpu_worker_get_name((int)w, worker->name, sizeof worker->name);
+        worker->arguments =
+            sy_arena_alloc(engine->arena, engine->widest + 1, sizeof *worker->arguments);
+        if (!worker->arguments) {
+            return sy_fail(error, -ENOMEM, "no memory for %u workers", count);
+        }
+    }
+    engine->worker_count = count;
+    const struct sy_engine_options *options = &engine->options;
+    int opencl = (int)numbers[SY_FLAVOUR_OPENCL], cuda = (int)numbers[SY_FLAVOUR_CUDA];
+    if (options->opencl > opencl) {
+        sy_fail(error, -ENODEV, "%d OpenCL devices were asked for, StarPU uses %d", options->opencl,
+                opencl);
+        sy_hint(error, "clinfo -l lists them; PoCL makes as many as POCL_DEVICES names");
+        return -ENODEV;
+    }
+    if (options->cuda > cuda) {
+        sy_fail(error, -ENODEV, "%d CUDA devices were asked for, StarPU uses %d", options->cuda,
+                cuda);
+        sy_hint(error, "is StarPU built with CUDA, and does nvidia-smi show the device?");
+        return -ENODEV;
+    }
+    return 0;
+}
+
+static void describe_runtime(struct sy_engine *engine, int cpus_wanted) {
+    int major, minor, release;
+    starpu_get_version(&major, &minor, &release);
+    int length =
+        snprintf(engine->runtime, sizeof engine->runtime, "StarPU %d.%d.%d", major, minor, release);
+    if (cpus_wanted > STARPU_MAXCPUS) {
+        snprintf(engine->runtime + length, sizeof engine->runtime - (size_t)length,
+                 " (built for at most %d CPU workers; %d could be used)", STARPU_MAXCPUS,
+                 cpus_wanted);
+    }
+}
+
+/* How many of each; what the options leave open is what this process may use. Returns CPU workers
+ * before StarPU's own maximum. */
+static int set_counts(const struct sy_engine_options *options, int gpus, struct starpu_conf *conf) {
+    int cores = (int)sy_engine_core_count();
+    int cpus = options->cpus;
+    if (cpus < 0) {
+        cpus = cores - gpus - (options->opencl > 0 ? options->opencl : 0);
+        cpus = cpus < 1 ? 1 : cpus;
+    }
+    cpus = cpus > cores ? cores : cpus;
+    conf->ncpus = cpus > STARPU_MAXCPUS ? STARPU_MAXCPUS : cpus;
+    conf->ncuda = options->cuda;
+    conf->nopencl = options->opencl < 0 && gpus > 0 ? 0 : options->opencl;
+    return cpus;
+}
+
+int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error) {
+    const struct sy_engine_options *options = &engine->options;
+    struct starpu_conf conf;
+    starpu_conf_init(&conf);
+    int code = set_policy(engine, &conf, error);
+    if (code < 0) {
+        return code;
+    }
+    int gpus = !with_cuda ? 0 : options->cuda >= 0 ? options->cuda : nvidia_count();
+    set_environment(options, gpus);
+    conf.precedence_over_environment_variables = 1;
+    conf.catch_signals = 0; /* ours tell more */
+    int cpus = set_counts(options, gpus, &conf);
+    code = starpu_init(&conf);
+    if (code != 0) {
+        sy_fail(error, -ENODEV, "StarPU does not start: %s", strerror(code < 0 ? -code : code));
+        sy_hint(error, "%s",
+                code == -ENODEV ? "no device is left by the limits cpus, opencl, cuda"
+                                : "starpu_machine_display shows what it finds");
+        return -ENODEV;
+    }
+    describe_runtime(engine, cpus);
+    code = add_workers(engine, error);
+    if (!code) {
+        code = sy_starpu_machine(&engine->machine, error);
+    }
+    if (!code && sy_engine_catch_faults(engine) < 0) { /* PoCL has put its own */
+        code = sy_fail(error, -EIO, "signal handlers cannot be set");
+    }
+    return code;
+}
