@@ -22,6 +22,7 @@ _symph_options() {
     run) echo "--policy --compare --repeat --seed --check --no-check --limit --kernels --models --cpus --opencl
         --cuda --emulate --gantt --trace --paje --record --json --quiet --help" ;;
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
+    kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --write --json --quiet --help" ;;
     esac
 }
@@ -31,11 +32,11 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate run starpu bench help --help --version" -- "$cur")
+            "machine graph bound simulate run starpu kernels bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run starpu bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run starpu kernels bench" -- "$cur")
         return
     fi
     if [[ $prev == --policy || $prev == --compare ]]; then

@@ -146,6 +146,9 @@ struct sy_workload_options {
     bool accelerate; /* CPU-only tasks get accelerator times from accelerate_seed */
     uint64_t accelerate_seed;
     const struct sy_cost_model *model; /* NULL: only what the graphs say */
+    /* Of a single job: [task * class_count + class], before anything else; NAN: not known.
+     * NULL: none. */
+    const double *time_ns;
 };
 
 /* Jobs laid flat on a machine: constant while it is simulated, shared between simulations. */

@@ -137,6 +137,10 @@ static double class_time(const struct build *b, const struct sy_graph *graph, ui
                          uint32_t class_index, bool cpu_only) {
     const struct sy_device_class *class = &b->w->machine->classes[class_index];
     const char *kernel = graph->kernels[graph->tasks[task].kernel].name;
+    const double *given = b->options->time_ns;
+    if (given && !isnan(given[(size_t)task * b->w->class_count + class_index])) {
+        return given[(size_t)task * b->w->class_count + class_index];
+    }
     if (b->options->model) {
         struct sy_estimate estimate =
             sy_cost_estimate(b->options->model, kernel, class->name, 0, graph->tasks[task].work);

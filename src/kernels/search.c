@@ -3,7 +3,6 @@
  * Where plug-ins are: where somebody says, else where they are installed and in a build tree.
  */
 #include "kernels/set.h"
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -16,29 +15,6 @@
 static bool is_folder(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static int not_hidden(const struct dirent *entry) {
-    return entry->d_name[0] != '.';
-}
-
-/* Each workload of a build tree has its own folder. */
-static int add_build_tree(struct sy_kernel_set *set, const char *workloads,
-                          struct sy_error *error) {
-    struct dirent **entries;
-    int count = scandir(workloads, &entries, not_hidden, alphasort), code = 0;
-    for (int i = 0; i < count; i++) {
-        char path[2 * PATH_MAX];
-        snprintf(path, sizeof path, "%s/%s", workloads, entries[i]->d_name);
-        if (!code && is_folder(path)) {
-            code = sy_kernel_set_add_folder(set, path, error);
-        }
-        free(entries[i]);
-    }
-    if (count >= 0) {
-        free(entries);
-    }
-    return code;
 }
 
 static int add_near_program(struct sy_kernel_set *set, struct sy_error *error) {
@@ -56,7 +32,7 @@ static int add_near_program(struct sy_kernel_set *set, struct sy_error *error) {
         *slash = '\0';
         snprintf(workloads, sizeof workloads, "%s/workloads", path);
         if (is_folder(workloads)) {
-            return add_build_tree(set, workloads, error);
+            return sy_kernel_set_add_folder(set, workloads, error);
         }
     }
     return 0;
