@@ -19,6 +19,9 @@ LOGGER = '#!/bin/sh\necho "$(basename "$0") $*" >> "$LOG"\n'
 FAKES = {
     "apt-get": LOGGER, "ninja": LOGGER, "python3": LOGGER,
     "meson": LOGGER + 'mkdir -p build && touch build/build.ninja\n',
+    "nproc": '#!/bin/sh\necho "${CORES:-2}"\n',
+    "nvidia-smi": '#!/bin/sh\n[ -z "$GPU" ] || echo "GPU 0: a GPU"\n',
+    "nvcc": LOGGER,
     "sudo": LOGGER + 'exec "$@"\n',
     "id": '#!/bin/sh\necho "$FAKE_UID"\n',
     # The last argument is the package; only those in $HAVE are installed.
@@ -37,6 +40,10 @@ class Bootstrap(unittest.TestCase):
         shutil.copy(ROOT / "bootstrap", self.root)
         (self.root / "packages.txt").write_text("# a comment\n\nalpha   # why\nbeta\n")
         self.script(self.root / "tools" / "demo.sh", LOGGER)
+        # As the real one: the argument behind --prefix gets a .pc file.
+        self.script(self.root / "tools" / "starpu-build.sh", LOGGER +
+                    '[ -z "$BROKEN" ] || exit 1\nmkdir -p "$2/lib/pkgconfig"\n'
+                    'touch "$2/lib/pkgconfig/starpu-1.4.pc"\n')
         for name, text in FAKES.items():
             self.script(self.bin / name, text)
 
@@ -48,11 +55,12 @@ class Bootstrap(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def run_it(self, *arguments, have="", uid="0"):
+    def run_it(self, *arguments, have="", uid="0", **more):
         log = Path(self.folder.name) / "log"
         log.unlink(missing_ok=True)
         environment = {**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}", "LOG": str(log),
-                       "HAVE": have, "FAKE_UID": uid}
+                       "HAVE": have, "FAKE_UID": uid, "PKG_CONFIG_PATH": "",
+                       "XDG_CACHE_HOME": f"{self.folder.name}/cache", **more}
         result = subprocess.run([self.root / "bootstrap", *arguments], cwd="/", env=environment,
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                 check=False)
@@ -91,8 +99,66 @@ class Bootstrap(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr),
                          (1, "bootstrap: apt-get update failed\n"))
 
+    def starpu_calls(self, *arguments, **more):
+        result, calls = self.run_it(*arguments, have="alpha beta", **more)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout, [c for c in calls if not c.startswith(("meson", "ninja"))]
+
+    def test_debian_starpu_for_a_small_machine(self):
+        for more in ({}, {"CORES": "4"}):
+            output, calls = self.starpu_calls(**more)
+            self.assertEqual(calls, [])
+            self.assertIn("StarPU: Debian's; ", output)
+
+    def test_builds_starpu_once_for_a_large_machine(self):
+        cache = f"{self.folder.name}/cache/symph/starpu-1.4-"
+        output, calls = self.starpu_calls(CORES="16")
+        self.assertEqual(calls, [f"starpu-build.sh --prefix {cache}cpu"])
+        self.assertIn("here are 16", output)
+        output, calls = self.starpu_calls(CORES="16")
+        self.assertEqual(calls, [])
+        self.assertIn("was built before", output)
+        self.assertEqual(self.starpu_calls(CORES="100")[1],
+                         [f"starpu-build.sh --prefix {cache}cpu100"])
+        output, calls = self.starpu_calls(GPU="1")
+        self.assertEqual(calls, [f"starpu-build.sh --prefix {cache}cuda "
+                                 f"--cuda={self.folder.name}"])
+        self.assertIn("and a CUDA GPU", output)
+
+    def test_starpu_as_asked(self):
+        self.assertEqual(self.starpu_calls("--starpu=debian", CORES="16")[1], [])
+        self.assertEqual(len(self.starpu_calls("--starpu=build")[1]), 1)
+        prefix = f"{self.folder.name}/cache/symph/starpu-1.4-cpu"
+        self.script(self.bin / "ninja", '#!/bin/sh\necho "ninja $PKG_CONFIG_PATH" >> "$LOG"\n')
+        _, calls = self.run_it(f"--starpu={prefix}", have="alpha beta")
+        self.assertIn(f"ninja {prefix}/lib/pkgconfig", calls)
+        result, calls = self.run_it("--starpu=/nowhere", have="alpha beta")
+        self.assertEqual((result.returncode, calls), (1, []))
+        self.assertIn("no StarPU 1.4 in /nowhere", result.stderr)
+
+    def test_another_starpu_means_another_build(self):
+        self.run_it(have="alpha beta")
+        _, calls = self.run_it("--starpu=build", have="alpha beta")
+        self.assertIn("meson setup build", calls)
+        _, calls = self.run_it("--starpu=build", have="alpha beta")
+        self.assertEqual(calls, ["ninja -C build"])
+        self.assertIn("meson setup build", self.run_it(have="alpha beta")[1])
+
+    def test_starpu_that_does_not_build(self):
+        result, calls = self.run_it(have="alpha beta", CORES="16", BROKEN="1")
+        self.assertEqual((result.returncode, calls[-1]), (0, "ninja -C build"))
+        self.assertIn("going on with Debian's", result.stderr)
+        result, _ = self.run_it("--starpu=build", have="alpha beta", BROKEN="1")
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "bootstrap: StarPU could not be built\n"))
+
+    def test_dry_run_builds_no_starpu(self):
+        result, calls = self.run_it("--dry-run", "--starpu=build", have="alpha beta")
+        self.assertEqual((result.returncode, calls), (0, []))
+        self.assertIn("would run: tools/starpu-build.sh --prefix", result.stdout)
+
     def test_usage(self):
-        for arguments in (["chekc"], ["--quick"], ["demo", "check"]):
+        for arguments in (["chekc"], ["--quick"], ["demo", "check"], ["--starpu="], ["--starpu"]):
             result, calls = self.run_it(*arguments)
             self.assertEqual((result.returncode, calls), (2, []))
             self.assertIn("usage:", result.stderr)
