@@ -13,15 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(field)      offsetof(struct sy_run_args, field)
-#define SEED_MAX       9007199254740992.0 /* what a JSON number carries exactly */
-#define DEFAULT_POLICY "lb"
-#define STARPU         "starpu:"
+#define AT(field) offsetof(struct sy_run_args, field)
+#define SEED_MAX  9007199254740992.0 /* what a JSON number carries exactly */
+#define STARPU    "starpu:"
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "policy", "P",
      "one of symph simulate --list-policies, or starpu:NAME for a scheduler of StarPU's own "
-     "(default " DEFAULT_POLICY ")",
+     "(default symphony)",
      AT(policy), 0, 0, 0},
     {SY_OPTION_TEXT, "compare", "P1,P2,...",
      "run these in turns and compare them with the first, or with --policy if that is given",
@@ -68,7 +67,7 @@ static const struct sy_command command = {
     .examples =
         "  symph run linalg:cholesky:n=4096,tile=512\n"
         "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --gantt lu.svg\n"
-        "  symph run linalg:qr:n=4096,tile=512 --compare lb,starpu:dmdas,starpu:lws --repeat 10\n"
+        "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
         "  symph run graph.json --kernels ./mine.so --record run.json",
     .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or a "
              "generator such as gen:cholesky:8, whose kernels some plug-in has. It runs in a "
@@ -133,7 +132,7 @@ static int add_policies(struct sy_runs *runs) {
     }
     const char *first = runs->args->policy;
     if (!first && !runs->args->compare) {
-        first = DEFAULT_POLICY;
+        first = sy_scheduler_default();
     }
     int r = first ? add_policy(runs, first, strlen(first)) : SY_EXIT_OK;
     while (r == SY_EXIT_OK && *at) {
@@ -188,11 +187,16 @@ static int keep(struct sy_runs *runs, struct sy_run_policy *policy, struct sy_re
     return r;
 }
 
+/* The files that were asked for, of a run whose result is wrong. */
+static void leave_wrong(struct sy_runs *runs, const struct sy_run_policy *policy) {
+    runs->last = (uint32_t)(policy - runs->policies);
+    sy_run_write(runs);
+}
+
 static int check_result(struct sy_runs *runs, const struct sy_run_policy *policy) {
     const struct sy_run_figures *figures = &policy->runs[policy->run_count - 1];
     if (sy_run_is_wrong(figures)) {
-        runs->last = (uint32_t)(policy - runs->policies);
-        sy_run_write(runs);
+        leave_wrong(runs, policy);
         sy_message_fail("the result of run %u under %s is wrong: its relative error is %.3g, and "
                         "at most %.3g is allowed",
                         policy->run_count, policy->name, figures->result_error,
@@ -234,17 +238,24 @@ static int run_once(struct sy_runs *runs, struct sy_run_policy *policy) {
     struct sy_record *record = NULL;
     struct sy_error error = {0};
     int r = sy_engine_supervise(&start, &text);
-    if (r == SY_EXIT_OK && sy_record_read_text("the engine's record", text.text ? text.text : "",
-                                               text.length, &record, &error) < 0) {
+    int code = sy_record_read_text("the engine's record", text.text ? text.text : "", text.length,
+                                   &record, &error);
+    if (r == SY_EXIT_OK && code < 0) {
         sy_message_error(&error);
         r = SY_EXIT_FAILED;
     }
-    if (r != SY_EXIT_OK) {
+    if (code < 0) {
         sy_buffer_finish(&text);
         return r;
     }
-    r = keep(runs, policy, record, &text);
-    return r ? r : check_result(runs, policy);
+    int kept = keep(runs, policy, record, &text);
+    if (kept == SY_EXIT_OK && r == SY_EXIT_OK) {
+        return check_result(runs, policy);
+    }
+    if (kept == SY_EXIT_OK && sy_run_is_wrong(&policy->runs[policy->run_count - 1])) {
+        leave_wrong(runs, policy); /* the engine has said so itself */
+    }
+    return r ? r : kept;
 }
 
 /* In turns, each round begun by another policy. */

@@ -31,8 +31,9 @@ struct sy_engine_start {
 };
 
 /* Runs an engine to its end: starts it, lets it begin, follows it, reaps it. Ctrl-C (after
- * sy_interrupt_watch) ends it. Prints what is wrong and returns an exit code. On success the text
- * of the record (symph-run-1) is appended to ret_record, unless that is NULL. */
+ * sy_interrupt_watch) ends it. Prints what is wrong and returns an exit code. What the engine wrote
+ * as its record (symph-run-1) is appended to ret_record, unless that is NULL: all of it on success,
+ * perhaps something on failure. */
 int sy_engine_supervise(const struct sy_engine_start *start, struct sy_buffer *ret_record);
 
 /* The child and our ends of what connects us; -1: closed. */

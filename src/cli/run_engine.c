@@ -337,7 +337,8 @@ static double seconds_from(const char *variable, double otherwise) {
     return text && sy_parse_double(text, strlen(text), &value) && value > 0 ? value : otherwise;
 }
 
-/* A record that is not whole is refused by whoever reads it; here only memory can be short. */
+/* Also of a run that failed: where the result is wrong there is a record to look at. A record that
+ * is not whole is refused by whoever reads it; here only memory can be short. */
 static int hand_over(struct engine *engine, struct sy_buffer *ret_record) {
     if (engine->record.failed) {
         sy_message_fail("out of memory");
@@ -365,7 +366,8 @@ int sy_engine_supervise(const struct sy_engine_start *start, struct sy_buffer *r
     sy_progress_init(&engine.progress, start->label, 0, true);
     r = look_after(&engine);
     sy_progress_finish(&engine.progress);
-    r = r ? r : hand_over(&engine, ret_record);
+    int handed = hand_over(&engine, ret_record);
+    r = r ? r : handed;
     sy_engine_release(&engine.child);
     sy_buffer_finish(&engine.record);
     return r;

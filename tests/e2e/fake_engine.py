@@ -111,6 +111,8 @@ def play(engine, what):
         os._exit(0)
     engine.put(phase=CHECKING)
     engine.hand_over()
+    if what == "wrong":
+        engine.fail(message="the result is wrong: 0.01", exit_code=1)
     engine.put(phase=DONE)
     os._exit(0)
 

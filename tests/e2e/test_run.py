@@ -198,6 +198,12 @@ class WrongResults(Fake):
         self.assertIn("relative error is 0.01, and at most 1e-10", message)
         self.assertIn(LAST, self.files())  # to be looked at
 
+    def test_the_engine_says_so(self):
+        self.change_record(result_error=0.01)
+        self.assertIn("the result is wrong: 0.01", self.bad(1, "--quiet", "--record", "r.json",
+                                                            what="wrong"))
+        self.assertEqual(self.files(), ["r.json", LAST])
+
     def test_error_that_is_no_number(self):
         self.change_record(result_error=None)
         self.assertIn("is wrong", self.bad(1))
