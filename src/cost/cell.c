@@ -16,30 +16,31 @@ uint32_t sy_cell_held(const struct sy_cell *cell) {
     return cell->sample_count < SY_CELL_SAMPLES ? (uint32_t)cell->sample_count : SY_CELL_SAMPLES;
 }
 
-/* First place whose value is not below. */
+/* First place whose value is not below. Counted over all places, not searched: no branch depends on
+ * the data, and the compiler may use vectors. */
 static uint32_t place_of(const float *sorted, uint32_t count, float value) {
     uint32_t at = 0;
-    while (at < count && sorted[at] < value) {
-        at++;
+    for (uint32_t i = 0; i < SY_CELL_SAMPLES; i++) {
+        at += (i < count) & (sorted[i] < value);
     }
     return at;
 }
 
-/* Median of |log(x / median)|, without a logarithm per sample: outwards from the median, the nearer
- * neighbour first. */
+/* Median of |log(x / median)|. The half of the samples that is nearest to the median is one run of
+ * them; a binary search finds where it begins, and a single logarithm is taken. */
 static double deviation_of(const float *sorted, uint32_t count) {
-    uint32_t middle = (count - 1) / 2, low = middle, high = middle;
-    double median = sorted[middle], square = median * median, ratio = 1;
-    for (uint32_t left = count / 2; left > 0; left--) {
-        bool down = high + 1 == count ||
-                    (low > 0 && square < (double)sorted[low - 1] * (double)sorted[high + 1]);
-        if (down) {
-            ratio = median / sorted[--low];
+    uint32_t middle = (count - 1) / 2, half = count / 2;
+    uint32_t low = middle > half ? middle - half : 0, high = middle;
+    double median = (double)sorted[middle], square = median * median;
+    while (low < high) {
+        uint32_t at = (low + high) / 2;
+        if ((double)sorted[at] * (double)sorted[at + half + 1] < square) {
+            low = at + 1;
         } else {
-            ratio = sorted[++high] / median;
+            high = at;
         }
     }
-    return log(ratio);
+    return log(fmax(median / (double)sorted[low], (double)sorted[low + half] / median));
 }
 
 static void summarise(struct sy_cell *cell) {

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BAD  ".bad"
@@ -128,21 +127,6 @@ int sy_store_open(const char *folder, const char *machine, struct sy_store **ret
     return 0;
 }
 
-static int make_folders(const char *path) {
-    char *copy = strdup(path);
-    int code = copy ? 0 : -ENOMEM;
-    for (char *slash = copy; !code && (slash = strchr(slash + 1, '/'));) {
-        *slash = '\0';
-        if (mkdir(copy, 0777) < 0 && errno != EEXIST && errno != EISDIR) {
-            /* A read-only parent refuses before it looks whether the folder is there. */
-            code = access(copy, F_OK) == 0 ? 0 : -errno;
-        }
-        *slash = '/';
-    }
-    free(copy);
-    return code;
-}
-
 /* A file of its own, as the models' is replaced; closing gives the lock back. */
 static int take_lock(const char *path, int *ret_fd) {
     char *name = beside(path, LOCK);
@@ -197,7 +181,7 @@ int sy_store_save(struct sy_store *store, struct sy_error *error) {
     if (!store->path || !has_news(store)) {
         return 0;
     }
-    int fd, code = make_folders(store->path);
+    int fd, code = sy_make_folders(store->path);
     code = code ? code : take_lock(store->path, &fd);
     if (code) {
         return sy_fail_at(error, code, store->path, 0, 0, "cannot save: %s", strerror(-code));
