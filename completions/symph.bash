@@ -17,8 +17,9 @@ _symph_options() {
         --exact --nodes --anneal --seed --json --quiet --help" ;;
     simulate) echo "--machine --graphs --only --max-instances --policy --list-policies --seeds --seed
         --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
-        --smt-table --gpu-table --hidden-load --counter-noise --counters --fail --tenants --load --jobs --arrivals
+        --smt-table --gpu-table --hidden-load --counter-noise --counters --fail --tenants --load --jobs --arrivals --replay
         --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
+    explain) echo "--json --quiet --help" ;;
     run) echo "--policy --compare --repeat --seed --check --no-check --limit --kernels --models --cpus --opencl
         --cuda --emulate --gantt --trace --paje --record --json --quiet --help" ;;
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
@@ -32,11 +33,11 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate run starpu kernels bench help --help --version" -- "$cur")
+            "machine graph bound simulate run explain starpu kernels bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run starpu kernels bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels bench" -- "$cur")
         return
     fi
     if [[ $prev == --policy || $prev == --compare ]]; then

@@ -27,6 +27,7 @@ int sy_cmd_graph(int argc, char **argv);
 int sy_cmd_bound(int argc, char **argv);
 int sy_cmd_simulate(int argc, char **argv);
 int sy_cmd_run(int argc, char **argv);
+int sy_cmd_explain(int argc, char **argv);
 int sy_cmd_starpu(int argc, char **argv);
 int sy_cmd_kernels(int argc, char **argv);
 int sy_cmd_bench(int argc, char **argv);

@@ -22,6 +22,7 @@ static const struct entry entries[] = {
     {"bound", sy_cmd_bound, "how fast could any schedule be"},
     {"simulate", sy_cmd_simulate, "run schedulers over graphs in virtual time"},
     {"run", sy_cmd_run, "run a graph of real kernels on this machine"},
+    {"explain", sy_cmd_explain, "why a task of a run went where it did"},
     {"starpu", sy_cmd_starpu, "run a StarPU program under one of our policies"},
     {"kernels", sy_cmd_kernels, "list and calibrate kernels, and what is known of their times"},
     {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},

@@ -81,6 +81,11 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "arrivals", "FILE",
      "a recorded stream instead: CSV lines arrive_s,tenant,weight,graph", AT(arrivals), AT(stream),
      0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Real runs", 0, 0, 0, 0},
+    {SY_OPTION_LIST, "replay", "RUN...",
+     "instead of graphs: records of symph run (or \"last\"), replayed with the same placement on "
+     "the same machine, to see how wrong the simulator is",
+     AT(replays), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FLAG, "per-graph", NULL, "a second table: every graph", AT(per_graph), 0, 0, 0},
     {SY_OPTION_TEXT, "gantt", "FILE.svg",
@@ -108,7 +113,8 @@ static const struct sy_command command = {
         "  symph simulate --machine \"cpu:8 gpu:1\" --graphs gen:lu:8 --policy dmdas --gantt "
         "lu.svg\n"
         "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:fft:5 gen:lu:6 --tenants 3 "
-        "--load 0.8",
+        "--load 0.8\n"
+        "  symph simulate --replay last",
     .about = "Runs every graph alone, or a stream of jobs drawn from the graphs, under each policy "
              "and seed, and compares makespans with a lower bound that no schedule can beat.",
     .options = options,
@@ -178,6 +184,12 @@ static int run(const struct sy_simulate_args *args) {
     if (args->list_policies) {
         return list_policies(args->common.json);
     }
+    if (args->replays.count) {
+        return args->graph_specs.count
+                   ? sy_options_usage(&command, "--replay takes records of runs, not graphs: a "
+                                                "record holds its graph and its machine")
+                   : sy_simulate_replay(args);
+    }
     const char *files[] = {args->gantt, args->trace, args->paje};
     for (size_t i = 0; i < SY_COUNT(files); i++) {
         if (files[i] && strcmp(files[i], "-") == 0) {
@@ -210,5 +222,6 @@ int sy_cmd_simulate(int argc, char **argv) {
     }
     sy_text_list_finish(&args.graph_specs);
     sy_text_list_finish(&args.fails);
+    sy_text_list_finish(&args.replays);
     return r;
 }

@@ -27,7 +27,7 @@ struct sy_simulate_args {
     const char *smt_table, *gpu_table;
     double hidden_load, counter_noise;
     uint32_t counters;
-    struct sy_text_list fails;
+    struct sy_text_list fails, replays;
     double decision_us;
     uint32_t tenants, jobs;
     const char *arrivals;
@@ -101,6 +101,9 @@ int sy_simulate_run(struct sy_simulate *simulate);
 bool sy_simulate_wants(const struct sy_simulate *simulate, enum sy_picture picture);
 void sy_simulate_draw(struct sy_simulate *simulate, uint32_t policy, struct sy_sim *sim);
 int sy_simulate_write(struct sy_simulate *simulate);
+
+/* --replay: recorded runs again; of the other arguments only contention and decision_us count. */
+int sy_simulate_replay(const struct sy_simulate_args *args);
 
 /* --- results -----------------------------------------------------------------------------------
  */

@@ -341,13 +341,9 @@ static void loop(struct sy_sim *sim) {
     }
 }
 
-int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret_result,
+static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const char *policy,
+               const char *args, void *state, struct sy_sim_result *ret_result,
                struct sy_error *error) {
-    const char *args;
-    const struct sy_scheduler_ops *ops = sy_scheduler_find(policy, &args, error);
-    if (!ops) {
-        return -EINVAL;
-    }
     sy_sim_reset(sim);
     sim->policy = policy;
     sim->error = error;
@@ -355,7 +351,7 @@ int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret
     sim->view.readings = sim->net && ops->needs_readings ? sim->readings : NULL;
     sim->watched = sim->net && (ops->needs_readings || ops->needs_truth);
     sim->scheduler.ops = ops;
-    sim->scheduler.state = NULL;
+    sim->scheduler.state = state;
     sim->scheduler.seed = sim->options.seed;
     int code = ops->init(&sim->scheduler, &sim->view, args);
     if (code) {
@@ -373,6 +369,18 @@ int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret
         sy_sim_collect(sim, ret_result);
     }
     return sim->failure;
+}
+
+int sy_sim_run(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret_result,
+               struct sy_error *error) {
+    const char *args;
+    const struct sy_scheduler_ops *ops = sy_scheduler_find(policy, &args, error);
+    return ops ? run(sim, ops, policy, args, NULL, ret_result, error) : -EINVAL;
+}
+
+int sy_sim_run_ops(struct sy_sim *sim, const struct sy_scheduler_ops *ops, void *state,
+                   struct sy_sim_result *ret_result, struct sy_error *error) {
+    return run(sim, ops, ops->name, "", state, ret_result, error);
 }
 
 const struct sy_trace *sy_sim_trace(const struct sy_sim *sim) {

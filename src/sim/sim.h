@@ -95,6 +95,10 @@ void sy_sim_destroy(struct sy_sim *sim);
  */
 SY_MUST_CHECK int sy_sim_run(struct sy_sim *sim, const char *policy,
                              struct sy_sim_result *ret_result, struct sy_error *error);
+/* The same under a policy that no registry knows. scheduler->state is state until init sets it. */
+SY_MUST_CHECK int sy_sim_run_ops(struct sy_sim *sim, const struct sy_scheduler_ops *ops,
+                                 void *state, struct sy_sim_result *ret_result,
+                                 struct sy_error *error);
 /* The last run's record (options.record). */
 const struct sy_trace *sy_sim_trace(const struct sy_sim *sim);
 /* Names of tasks, devices ... for the trace writers. */
