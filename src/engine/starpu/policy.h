@@ -27,7 +27,7 @@ struct sy_starpu_options {
     void (*features)(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
 };
 
-#define SY_DEFAULT_POLICY "lb"
+#define SY_DEFAULT_POLICY "default"
 
 /* The policy to hand to starpu_conf.sched_policy (or to STARPU_SCHED_LIB). */
 extern struct starpu_sched_policy sy_starpu_policy;
