@@ -193,12 +193,12 @@ static int find_plugin(const char *named, struct plan *plan) {
                         plan->use.version[0] ? " for StarPU " : "", plan->use.version, line);
         return SY_EXIT_INPUT;
     }
-    if (!sy_starpu_plugin_fits(&plan->plugin, plan->use.version)) {
+    if (!sy_starpu_plugin_fits(&plan->plugin, &plan->use)) {
         sy_message_fail(
-            "'%s' uses StarPU %s, but the plug-in %s was built for %.*s (build one that "
+            "'%s' uses StarPU %s%s, but the plug-in %s was built for %s (build one that "
             "fits: %s)",
-            plan->program, plan->use.version, plan->plugin.path,
-            (int)strcspn(plan->plugin.built_for, " "), plan->plugin.built_for, line);
+            plan->program, plan->use.version, plan->use.simulated ? " on SimGrid" : "",
+            plan->plugin.path, plan->plugin.built_for, line);
         return SY_EXIT_INPUT;
     }
     return SY_EXIT_OK;

@@ -23,6 +23,7 @@ enum sy_starpu_kind {
 
 struct sy_starpu_use {
     enum sy_starpu_kind kind;
+    bool simulated;               /* a StarPU on SimGrid, whose workers are modelled */
     char version[16];             /* "1.3": of the library's name */
     char library[SY_STARPU_PATH]; /* where it lies; "": not found */
     char soname[64];              /* what the program asks for */
@@ -39,8 +40,8 @@ bool sy_starpu_which(const char *program, char *ret_path, size_t size);
 SY_MUST_CHECK int sy_starpu_inspect(const char *path, struct sy_starpu_use *ret_use);
 /* What a plug-in says of itself. 0, -ENOENT, or -EINVAL: not a plug-in of ours. */
 SY_MUST_CHECK int sy_starpu_plugin_read(const char *path, struct sy_starpu_plugin *ret_plugin);
-/* Whether it serves that version, "1.3"; "": any. */
-bool sy_starpu_plugin_fits(const struct sy_starpu_plugin *plugin, const char *version);
+/* Whether it serves that StarPU; one whose version is not known takes any. */
+bool sy_starpu_plugin_fits(const struct sy_starpu_plugin *plugin, const struct sy_starpu_use *use);
 /* The first that fits, beside the library, beside this program, where it would be installed. 0,
  * -ENOENT: there is none at all, or -EINVAL: only one for another version, which is returned. */
 SY_MUST_CHECK int sy_starpu_plugin_find(const struct sy_starpu_use *use,

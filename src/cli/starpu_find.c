@@ -148,6 +148,7 @@ static bool find_library(const char *text, struct sy_starpu_use *use) {
         path += 4;
         snprintf(use->library, sizeof(use->library), "%.*s", (int)strcspn(path, " \n"), path);
     }
+    use->simulated = strstr(text, "\tlibsimgrid.so");
     use->kind = use->library[0] ? SY_STARPU_LINKED : SY_STARPU_LOST;
     return true;
 }
@@ -220,20 +221,24 @@ int sy_starpu_plugin_read(const char *path, struct sy_starpu_plugin *ret_plugin)
     return 0;
 }
 
-bool sy_starpu_plugin_fits(const struct sy_starpu_plugin *plugin, const char *version) {
-    size_t length = strlen(version);
-    char next = plugin->built_for[length];
-    return !length || (strncmp(plugin->built_for, version, length) == 0 &&
-                       (next == '.' || next == ' ' || next == '\0'));
+bool sy_starpu_plugin_fits(const struct sy_starpu_plugin *plugin, const struct sy_starpu_use *use) {
+    size_t length = strlen(use->version);
+    if (!length) {
+        return true;
+    }
+    bool same = strncmp(plugin->built_for, use->version, length) == 0 &&
+                strchr(". ", plugin->built_for[length]);
+    return same && use->simulated == (strstr(plugin->built_for, " simgrid") != NULL);
 }
 
 /* Keeps the first that fits; of those that do not, the first, to be named. */
-static bool consider(const char *path, const char *version, struct sy_starpu_plugin *found) {
+static bool consider(const char *path, const struct sy_starpu_use *use,
+                     struct sy_starpu_plugin *found) {
     struct sy_starpu_plugin plugin;
     if (sy_starpu_plugin_read(path, &plugin) < 0) {
         return false;
     }
-    bool fits = sy_starpu_plugin_fits(&plugin, version);
+    bool fits = sy_starpu_plugin_fits(&plugin, use);
     if (fits || !found->built_for[0]) {
         *found = plugin;
     }
@@ -241,12 +246,12 @@ static bool consider(const char *path, const char *version, struct sy_starpu_plu
 }
 
 /* Installed ones lie in folders of their own, one per StarPU. */
-static bool consider_installed(const char *version, struct sy_starpu_plugin *found) {
+static bool consider_installed(const struct sy_starpu_use *use, struct sy_starpu_plugin *found) {
     glob_t list;
     bool fits = false;
     if (glob(SYMPH_LIBDIR "/starpu-*/" PLUGIN, 0, NULL, &list) == 0) {
         for (size_t i = 0; i < list.gl_pathc && !fits; i++) {
-            fits = consider(list.gl_pathv[i], version, found);
+            fits = consider(list.gl_pathv[i], use, found);
         }
         globfree(&list);
     }
@@ -261,7 +266,7 @@ int sy_starpu_plugin_find(const struct sy_starpu_use *use, struct sy_starpu_plug
     if (slash) {
         snprintf(path, sizeof(path), "%.*s/symph/" PLUGIN, (int)(slash - use->library),
                  use->library);
-        fits = consider(path, use->version, &found);
+        fits = consider(path, use, &found);
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (!fits && length > 0) {
@@ -269,9 +274,9 @@ int sy_starpu_plugin_find(const struct sy_starpu_use *use, struct sy_starpu_plug
         slash = strrchr(self, '/');
         snprintf(path, sizeof(path), "%.*s/src/engine/starpu/" PLUGIN,
                  slash ? (int)(slash - self) : 0, self);
-        fits = consider(path, use->version, &found);
+        fits = consider(path, use, &found);
     }
-    fits = fits || consider_installed(use->version, &found);
+    fits = fits || consider_installed(use, &found);
     if (!found.built_for[0]) {
         return -ENOENT;
     }

@@ -38,11 +38,11 @@ class Starpu(cli.Case):
         subprocess.run([CC, "-o", path, source, *flags], check=True)
         return str(path)
 
-    def program(self, version="1.4", name="prog"):
+    def program(self, version="1.4", name="prog", *more):
         library = f"libstarpu-{version}.so.9"
         path = self.compile(f"pre/lib/{library}", "int starpu_init(void *c){return c != 0;}",
                             "-shared", "-fPIC", f"-Wl,-soname,{library}")
-        return self.compile(name, PROGRAM, path, "-Wl,-rpath," + os.path.dirname(path))
+        return self.compile(name, PROGRAM, *more, path, "-Wl,-rpath," + os.path.dirname(path))
 
     def plugin(self, built_for, target="pre/lib/symph/libsymph-starpu.so"):
         return self.compile(target, PLUGIN % built_for, "-shared", "-fPIC")
@@ -176,6 +176,15 @@ class Starpu(cli.Case):
         self.assertIn("1.4.10", self.refused(3, "--plugin", plugin, program))
         self.assertIn("was built for 1.40",
                       self.refused(3, "--plugin", self.plugin("1.40"), self.program("1.4")))
+
+    def test_starpu_on_simgrid(self):
+        library = self.compile("pre/lib/libsimgrid.so.3.32", "int unused;", "-shared", "-fPIC",
+                               "-Wl,-soname,libsimgrid.so.3.32")
+        program = self.program("1.4", "prog", "-Wl,--no-as-needed", library)
+        self.plugin("1.4.10")
+        self.assertIn("StarPU 1.4 on SimGrid", self.refused(3, program))
+        self.plugin("1.4.10 maxcpus=64 simgrid")
+        self.assertEqual(self.clean(program).returncode, 0)
 
     def test_not_a_plugin(self):
         program = self.program()
