@@ -387,40 +387,48 @@ static int read_kind(struct reader *reader, uint32_t *ret_kind) {
     return code ? code : sy_json_fail(&reader->json, "\"%.32s\" is no kind of span", text);
 }
 
-/* [kind, subject, place, start, end], and of a transfer also the memory it comes from and bytes. */
-static int read_span(struct reader *reader) {
+/* What the first cells of a row are about, by its kind. */
+static void fill_columns(struct reader *reader, struct sy_span *span, struct column *columns) {
     const struct sy_graph *graph = reader->record->graph;
     const struct sy_machine *machine = reader->record->machine;
+    columns[0] = (struct column){"task", INDEX, &span->subject, graph->task_count};
+    columns[1] = (struct column){"device", INDEX, &span->place, machine->device_count};
+    if (span->kind == SY_SPAN_TRANSFER) {
+        columns[0] = (struct column){"datum", INDEX, &span->subject, graph->data_count};
+        columns[1] = (struct column){"memory", INDEX, &span->place, machine->memory_count};
+    } else if (span->kind == SY_SPAN_RECONFIGURE) {
+        columns[0] = (struct column){"kernel", INDEX, &span->subject, graph->kernel_count};
+    } else if (span->kind == SY_SPAN_LOST) {
+        columns[0].type = MAYBE_INDEX;
+    }
+    columns[2] = (struct column){"start_ns", TIME, &span->start_ns, 0};
+    columns[3] = (struct column){"end_ns", TIME, &span->end_ns, 0};
+    columns[4] = (struct column){"memory", INDEX, &span->from, machine->memory_count};
+    columns[5] = (struct column){"bytes", AMOUNT, &span->bytes, 0};
+}
+
+/* [kind, subject, place, start, end], and of a transfer also the memory it comes from and bytes. */
+static int read_span(struct reader *reader) {
     struct sy_span span = {.from = SY_NONE};
+    struct column columns[6];
     int code = sy_json_enter_array(&reader->json);
     struct place row = here(reader);
     code = code ? code : read_kind(reader, &span.kind);
-    bool is_copy = span.kind == SY_SPAN_TRANSFER, is_image = span.kind == SY_SPAN_RECONFIGURE;
-    const struct column columns[] = {
-        {is_copy    ? "datum"
-         : is_image ? "kernel"
-                    : "task",
-         span.kind == SY_SPAN_LOST ? MAYBE_INDEX : INDEX, &span.subject,
-         is_copy    ? graph->data_count
-         : is_image ? graph->kernel_count
-                    : graph->task_count},
-        {is_copy ? "memory" : "device", INDEX, &span.place,
-         is_copy ? machine->memory_count : machine->device_count},
-        {"start_ns", TIME, &span.start_ns, 0},
-        {"end_ns", TIME, &span.end_ns, 0},
-        {"memory", INDEX, &span.from, machine->memory_count},
-        {"bytes", AMOUNT, &span.bytes, 0},
-    };
-    code = code ? code : read_cells(reader, columns, is_copy ? 6 : 4);
+    if (code) {
+        return code;
+    }
+    fill_columns(reader, &span, columns);
+    code = read_cells(reader, columns, span.kind == SY_SPAN_TRANSFER ? 6 : 4);
     code = code ? code : expect_next(reader, 0, NULL);
-    if (!code && span.end_ns < span.start_ns) {
+    if (code) {
+        return code;
+    }
+    if (span.end_ns < span.start_ns) {
         go_back(reader, row);
-        code = sy_json_fail(&reader->json, "this span ends before it starts");
+        return sy_json_fail(&reader->json, "this span ends before it starts");
     }
-    if (!code) {
-        sy_trace_add(&reader->record->trace, &span);
-    }
-    return code ? code : reader->record->trace.failed ? fail_memory(reader) : 0;
+    sy_trace_add(&reader->record->trace, &span);
+    return reader->record->trace.failed ? fail_memory(reader) : 0;
 }
 
 static int read_moved(struct reader *reader) {
