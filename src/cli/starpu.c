@@ -82,6 +82,9 @@ static const struct sy_command command = {
 static int refuse_policy(const char *policy) {
     struct sy_error error = {0};
     const char *rest = NULL;
+    if (!policy || strcmp(policy, "default") == 0) {
+        return SY_EXIT_OK;
+    }
     const struct sy_scheduler_ops *ops = sy_scheduler_find(policy, &rest, &error);
     if (!ops) {
         sy_message_error(&error);
@@ -314,7 +317,7 @@ static int run(const struct args *args) {
     }
     const char *named = given(args->plugin, "SYMPH_STARPU_PLUGIN");
     plan->policy = given(args->policy, "SYMPH_POLICY");
-    int r = plan->policy ? refuse_policy(plan->policy) : SY_EXIT_OK;
+    int r = refuse_policy(plan->policy);
     r = r ? r : find_program(args, plan);
     r = r ? r : refuse_use(plan, named);
     r = r ? r : find_plugin(named, plan);
