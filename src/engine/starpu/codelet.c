@@ -193,7 +193,8 @@ static int check_devices(const struct sy_engine *engine, struct sy_error *error)
 
 /* --- preparing ----------------------------------------------------------------------------------
  */
-static void prepare_here(void *argument) {
+static void prepare_here(void **buffers, void *argument) {
+    (void)buffers;
     struct sy_engine *engine = argument;
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
@@ -221,6 +222,33 @@ static void prepare_here(void *argument) {
     }
 }
 
+/* One task per worker. Not by starpu_execute_on_each_worker: StarPU does not tell a policy when
+ * such tasks end. */
+static int prepare_all(struct sy_engine *engine, struct sy_error *error) {
+    struct starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    codelet.name = "symph_prepare";
+    codelet.where = STARPU_CPU | STARPU_CUDA | STARPU_OPENCL;
+    codelet.cpu_funcs[0] = prepare_here;
+    codelet.cuda_funcs[0] = prepare_here;
+    codelet.opencl_funcs[0] = prepare_here;
+    for (uint32_t w = 0; w < engine->worker_count; w++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &codelet;
+        task->cl_arg = engine;
+        task->name = codelet.name;
+        task->execute_on_a_specific_worker = 1;
+        task->workerid = w;
+        task->synchronous = 1;
+        int code = starpu_task_submit(task);
+        if (code) {
+            return sy_fail(error, code, "%s takes no tasks: %s", engine->workers[w].name,
+                           strerror(-code));
+        }
+    }
+    return 0;
+}
+
 int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error) {
     uint32_t count = engine->graph->kernel_count;
     engine->codelets = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->codelets);
@@ -236,7 +264,5 @@ int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error) {
         make_codelet(engine, k);
     }
     owner = engine;
-    starpu_execute_on_each_worker_ex(prepare_here, engine, STARPU_CPU | STARPU_CUDA | STARPU_OPENCL,
-                                     "symph_prepare");
-    return 0;
+    return prepare_all(engine, error);
 }

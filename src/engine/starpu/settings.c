@@ -78,8 +78,12 @@ int sy_engine_parse(int count, char *const *arguments, struct sy_engine_options 
                     struct sy_error *error) {
     struct sy_engine_options options = {.page_fd = -1, .cpus = -1, .opencl = -1, .cuda = -1};
     int code = 0;
-    for (int i = 0; i < count && !code; i++) {
-        code = set(&options, arguments[i], error);
+    for (int i = 0; i < count; i++) {
+        struct sy_error problem = {0};
+        if (set(&options, arguments[i], &problem) < 0 && !code) {
+            *error = problem;
+            code = -EINVAL;
+        }
     }
     if (!code && (!options.spec || !options.record)) {
         code = sy_fail(error, -EINVAL, "engine: spec= and record= are needed");

@@ -171,16 +171,22 @@ static void set_environment(const struct sy_engine_options *options, int cuda) {
  */
 static int set_starpu_policy(const char *name, struct starpu_conf *conf, struct sy_error *error) {
     struct sy_buffer list = {0};
+    uint32_t modular_count = 0;
     for (struct starpu_sched_policy **at = starpu_sched_get_predefined_policies(); *at; at++) {
-        if (strcmp((*at)->policy_name, name) == 0) {
-            conf->sched_policy_name = (*at)->policy_name;
+        const char *known = (*at)->policy_name;
+        if (strcmp(known, name) == 0) {
+            conf->sched_policy_name = known;
             sy_buffer_finish(&list);
             return 0;
         }
-        sy_buffer_printf(&list, "%s%s", list.length ? " " : "", (*at)->policy_name);
+        if (strncmp(known, "modular-", 8) == 0) {
+            modular_count++;
+        } else {
+            sy_buffer_printf(&list, "%s ", known);
+        }
     }
     sy_fail(error, -ENOENT, "this StarPU has no scheduler called %s", name);
-    sy_hint(error, "it has: %s", list.text ? list.text : "none");
+    sy_hint(error, "it has %sand %u called modular-...", list.text ? list.text : "", modular_count);
     sy_buffer_finish(&list);
     return -ENOENT;
 }
