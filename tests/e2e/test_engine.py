@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""symph run with the real engine, and kernels that fail in every way. Given: symph, the source tree,
+the plug-in of such kernels."""
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import cli
+
+ENGINE = os.path.join(os.path.dirname(cli.SYMPH), "src", "engine", "starpu", "symph-engine")
+PLUGIN = sys.argv[3]
+PHASE_AT, RUNNING = 4, 2  # in struct sy_page
+LAST = "state/symph/runs/last.json"
+
+
+def children(pid):
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+            found += [int(word) for word in file.read().split()]
+    return found
+
+
+def phase(pid):
+    """Of an engine, from the page that it shares; None: not yet there."""
+    try:
+        with open(f"/proc/{pid}/fd/3", "rb") as page:
+            page.seek(PHASE_AT)
+            return struct.unpack("=I", page.read(4))[0]
+    except (OSError, struct.error):
+        return None
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone(pid):
+    until = time.monotonic() + 20
+    while alive(pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not alive(pid)
+
+
+class Engine(cli.Case):
+    @classmethod
+    def setUpClass(cls):
+        home = tempfile.TemporaryDirectory()  # StarPU measures the machine once
+        cls.addClassCleanup(home.cleanup)
+        cls.home = home.name
+
+    def setUp(self):
+        super().setUp()
+        self.env = {**os.environ, "HOME": self.home, "STARPU_HOME": self.home,
+                    "XDG_STATE_HOME": os.path.join(self.folder, "state"),
+                    "XDG_CACHE_HOME": os.path.join(self.home, "cache")}
+        self.env.pop("SYMPH_ENGINE", None)
+
+    def command(self, arguments, *options):
+        return [cli.SYMPH, "run", f"faulty:chain:{arguments}", "--kernels", PLUGIN, "--opencl", "0",
+                "--cuda", "0", "--models", "", "--policy", "starpu:lws", "--quiet", *options]
+
+    def run_chain(self, arguments, *options):
+        done = subprocess.run(self.command(arguments, *options), cwd=self.folder, env=self.env,
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        for word in ["runtime error", "Sanitizer"]:
+            self.assertNotIn(word, done.stderr)
+        return done
+
+    def bad(self, code, words, arguments, *options):
+        done = self.run_chain(arguments, *options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def files(self):
+        found = []
+        for folder, _, names in os.walk(self.folder):
+            found += [os.path.relpath(os.path.join(folder, name), self.folder) for name in names]
+        return sorted(found)
+
+    def test_it_runs(self):
+        done = self.run_chain("tasks=8", "--check", "--json", "--repeat", "2", "--gantt", "g.svg",
+                              "--trace", "t.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual(result["tasks"], 8)
+        self.assertIn("StarPU", result["runtime"])
+        for run in result["runs"]:
+            self.assertEqual(sum(device["tasks"] for device in run["devices"]), 8)
+            self.assertGreater(run["makespan_ns"], 0)
+        self.assertEqual(self.files(), sorted(["g.svg", "t.json", LAST]))
+
+    def test_our_policies(self):
+        done = self.run_chain("tasks=8", "--check", "--policy", "symphony", "--compare",
+                              "eager,dmda,dmdas,heft,peft,heteroprio,lb", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual(len(result["runs"]), 8)
+        for run in result["runs"]:
+            self.assertEqual(sum(device["tasks"] for device in run["devices"]), 8, run["policy"])
+
+    def test_wrong_result(self):
+        self.bad(1, ["result is wrong"], "tasks=8,wrong=1")
+        self.assertEqual(self.files(), [LAST])
+        done = self.run_chain("tasks=8,wrong=1", "--no-check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_kernels_that_fail(self):
+        for kernel, words in [("fail", ["not to my liking"]), ("crash", ["SIGSEGV"]),
+                              ("abort", ["SIGABRT"]), ("overflow", ["SIGSEGV"])]:
+            self.bad(1, [f"kernel {kernel} ", "step3", *words], f"tasks=8,kernel={kernel},at=3",
+                     "--gantt", "g.svg", "--record", "r.json")
+            self.assertEqual(self.files(), [])
+
+    def test_kernel_that_hangs(self):
+        self.bad(1, ["kernel hang ", "step3", "--limit"], "tasks=8,kernel=hang,at=3", "--limit",
+                 "0.5")
+        self.assertEqual(self.files(), [])
+
+    def test_what_is_missing(self):
+        self.bad(3, ["/no/such.so"], "tasks=8", "--kernels", "/no/such.so")
+        self.bad(3, ["no kernel", "nosuch"], "tasks=8,kernel=nosuch,at=3")
+        self.bad(3, ["no scheduler called nosuch"], "tasks=8", "--policy", "starpu:nosuch")
+        self.assertEqual(self.files(), [])
+
+    def test_full_disk(self):
+        done = self.run_chain("tasks=8", "--trace", "/dev/full")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/dev/full: cannot write: No space left on device", done.stderr)
+
+    def start_hanging(self):
+        """A run in the middle of a kernel that does not end; its process and the engine's id."""
+        process = subprocess.Popen(
+            self.command("tasks=8,kernel=hang,at=3", "--record", "r.json"), cwd=self.folder,
+            env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        while process.poll() is None:
+            for engine in children(process.pid):
+                if phase(engine) == RUNNING:
+                    time.sleep(0.2)
+                    return process, engine
+            time.sleep(0.01)
+        self.fail(process.communicate()[1])
+
+    def test_engine_is_killed(self):
+        process, engine = self.start_hanging()
+        os.kill(engine, signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"killed by signal 9 \(SIGKILL\) after \d of 8 tasks")
+        self.assertEqual(self.files(), [])
+
+    def test_ctrl_c(self):
+        process, engine = self.start_hanging()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertEqual(out, "")
+        self.assertTrue(gone(engine))
+        self.assertEqual(self.files(), [])
+
+    def test_symph_is_killed(self):
+        process, engine = self.start_hanging()
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertTrue(gone(engine), "the engine has outlived symph")
+        self.assertEqual(self.files(), [])
+
+
+if not os.path.exists(ENGINE) or not os.path.exists(PLUGIN):
+    print("skipped: StarPU or OpenCL was not found when this was built, so there is no engine to test")
+    sys.exit(77)
+cli.main()
