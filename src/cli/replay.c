@@ -158,6 +158,11 @@ static double duration_ns(const struct sy_record *record, uint32_t task) {
     return record->tasks[task].end_ns - record->tasks[task].start_ns;
 }
 
+/* The class of device. */
+static uint32_t ran_on(const struct sy_record *record, uint32_t task) {
+    return record->machine->devices[record->tasks[task].device].class_index;
+}
+
 static int check(const struct sy_record *record, struct sy_error *error) {
     uint32_t missing = 0;
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
@@ -169,22 +174,72 @@ static int check(const struct sy_record *record, struct sy_error *error) {
                    : 0;
 }
 
-/* Times per task and class: the model's, with the measured one where the task ran if asked for, or
- * if the model has none there. Returns how many of the latter. */
-static uint32_t fill_times(const struct sy_record *record, bool measured, double *time_ns) {
-    uint32_t classes = record->machine->class_count, unknown = 0;
-    for (uint32_t t = 0; t < record->graph->task_count; t++) {
-        uint32_t ran = record->machine->devices[record->tasks[t].device].class_index;
+/* Tasks of one kernel and work on one class of device stand together. */
+static int by_likeness(const void *a, const void *b, void *context) {
+    const struct sy_record *record = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const struct sy_task *p = &record->graph->tasks[x], *q = &record->graph->tasks[y];
+    uint32_t c = ran_on(record, x), d = ran_on(record, y);
+    if (p->kernel != q->kernel || c != d) {
+        return p->kernel != q->kernel ? (p->kernel < q->kernel ? -1 : 1) : (c < d ? -1 : 1);
+    }
+    return p->work < q->work ? -1 : p->work > q->work;
+}
+
+/* Of each task: what the middle one of its like took. values has room for as many. */
+static void fill_likes(const struct sy_record *record, uint32_t *order, double *values,
+                       double *like_ns) {
+    uint32_t count = record->graph->task_count;
+    for (uint32_t t = 0; t < count; t++) {
+        order[t] = t;
+    }
+    qsort_r(order, count, sizeof *order, by_likeness, (void *)record);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && !by_likeness(&order[first], &order[end], (void *)record);
+             end++) {
+            values[end - first] = duration_ns(record, order[end]);
+        }
+        double median = sy_quantile(values, end - first, 0.5);
+        for (uint32_t i = first; i < end; i++) {
+            like_ns[order[i]] = median;
+        }
+    }
+}
+
+/* Times per task and class: the model's; where it has none for the class on which the task ran, the
+ * median of its like. */
+static int model_times(const struct sy_record *record, double *time_ns, uint32_t *ret_unknown) {
+    uint32_t classes = record->machine->class_count, count = record->graph->task_count;
+    uint32_t *order = calloc(count + 1u, sizeof *order);
+    double *values = calloc(count + 1u, sizeof *values);
+    double *like_ns = calloc(count + 1u, sizeof *like_ns);
+    int r = order && values && like_ns ? 0 : -ENOMEM;
+    if (r == 0) {
+        fill_likes(record, order, values, like_ns);
+    }
+    *ret_unknown = 0;
+    for (uint32_t t = 0; r == 0 && t < count; t++) {
         for (uint32_t c = 0; c < classes; c++) {
             time_ns[(size_t)t * classes + c] = record->model_ns[(size_t)t * classes + c];
         }
-        double *cell = &time_ns[(size_t)t * classes + ran];
-        unknown += isfinite(*cell) ? 0 : 1;
-        if (measured || !isfinite(*cell)) {
-            *cell = duration_ns(record, t);
+        double *cell = &time_ns[(size_t)t * classes + ran_on(record, t)];
+        if (!isfinite(*cell)) {
+            *cell = like_ns[t];
+            ++*ret_unknown;
         }
     }
-    return unknown;
+    free(order);
+    free(values);
+    free(like_ns);
+    return r;
+}
+
+/* The measured time where each task ran. */
+static void measured_times(const struct sy_record *record, double *time_ns) {
+    for (uint32_t t = 0; t < record->graph->task_count; t++) {
+        time_ns[(size_t)t * record->machine->class_count + ran_on(record, t)] =
+            duration_ns(record, t);
+    }
 }
 
 static int run_once(const struct sy_record *record, const struct sy_sim_options *options,
@@ -216,15 +271,13 @@ int sy_replay(const struct sy_record *record, const struct sy_sim_options *optio
         return r;
     }
     double *time_ns = calloc(cells + 1, sizeof *time_ns);
-    if (!time_ns || sy_replay_plan_init(&plan, record) < 0) {
+    if (!time_ns || sy_replay_plan_init(&plan, record) < 0 ||
+        model_times(record, time_ns, &answer.unknown_count) < 0) {
         r = sy_fail(error, -ENOMEM, "out of memory");
     }
+    r = r ? r : run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
     if (r == 0) {
-        answer.unknown_count = fill_times(record, false, time_ns);
-        r = run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
-    }
-    if (r == 0) {
-        fill_times(record, true, time_ns);
+        measured_times(record, time_ns);
         r = run_once(record, options, time_ns, &plan, &answer.measured_ns, error);
     }
     sy_replay_plan_finish(&plan);

@@ -32,7 +32,7 @@ struct sy_replayed {
     double real_ns;         /* first submission to last end */
     double simulated_ns;    /* with the model's times */
     double measured_ns;     /* with the durations as they were */
-    uint32_t unknown_count; /* tasks the model knew nothing of: their measured time was taken */
+    uint32_t unknown_count; /* tasks the model knew nothing of: the median of their like served */
 };
 /* -EINVAL: the record is of a run that did not end, or contradicts itself. */
 SY_MUST_CHECK int sy_replay(const struct sy_record *record, const struct sy_sim_options *options,

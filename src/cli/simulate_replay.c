@@ -299,7 +299,7 @@ static int print_text(const struct replays *replays, const struct total *model,
         if (run->times.unknown_count) {
             sy_message_note(replays->args->common.quiet,
                             "%s: the model has no time of %u of %u tasks where they ran; the "
-                            "measured one was taken",
+                            "median of their like in the run was taken",
                             run->path, run->times.unknown_count, run->task_count);
         }
     }
