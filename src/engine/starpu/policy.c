@@ -162,9 +162,17 @@ static struct context *context_of(unsigned id) {
     return id < STARPU_NMAX_SCHED_CTXS ? &sy_shared.contexts[id] : NULL;
 }
 
+/* Tasks that StarPU runs nowhere never come to us. Tasks without data that a program puts on a
+ * worker itself (initialisation, mostly) tell nothing, and StarPU does not always say when they
+ * end. */
+static bool ours(const struct starpu_task *task) {
+    return task->cl && task->cl->where != STARPU_NOWHERE && task->where != STARPU_NOWHERE &&
+           !(task->execute_on_a_specific_worker && STARPU_TASK_GET_NBUFFERS(task) == 0);
+}
+
 static void on_submit(struct starpu_task *task) {
     task->sched_data = NULL;
-    if (!task->cl || task->cl->where == STARPU_NOWHERE || task->where == STARPU_NOWHERE) {
+    if (!ours(task)) {
         return;
     }
     shared_lock();
@@ -224,33 +232,33 @@ static struct starpu_task *take(struct context *context, uint32_t worker) {
     return node->task;
 }
 
-static struct starpu_task *on_pop(unsigned id) {
-    struct context *context = context_of(id);
-    uint32_t worker = (uint32_t)starpu_worker_get_id_check();
-    if (!context->asked) {
-        return NULL;
+/* --- running -----------------------------------------------------------------------------------
+ */
+
+/* duration 0: not measured. */
+static void end(struct node *node, double now_ns, double duration_ns) {
+    struct context *context = node->context;
+    struct node **link = &context->running[node->worker];
+    while (*link && *link != node) {
+        link = &(*link)->run_next;
     }
-    uint32_t version = atomic_load(&context->version);
-    uint64_t now_ns = (uint64_t)shared_now_ns();
-    if (version == atomic_load(&context->asked[worker]) &&
-        now_ns - atomic_load(&context->asked_ns) < ASK_AGAIN_NS) {
-        return NULL;
+    if (*link) {
+        *link = node->run_next;
     }
-    struct starpu_task *task = NULL;
-    shared_lock();
-    if (context->live) {
-        task = take(context, worker);
-        if (!task) {
-            atomic_store(&context->asked_ns, now_ns);
-            policy_ask(context, (int)worker);
-            task = take(context, worker);
-        }
-        if (!task) {
-            atomic_store(&context->asked[worker], version);
-        }
+    row_end(node->row, node, sy_shared.machine->devices[node->worker].class_index, duration_ns);
+    sy_live_clock(context->live, now_ns);
+    sy_live_done(context->live, node->index, duration_ns);
+    context->slots[node->index] = NULL;
+    atomic_fetch_add(&context->version, 1);
+    node_finish(node);
+}
+
+/* StarPU tells of the start of its own internal tasks (reductions), but not of their end: what
+ * began on this worker before until (NULL: anything) is over. */
+static void end_silent(struct context *context, uint32_t worker, const struct node *until) {
+    while (context->running[worker] && context->running[worker] != until) {
+        end(context->running[worker], shared_now_ns(), 0);
     }
-    shared_unlock();
-    return task;
 }
 
 static void on_pre(struct starpu_task *task, unsigned id) {
@@ -268,6 +276,11 @@ static void on_pre(struct starpu_task *task, unsigned id) {
         row_wait(node->row, node, false);
         sy_live_clock(context->live, node->start_ns);
         sy_live_started(context->live, node->index, node->worker);
+        struct node **link = &context->running[node->worker];
+        while (*link) {
+            link = &(*link)->run_next;
+        }
+        *link = node;
     }
     shared_unlock();
 }
@@ -277,18 +290,45 @@ static void on_post(struct starpu_task *task, unsigned id) {
     shared_lock();
     struct node *node = node_of(task);
     if (node && node->state == NODE_RUNNING && node->index != SY_NONE) {
-        struct context *context = node->context;
         double now_ns = shared_now_ns(), *last_end = &sy_shared.last_end_ns[node->worker];
-        double duration = now_ns - fmax(node->start_ns, *last_end);
+        double duration_ns = now_ns - fmax(node->start_ns, *last_end);
         *last_end = now_ns;
-        row_end(node->row, node, sy_shared.machine->devices[node->worker].class_index, duration);
-        sy_live_clock(context->live, now_ns);
-        sy_live_done(context->live, node->index, duration);
-        context->slots[node->index] = NULL;
-        atomic_fetch_add(&context->version, 1);
-        node_finish(node);
+        end_silent(node->context, node->worker, node);
+        end(node, now_ns, duration_ns);
     }
     shared_unlock();
+}
+
+static struct starpu_task *on_pop(unsigned id) {
+    struct context *context = context_of(id);
+    uint32_t worker = (uint32_t)starpu_worker_get_id_check();
+    if (!context->asked) {
+        return NULL;
+    }
+    uint32_t version = atomic_load(&context->version);
+    uint64_t now_ns = (uint64_t)shared_now_ns();
+    if (version == atomic_load(&context->asked[worker]) &&
+        now_ns - atomic_load(&context->asked_ns) < ASK_AGAIN_NS) {
+        return NULL;
+    }
+    struct starpu_task *task = NULL;
+    shared_lock();
+    if (context->live) {
+        if (sy_shared.machine->devices[worker].kind == SY_CPU) {
+            end_silent(context, worker, NULL); /* a core does one thing at a time */
+        }
+        task = take(context, worker);
+        if (!task) {
+            atomic_store(&context->asked_ns, now_ns);
+            policy_ask(context, (int)worker);
+            task = take(context, worker);
+        }
+        if (!task) {
+            atomic_store(&context->asked[worker], version);
+        }
+    }
+    shared_unlock();
+    return task;
 }
 
 static void on_do_schedule(unsigned id) {

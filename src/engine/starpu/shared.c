@@ -141,8 +141,10 @@ void sy_starpu_context_open(unsigned id) {
     context->id = id;
     context->workers = calloc(STARPU_NMAXWORKERS, sizeof *context->workers);
     context->asked = calloc(STARPU_NMAXWORKERS, sizeof *context->asked);
+    context->running = calloc(STARPU_NMAXWORKERS, sizeof(struct node *));
     context->version = 1;
-    context->used = context->workers && context->asked && s->policy && !planner_start(context);
+    context->used = context->workers && context->asked && context->running && s->policy &&
+                    !planner_start(context);
     STARPU_ASSERT(context->used);
 }
 
@@ -161,6 +163,7 @@ void sy_starpu_context_close(unsigned id) {
     sy_live_destroy(context->live);
     free(context->slots);
     free(context->workers);
+    free(context->running);
     free((void *)context->asked);
     memset(context, 0, sizeof *context);
     bool last = true;

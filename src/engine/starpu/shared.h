@@ -70,7 +70,8 @@ struct node {
     enum node_state state;
     _Atomic bool staged; /* committed, but its inputs are still being asked for */
     bool exploring, listed;
-    uint32_t worker; /* RUNNING */
+    uint32_t worker;       /* COMMITTED, RUNNING */
+    struct node *run_next; /* began later on the same worker */
     double start_ns;
     uint32_t access_count, pred_count;
     struct node_access *accesses; /* behind the node, in the same block */
@@ -84,8 +85,9 @@ struct context {
     struct sy_live *live;
     struct node **slots; /* node of each task index of live */
     struct node *first, *last;
-    uint32_t count;  /* unfinished */
-    uint32_t unlaid; /* submitted since the world was laid */
+    struct node **running; /* per worker: those that began and have not ended, oldest first */
+    uint32_t count;        /* unfinished */
+    uint32_t unlaid;       /* submitted since the world was laid */
     /* Read without the lock, so that an idle worker's polling costs nothing. */
     _Atomic uint32_t version;  /* of what the policy could know */
     _Atomic(uint32_t) *asked;  /* per worker: version at which asking brought nothing */
