@@ -8,6 +8,7 @@
 #include "engine/starpu/process.h"
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EMULATOR "synthetic:emulate" /* its work is the time to spend, ns */
@@ -124,6 +125,39 @@ static int make_slots(struct sy_engine *engine, struct sy_error *error) {
     return 0;
 }
 
+/* Tasks of one kernel and one size are alike for the clock. */
+static int compare_slots(const void *left, const void *right, void *argument) {
+    const struct sy_engine *engine = argument;
+    const struct sy_engine_slot *a = &engine->slots[*(const uint32_t *)left];
+    const struct sy_engine_slot *b = &engine->slots[*(const uint32_t *)right];
+    uint32_t kernel_a = engine->graph->tasks[a->task].kernel;
+    uint32_t kernel_b = engine->graph->tasks[b->task].kernel;
+    if (kernel_a != kernel_b) {
+        return kernel_a < kernel_b ? -1 : 1;
+    }
+    if (a->features.bytes != b->features.bytes) {
+        return a->features.bytes < b->features.bytes ? -1 : 1;
+    }
+    return (a->features.flops > b->features.flops) - (a->features.flops < b->features.flops);
+}
+
+static int number_likes(struct sy_engine *engine, struct sy_error *error) {
+    uint32_t count = engine->graph->task_count;
+    uint32_t *order = sy_arena_alloc(engine->arena, count, sizeof *order);
+    if (!order) {
+        return sy_fail(error, -ENOMEM, "no memory for %u tasks", count);
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        order[t] = t;
+    }
+    qsort_r(order, count, sizeof *order, compare_slots, engine);
+    for (uint32_t i = 0; i < count; i++) {
+        engine->like_count += i == 0 || compare_slots(&order[i - 1], &order[i], engine) != 0;
+        engine->slots[order[i]].like = engine->like_count - 1;
+    }
+    return 0;
+}
+
 int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
     int code = sy_kernel_set_open(engine->options.kernels, &engine->kernels, error);
     if (!code) {
@@ -149,5 +183,8 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
             sy_hint(error, "--emulate spends the graph's CPU time instead of computing");
         }
     }
-    return code < 0 ? code : make_slots(engine, error);
+    if (!code) {
+        code = make_slots(engine, error);
+    }
+    return code < 0 ? code : number_likes(engine, error);
 }

@@ -54,6 +54,7 @@ struct sy_engine_slot {
     uint32_t task;
     double work; /* handed to the kernel: the graph's, or the time to emulate */
     struct sy_cost_features features;
+    uint32_t like;              /* same kernel and features, same number; below like_count */
     struct starpu_task *starpu; /* of this round */
 };
 
@@ -72,7 +73,8 @@ struct sy_engine {
     bool *emulated;                         /* per kernel of the graph */
     uint32_t emulated_count;
     struct sy_engine_slot *slots; /* per task */
-    uint32_t widest;              /* most accesses of a task */
+    uint32_t like_count;
+    uint32_t widest; /* most accesses of a task */
     /* workers.c */
     struct sy_engine_worker *workers;
     uint32_t worker_count;
@@ -130,6 +132,10 @@ SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error
 
 /* report.c */
 SY_MUST_CHECK int sy_engine_report(struct sy_engine *engine, struct sy_error *error);
+
+/* model.c */
+/* Times that the cost model gives now, into the record and into its graph. */
+SY_MUST_CHECK int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record);
 
 /* energy.c */
 void sy_engine_energy_start(struct sy_engine *engine);

@@ -121,58 +121,6 @@ static int add_decisions(struct sy_engine *engine, struct sy_record *record) {
     return record->decisions ? 0 : -ENOMEM;
 }
 
-/* --- what the model says now --------------------------------------------------------------------
- */
-static double estimate_ns(const struct sy_engine *engine, uint32_t task, uint32_t class_index) {
-    uint32_t worker = engine->machine->classes[class_index].first_device;
-    uint32_t kernel = engine->graph->tasks[task].kernel;
-    struct starpu_task *it = engine->slots[task].starpu;
-    if (worker >= engine->worker_count) {
-        return NAN;
-    }
-    if (!engine->entries[kernel]->functions[engine->workers[worker].flavour]) {
-        return INFINITY;
-    }
-    if (engine->ours) {
-        return sy_starpu_estimate_ns(it, worker);
-    }
-    double us = starpu_task_expected_length(
-        it, starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS), 0);
-    return us > 0 ? us * 1e3 : NAN;
-}
-
-/* The graph's own times become what the model says, so that bounds and replays speak of this
- * machine. */
-static int add_model(struct sy_engine *engine, struct sy_record *record) {
-    struct sy_graph *graph = engine->graph;
-    const struct sy_machine *machine = engine->machine;
-    size_t classes = machine->class_count, count = graph->task_count;
-    record->model_ns = sy_arena_alloc(record->arena, count * classes + 1, sizeof(double));
-    if (!graph->time_ns) {
-        graph->time_ns = sy_arena_alloc(graph->arena, count * SY_KIND_COUNT + 1, sizeof(double));
-        for (size_t i = 0; graph->time_ns && i < count * SY_KIND_COUNT; i++) {
-            graph->time_ns[i] = NAN;
-        }
-    }
-    if (!record->model_ns || !graph->time_ns) {
-        return -ENOMEM;
-    }
-    for (uint32_t t = 0; t < count; t++) {
-        double *times = &graph->time_ns[(size_t)t * SY_KIND_COUNT];
-        bool set[SY_KIND_COUNT] = {0};
-        for (uint32_t c = 0; c < classes; c++) {
-            double time_ns = estimate_ns(engine, t, c);
-            enum sy_device_kind kind = machine->classes[c].kind;
-            record->model_ns[t * classes + c] = time_ns;
-            if (!isnan(time_ns) && (!set[kind] || time_ns < times[kind])) {
-                times[kind] = time_ns;
-                set[kind] = true;
-            }
-        }
-    }
-    return 0;
-}
-
 /* --- the whole ----------------------------------------------------------------------------------
  */
 static char *label(struct sy_record *record, const struct sy_engine *engine) {
@@ -227,7 +175,7 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
         code = add_decisions(engine, record);
     }
     if (!code) {
-        code = add_model(engine, record);
+        code = sy_engine_add_model(engine, record);
     }
     struct sy_buffer text = {0};
     if (!code) {

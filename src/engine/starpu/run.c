@@ -47,44 +47,12 @@ static int *make_priorities(const struct sy_engine *engine, double low, double h
 /* --- calibration --------------------------------------------------------------------------------
  */
 struct calibration {
-    uint32_t *key;      /* per task: same kernel and size, same number */
-    uint32_t *seen;     /* [key * class_count + class] samples */
+    uint32_t *seen;     /* [like * class_count + class] samples */
     uint32_t *promised; /* the same, with those of this round */
-    uint32_t key_count;
 };
 
-static int compare_slots(const void *left, const void *right, void *argument) {
-    const struct sy_engine *engine = argument;
-    const struct sy_engine_slot *a = &engine->slots[*(const uint32_t *)left];
-    const struct sy_engine_slot *b = &engine->slots[*(const uint32_t *)right];
-    uint32_t kernel_a = engine->graph->tasks[a->task].kernel;
-    uint32_t kernel_b = engine->graph->tasks[b->task].kernel;
-    if (kernel_a != kernel_b) {
-        return kernel_a < kernel_b ? -1 : 1;
-    }
-    if (a->features.bytes != b->features.bytes) {
-        return a->features.bytes < b->features.bytes ? -1 : 1;
-    }
-    return (a->features.flops > b->features.flops) - (a->features.flops < b->features.flops);
-}
-
 static int start_calibration(struct sy_engine *engine, struct calibration *calibration) {
-    uint32_t count = engine->graph->task_count, classes = engine->machine->class_count;
-    uint32_t *order = sy_arena_alloc(engine->arena, count, sizeof *order);
-    calibration->key = sy_arena_alloc(engine->arena, count, sizeof *calibration->key);
-    if (!order || !calibration->key) {
-        return -ENOMEM;
-    }
-    for (uint32_t t = 0; t < count; t++) {
-        order[t] = t;
-    }
-    qsort_r(order, count, sizeof *order, compare_slots, engine);
-    for (uint32_t i = 0; i < count; i++) {
-        calibration->key_count += i > 0 && compare_slots(&order[i - 1], &order[i], engine) != 0;
-        calibration->key[order[i]] = calibration->key_count;
-    }
-    calibration->key_count++;
-    size_t cells = (size_t)calibration->key_count * classes;
+    size_t cells = (size_t)engine->like_count * engine->machine->class_count;
     calibration->seen = sy_arena_alloc(engine->arena, cells, sizeof *calibration->seen);
     calibration->promised = sy_arena_alloc(engine->arena, cells, sizeof *calibration->promised);
     return calibration->seen && calibration->promised ? 0 : -ENOMEM;
@@ -99,7 +67,7 @@ static bool class_runs(const struct sy_engine *engine, uint32_t class_index, uin
 /* Worker of the class that has the fewest samples of such tasks; -1: all have enough. */
 static int pin(const struct sy_engine *engine, struct calibration *calibration, uint32_t task) {
     const struct sy_machine *machine = engine->machine;
-    uint32_t *promised = &calibration->promised[calibration->key[task] * machine->class_count];
+    uint32_t *promised = &calibration->promised[engine->slots[task].like * machine->class_count];
     uint32_t best = SY_NONE;
     for (uint32_t c = 0; c < machine->class_count; c++) {
         if (class_runs(engine, c, task) && promised[c] < (uint32_t)engine->options.samples &&
@@ -125,7 +93,7 @@ static bool needs_more(const struct sy_engine *engine, struct calibration *calib
     bool more = false;
     for (uint32_t t = 0; t < engine->graph->task_count; t++) {
         const struct starpu_profiling_task_info *info = engine->slots[t].starpu->profiling_info;
-        uint32_t *seen = &calibration->seen[calibration->key[t] * machine->class_count];
+        uint32_t *seen = &calibration->seen[engine->slots[t].like * machine->class_count];
         if (info && info->workerid >= 0 && (uint32_t)info->workerid < machine->device_count) {
             seen[machine->devices[info->workerid].class_index]++;
         }
@@ -133,12 +101,12 @@ static bool needs_more(const struct sy_engine *engine, struct calibration *calib
     for (uint32_t t = 0; t < engine->graph->task_count; t++) {
         for (uint32_t c = 0; c < machine->class_count; c++) {
             more |= class_runs(engine, c, t) &&
-                    calibration->seen[calibration->key[t] * machine->class_count + c] <
+                    calibration->seen[engine->slots[t].like * machine->class_count + c] <
                         (uint32_t)engine->options.samples;
         }
     }
     memcpy(calibration->promised, calibration->seen,
-           (size_t)calibration->key_count * machine->class_count * sizeof *calibration->seen);
+           (size_t)engine->like_count * machine->class_count * sizeof *calibration->seen);
     return more;
 }
 

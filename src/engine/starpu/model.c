@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What each task of the run that has ended would take on each class of device.
+ *
+ * In: the cost model of the policy: ours, or StarPU's history. Out: a matrix for the record. Where
+ * StarPU's history is still too short to say, the median of this run stands in.
+ */
+#include "engine/starpu/process.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct sample {
+    uint32_t cell; /* like * class_count + class */
+    double duration_ns;
+};
+
+static int compare_samples(const void *left, const void *right) {
+    const struct sample *a = left, *b = right;
+    if (a->cell != b->cell) {
+        return a->cell < b->cell ? -1 : 1;
+    }
+    return (a->duration_ns > b->duration_ns) - (a->duration_ns < b->duration_ns);
+}
+
+/* Medians of this run per cell, NAN where nothing ran; NULL when out of memory. */
+static double *measure(const struct sy_engine *engine, const struct sy_record *record) {
+    uint32_t classes = engine->machine->class_count, count = 0;
+    size_t cells = (size_t)engine->like_count * classes;
+    struct sample *samples =
+        sy_arena_alloc(record->arena, engine->graph->task_count, sizeof *samples);
+    double *medians = sy_arena_alloc(record->arena, cells, sizeof *medians);
+    if (!samples || !medians) {
+        return NULL;
+    }
+    for (size_t i = 0; i < cells; i++) {
+        medians[i] = NAN;
+    }
+    for (uint32_t t = 0; t < engine->graph->task_count; t++) {
+        const struct sy_record_task *task = &record->tasks[t];
+        if (task->device != SY_NONE) {
+            uint32_t class_index = engine->machine->devices[task->device].class_index;
+            samples[count++] = (struct sample){engine->slots[t].like * classes + class_index,
+                                               task->end_ns - task->start_ns};
+        }
+    }
+    qsort(samples, count, sizeof *samples, compare_samples);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && samples[end].cell == samples[first].cell;) {
+            end++;
+        }
+        medians[samples[first].cell] = samples[(first + end) / 2].duration_ns;
+    }
+    return medians;
+}
+
+static double estimate_ns(const struct sy_engine *engine, const double *medians, uint32_t task,
+                          uint32_t class_index) {
+    uint32_t worker = engine->machine->classes[class_index].first_device;
+    uint32_t kernel = engine->graph->tasks[task].kernel;
+    struct starpu_task *it = engine->slots[task].starpu;
+    if (worker >= engine->worker_count) {
+        return NAN;
+    }
+    if (!engine->entries[kernel]->functions[engine->workers[worker].flavour]) {
+        return INFINITY;
+    }
+    if (engine->ours) {
+        return sy_starpu_estimate_ns(it, worker);
+    }
+    double us = starpu_task_expected_length(
+        it, starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS), 0);
+    size_t cell = (size_t)engine->slots[task].like * engine->machine->class_count + class_index;
+    return us > 0 ? us * 1e3 : medians[cell];
+}
+
+/* The graph's own times become what the model says, so that bounds and replays speak of this
+ * machine. */
+int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record) {
+    struct sy_graph *graph = engine->graph;
+    const struct sy_machine *machine = engine->machine;
+    size_t classes = machine->class_count, count = graph->task_count;
+    const double *medians = measure(engine, record);
+    record->model_ns = sy_arena_alloc(record->arena, count * classes + 1, sizeof(double));
+    if (!graph->time_ns) {
+        graph->time_ns = sy_arena_alloc(graph->arena, count * SY_KIND_COUNT + 1, sizeof(double));
+        for (size_t i = 0; graph->time_ns && i < count * SY_KIND_COUNT; i++) {
+            graph->time_ns[i] = NAN;
+        }
+    }
+    if (!medians || !record->model_ns || !graph->time_ns) {
+        return -ENOMEM;
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        double *times = &graph->time_ns[(size_t)t * SY_KIND_COUNT];
+        bool set[SY_KIND_COUNT] = {0};
+        for (uint32_t c = 0; c < classes; c++) {
+            double time_ns = estimate_ns(engine, medians, t, c);
+            enum sy_device_kind kind = machine->classes[c].kind;
+            record->model_ns[t * classes + c] = time_ns;
+            if (!isnan(time_ns) && (!set[kind] || time_ns < times[kind])) {
+                times[kind] = time_ns;
+                set[kind] = true;
+            }
+        }
+    }
+    return 0;
+}
