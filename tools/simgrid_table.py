@@ -122,6 +122,7 @@ def is_worse(row):
 
 def main():
     arguments = parse_arguments()
+    starpulib.stop_on_signals()
     schedulers = [name for name in arguments.starpu.split(",") if name]
     if arguments.plugin:
         schedulers += [OURS] + [f"{OURS}:{p}" for p in arguments.policies.split(",") if p]

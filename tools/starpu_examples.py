@@ -150,6 +150,7 @@ def report(arguments, runs, worse):
 
 def main():
     arguments = parse_arguments()
+    starpulib.stop_on_signals()
     examples = built_examples(arguments.prefix) if arguments.prefix else packaged_examples()
     if not examples:
         print("skipped: the package starpu-examples is not installed")

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -15,6 +16,31 @@ from dataclasses import dataclass
 # StarPU goes on with its default scheduler after these; to us the run failed.
 NOT_OURS = re.compile(r"(scheduling (policy|dynamic library) .* (was not found|can not be loaded)"
                       r"|does not define the function 'starpu_get_sched_lib|cannot be preloaded)")
+
+
+running = set()  # process groups, to be ended with us
+stopped = False
+
+
+def stop(number, _frame):
+    """Ends what runs; what is still to be run then ends by itself, and temporary files go."""
+    global stopped
+    stopped = True
+    for group in list(running):
+        kill(group)
+    sys.exit(128 + number)
+
+
+def stop_on_signals():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+
+
+def kill(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 @dataclass
@@ -64,26 +90,25 @@ def scheduler_environment(scheduler, plugin, minor):
             **({"SYMPH_POLICY": policy} if policy else {})}
 
 
-def run(command, extra, limit_s, home=None, folder=None):
+def run(command, extra, limit_s, home=None):
     """Runs to the end, or kills the whole process group after limit_s."""
+    if stopped:
+        return Outcome(130, "", 0)
     with tempfile.TemporaryDirectory(prefix="symph-starpu-") as scratch:
         environment = {**clean_environment(str(home or scratch)), **extra}
         start = time.monotonic()
         with open(os.path.join(scratch, "output"), "w+b") as output:
-            child = subprocess.Popen(command, cwd=folder or scratch, env=environment,
+            child = subprocess.Popen(command, cwd=scratch, env=environment,
                                      stdin=subprocess.DEVNULL, stdout=output,
                                      stderr=subprocess.STDOUT, start_new_session=True)
+            running.add(child.pid)
             try:
                 status = child.wait(timeout=limit_s)
             except subprocess.TimeoutExpired:
                 status = 124
-            finally:
-                # Whatever it started goes too, also when this script is interrupted.
-                try:
-                    os.killpg(child.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                child.wait()
+            kill(child.pid)  # whatever it started goes too
+            child.wait()
+            running.discard(child.pid)
             output.seek(0)
             text = output.read(1 << 20).decode(errors="replace")
         return Outcome(status if status >= 0 else 128 - status, text, time.monotonic() - start)
