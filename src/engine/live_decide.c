@@ -98,15 +98,20 @@ void sy_live_move(struct sy_live *live, uint32_t task, uint32_t device) {
     live_commit(live, task, device, live->priority[task], live->expected_ns[task]);
 }
 
-void live_inputs_coming(struct sy_live *live, uint32_t task) {
-    uint32_t memory = live->view.machine->devices[live->task_device[task]].memory;
+static void inputs_coming(struct sy_live *live, uint32_t task, uint32_t memory) {
     uint64_t bit = UINT64_C(1) << memory;
     for (uint32_t a = live->access_start[task]; a < live->access_start[task + 1]; a++) {
         uint32_t datum = live->access[a].datum;
-        if ((live->access[a].mode & SY_READ) && !(live->data_valid[datum] & bit)) {
+        uint32_t producer = live->access_producer[a];
+        bool exists = producer == SY_NONE || live->task_state[producer] == SY_TASK_DONE;
+        if ((live->access[a].mode & SY_READ) && exists && !(live->data_valid[datum] & bit)) {
             live->data_inflight[datum] |= bit;
         }
     }
+}
+
+void live_inputs_coming(struct sy_live *live, uint32_t task) {
+    inputs_coming(live, task, live->view.machine->devices[live->task_device[task]].memory);
 }
 
 uint32_t sy_live_first(const struct sy_live *live, uint32_t device) {
@@ -236,6 +241,7 @@ static void carry_out(struct sy_live *live, const struct sy_decision *d,
                       const struct sy_live_listener *listener) {
     bool ready = live->task_state[d->task] == SY_TASK_READY;
     if (d->kind == SY_FETCH) {
+        inputs_coming(live, d->task, live->view.machine->devices[d->device].memory);
         listener->told(listener->context, d->task, d->device, true);
         return;
     }

@@ -17,9 +17,11 @@
             */
 
 struct told {
-    struct node *node;
+    struct node *node; /* staged if fetch; else it may be gone */
     uint32_t worker;
-    bool fetch; /* some input is not where it is needed */
+    bool fetch;     /* some input is not where it is needed */
+    bool committed; /* the task is the worker's; else its inputs alone travel, as far as they exist
+                     */
 };
 
 struct told_list {
@@ -61,12 +63,27 @@ static uint32_t allowed_worker(struct context *context, struct node *node, uint3
     return best == SY_NONE ? worker : best;
 }
 
+static void tell(struct told_list *list, struct node *node, uint32_t worker, bool fetch,
+                 bool committed) {
+    if (list->count < TOLD_MAX) {
+        node->staged += fetch;
+        list->items[list->count++] = (struct told){node, worker, fetch, committed};
+    }
+}
+
 static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) {
     struct told_list *list = argument;
     struct context *context = list->context;
     struct node *node = context->slots[task];
-    if (fetch || node->state > NODE_COMMITTED) {
-        return; /* a hint: the task itself is not ours to hold on to */
+    if (!node || node->state > NODE_COMMITTED) {
+        return;
+    }
+    bool prefetch = starpu_get_prefetch_flag();
+    if (fetch) {
+        if (prefetch) {
+            tell(list, node, device, true, false);
+        }
+        return;
     }
     uint32_t worker = allowed_worker(context, node, device);
     if (worker != device) {
@@ -77,12 +94,9 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     node->worker = worker;
     row_wait(node->row, node, false);
     bool alone = (int)worker == list->self && sy_live_first(context->live, worker) == task;
-    if (alone || list->count == TOLD_MAX) {
-        return;
+    if (!alone) {
+        tell(list, node, worker, prefetch && inputs_missing(context, task, worker), true);
     }
-    bool missing = starpu_get_prefetch_flag() && inputs_missing(context, task, worker);
-    atomic_store(&node->staged, missing);
-    list->items[list->count++] = (struct told){node, worker, missing};
 }
 
 static void on_decided(void *argument, const struct sy_decided *decided) {
@@ -123,6 +137,57 @@ static void check_policy(struct context *context) {
     }
 }
 
+/* A task that is ready has its inputs asked for as a whole. Of another one each input that exists
+ * is asked for as a program would, so that StarPU orders it among the tasks that use the handle. */
+static void fetch_inputs(const struct told *told) {
+    const struct node *node = told->node;
+    if (told->committed) {
+        starpu_prefetch_task_input_for(node->task, told->worker);
+        return;
+    }
+    unsigned memory = starpu_worker_get_memory_node(told->worker);
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        const struct node_access *a = &node->accesses[i];
+        bool exists = !a->producer || a->producer->state == NODE_DONE;
+        if ((a->mode & SY_READ) && exists && node->task->sequential_consistency) {
+            starpu_data_prefetch_on_node(a->datum->handle, memory, 1);
+        }
+    }
+}
+
+/* Without the lock: asks for inputs and wakes workers; with it: lets go of the tasks. */
+static void carry_out(struct context *context, struct told_list *list) {
+    bool fetched = false;
+    shared_unlock();
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i].fetch) {
+            fetch_inputs(&list->items[i]);
+            fetched = true;
+        }
+    }
+    if (fetched) {
+        shared_lock();
+        for (uint32_t i = 0; i < list->count; i++) {
+            struct told *told = &list->items[i];
+            if (told->fetch) {
+                told->node->staged--;
+                /* Who else committed it meanwhile found it staged: its worker is woken here. */
+                told->committed |= told->node->state == NODE_COMMITTED;
+                told->worker = told->committed ? told->node->worker : told->worker;
+            }
+        }
+        atomic_fetch_add(&context->version, 1);
+        shared_unlock();
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct told *told = &list->items[i];
+        if (told->committed && (int)told->worker != list->self) {
+            starpu_wake_worker_relax_light((int)told->worker);
+        }
+    }
+    shared_lock();
+}
+
 void policy_ask(struct context *context, int self) {
     struct told_list list;
     list.context = context;
@@ -137,22 +202,9 @@ void policy_ask(struct context *context, int self) {
     if (list.commits) {
         atomic_fetch_add(&context->version, 1);
     }
-    if (!list.count) {
-        return;
+    if (list.count) {
+        carry_out(context, &list);
     }
-    shared_unlock();
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct told *told = &list.items[i];
-        if (told->fetch) {
-            starpu_prefetch_task_input_for(told->node->task, told->worker);
-            atomic_store(&told->node->staged, false); /* from here on it may be gone */
-            atomic_fetch_add(&context->version, 1);
-        }
-        if ((int)told->worker != self) {
-            starpu_wake_worker_relax_light((int)told->worker);
-        }
-    }
-    shared_lock();
 }
 
 /* --- hooks -------------------------------------------------------------------------------------
@@ -218,7 +270,7 @@ static int on_push(struct starpu_task *task) {
 static struct starpu_task *take(struct context *context, uint32_t worker) {
     uint32_t first = sy_live_first(context->live, worker);
     struct node *node = first == SY_NONE ? NULL : context->slots[first];
-    if (!node || atomic_load(&node->staged)) {
+    if (!node || node->staged) {
         return NULL;
     }
     uint32_t class_index = sy_shared.machine->devices[worker].class_index;

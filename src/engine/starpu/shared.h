@@ -68,7 +68,7 @@ struct node {
     uint32_t index, next_index;       /* in the world, and in the one being made */
     uint64_t plan;                    /* the one that next_index belongs to */
     enum node_state state;
-    _Atomic bool staged; /* committed, but its inputs are still being asked for */
+    uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
     bool exploring, listed;
     uint32_t worker;       /* COMMITTED, RUNNING */
     struct node *run_next; /* began later on the same worker */
