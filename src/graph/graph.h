@@ -68,7 +68,8 @@ SY_MUST_CHECK int sy_graph_read_starpu(const char *name, const char *text, size_
 /* Takes over graph on success. */
 SY_MUST_CHECK int sy_graph_list_adopt(struct sy_graph_list *list, struct sy_graph *graph);
 
-/* Exporters. A JSON file can be read back if the names of tasks and data are unique. */
+/* Exporters. A JSON file can be read back; of several tasks, or data, with one name only the first
+ * keeps it. */
 void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer);
 void sy_graph_write_dot(const struct sy_graph *graph, struct sy_buffer *buffer);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writer of the native JSON format. What it writes, json.c reads back to the same graph: data and
- * tasks are named by index, and of the edges only those that no access implies are spelled out.
+ * tasks are referred to by index, and of the edges only those that no access implies are spelled
+ * out. Of several data or tasks with one name only the first keeps it: a reader wants them unique.
  */
 #include "base/json.h"
 #include "graph/graph.h"
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,11 +46,19 @@ static void put_kernel(struct sy_json_writer *writer, const struct sy_kernel *ke
     sy_json_close(writer, '}');
 }
 
-static void put_datum(struct sy_json_writer *writer, const char *name, double bytes) {
-    sy_json_open(writer, '{');
-    if (name && name[0]) {
+/* The name, if there is one that is not taken. */
+static void put_name(struct sy_json_writer *writer, struct sy_map *taken, const char *name) {
+    int code = name && name[0] ? sy_map_put(taken, name, strlen(name), 0) : -EEXIST;
+    if (code == 0) {
         sy_json_member_string(writer, "name", name);
     }
+    writer->buffer.failed = writer->buffer.failed || code == -ENOMEM;
+}
+
+static void put_datum(struct sy_json_writer *writer, struct sy_map *taken, const char *name,
+                      double bytes) {
+    sy_json_open(writer, '{');
+    put_name(writer, taken, name);
     sy_json_member_number(writer, "bytes", bytes);
     sy_json_close(writer, '}');
 }
@@ -136,12 +146,11 @@ static void put_times(struct sy_json_writer *writer, const double *time_ns) {
     }
 }
 
-static void put_task(struct sy_json_writer *writer, const struct sy_graph *graph, uint32_t index) {
+static void put_task(struct sy_json_writer *writer, struct sy_map *taken,
+                     const struct sy_graph *graph, uint32_t index) {
     const struct sy_task *task = &graph->tasks[index];
     sy_json_open(writer, '{');
-    if (task->name && task->name[0]) {
-        sy_json_member_string(writer, "name", task->name);
-    }
+    put_name(writer, taken, task->name);
     sy_json_member_string(writer, "kernel", graph->kernels[task->kernel].name);
     if (task->work != 1) {
         sy_json_member_number(writer, "work", task->work);
@@ -160,6 +169,7 @@ static void put_task(struct sy_json_writer *writer, const struct sy_graph *graph
 void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer) {
     SY_ASSERT(graph->sealed);
     struct sy_json_writer writer = {.buffer = *buffer, .compact_from = 3};
+    struct sy_map data = {0}, tasks = {0};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-graph-1");
     if (graph->name[0]) {
@@ -175,15 +185,17 @@ void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer)
     sy_json_key(&writer, "data");
     sy_json_open(&writer, '[');
     for (uint32_t i = 0; i < graph->data_count; i++) {
-        put_datum(&writer, graph->data_names[i], graph->data_bytes[i]);
+        put_datum(&writer, &data, graph->data_names[i], graph->data_bytes[i]);
     }
     sy_json_close(&writer, ']');
     sy_json_key(&writer, "tasks");
     sy_json_open(&writer, '[');
     for (uint32_t i = 0; i < graph->task_count; i++) {
-        put_task(&writer, graph, i);
+        put_task(&writer, &tasks, graph, i);
     }
     sy_json_close(&writer, ']');
     sy_json_close(&writer, '}');
+    sy_map_finish(&data);
+    sy_map_finish(&tasks);
     *buffer = writer.buffer;
 }

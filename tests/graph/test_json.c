@@ -270,6 +270,39 @@ static void test_truncation(void **state) {
     sy_graph_destroy(graph);
 }
 
+/* A program may name its tasks as it likes: what is written can be read all the same. */
+static void test_names_that_come_twice(void **state) {
+    (void)state;
+    struct sy_graph *graph = sy_graph_create("g", false);
+    sy_kernel_id kernel = check_kernel(graph, "k");
+    sy_data_id datum;
+    sy_task_id task;
+    struct sy_error error = {0};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sy_graph_add_data(graph, "same", 8, &datum), 0);
+        struct sy_access access = {datum.index, SY_WRITE};
+        struct sy_task_desc desc = {.name = i ? "same" : "other",
+                                    .kernel = kernel,
+                                    .work = 1,
+                                    .accesses = &access,
+                                    .access_count = 1};
+        assert_int_equal(sy_graph_add_task(graph, &desc, &task), 0);
+    }
+    assert_int_equal(sy_graph_seal(graph, &error), 0);
+    struct sy_buffer text = {0};
+    sy_graph_write_json(graph, &text);
+    assert_false(text.failed);
+    struct sy_graph_list list = check_read(text.text, NULL);
+    assert_int_equal(list.graphs[0]->task_count, 3);
+    assert_string_equal(list.graphs[0]->tasks[0].name, "other");
+    assert_string_equal(list.graphs[0]->tasks[1].name, "same");
+    assert_null(list.graphs[0]->tasks[2].name);
+    assert_int_equal(list.graphs[0]->accesses[2].datum, 2);
+    sy_graph_list_finish(&list);
+    sy_buffer_finish(&text);
+    sy_graph_destroy(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),
@@ -281,6 +314,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_tasks),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_names_that_come_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
