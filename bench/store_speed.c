@@ -3,7 +3,8 @@
  * Claim: what the store costs per task: a sample into its cell under 200 ns, finding a cell and
  * estimating its time under 1 us.
  *
- * Usage: store_speed. Prints JSON: nanoseconds of processor time per call, the median of several rounds.
+ * Usage: store_speed. Prints JSON: nanoseconds of processor time per call, the median of several
+ * rounds.
  */
 #include "base/json.h"
 #include "cost/cost.h"

@@ -132,7 +132,7 @@ static int check(void *state, void *const *data, double *ret_error, double *ret_
 static const struct sy_kernel_workload workloads[] = {
     {.name = "chain",
      .summary = "one vector added to another, again and again",
-     .usage = "[tasks=COUNT[,length=COUNT]]",
+     .usage = "tasks=10[,length=1000]",
      .calibration = "tasks=40,length=1000 tasks=40,length=100000",
      .build = build,
      .fill = fill,

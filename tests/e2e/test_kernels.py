@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """symph kernels: what is listed, stored, forgotten; what is wrong is named."""
+import json
 import os
 
 import cli
 
 HEADER = "kernel,class,bytes,flops,footprint,count,samples_ns\n"
 BUILD = os.path.dirname(cli.SYMPH)
+ENGINE = os.path.join(BUILD, "src", "engine", "starpu", "symph-engine")
 SCALE = os.path.join(BUILD, "examples", "scale.so")
 
 
@@ -63,6 +65,23 @@ class Kernels(cli.Case):
         self.assertIn(":3:", done.stderr)
         self.assertTrue(os.path.exists(self.models() + ".bad"))
         self.assertFalse(os.path.exists(self.models()))
+
+    def test_calibrate(self):
+        if not os.path.exists(ENGINE):
+            self.skipTest("built without StarPU")
+        self.store("scale_axpy,cpu,1,1,1,1,100\n")
+        done = self.run_symph(*self.kernels("--forget", "--calibrate", "--samples", "5", "--json"),
+                              env={"HOME": self.folder})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = json.loads(done.stdout)["measured"]
+        self.assertEqual({cell["flops"] for cell in cells}, {2000, 200000})
+        for cell in cells:
+            self.assertGreaterEqual(cell["samples"], 5)
+            self.assertGreater(cell["median_ns"], 0)
+
+    def test_nothing_to_calibrate(self):
+        self.store("stranger,gpu,0,0,7,1,5000\n")
+        self.assertIn("nothing to calibrate", self.fails(3, *self.kernels("--calibrate", "stranger")))
 
     def test_mistakes(self):
         self.assertIn("did you mean 'scale_axpy'", self.fails(3, *self.kernels("scale_axpi")))
