@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 64, SOLVE = 32, GROUP = 64, PANEL = 32, LANE_MAX = 64 };
+enum { BLOCK = 64, SOLVE = 32, GROUP = 64, PANEL = 64, LANE_MAX = 64 };
 enum { KERNEL_GEMM, KERNEL_SOLVE, KERNEL_SUBTRACT, KERNEL_COUNT };
 
 /* What one queue needs. Lives as long as the process: queues do. */

@@ -11,6 +11,34 @@
 #define DEPTH 16 /* of A and B in local memory at a time */
 #define SOLVE 32 /* columns of a triangle at a time */
 
+/* Brings count (at most BLOCK) lines of DEPTH elements into to[element][line]. Whole blocks whose
+ * lines or elements are neighbours in memory go by vectors. */
+void bring(__global const double *from, int line, int element, int count, int depth, int item,
+           __local double (*to)[BLOCK]) {
+    if (count >= BLOCK && depth >= DEPTH && line == 1) {
+        int chunk = item % 8 * 8;
+        for (int d = item / 8; d < DEPTH; d += 8) {
+            vstore8(vload8(0, from + chunk + d * element), 0, to[d] + chunk);
+        }
+    } else if (count >= BLOCK && depth >= DEPTH && element == 1) {
+        for (int d = 0; d < DEPTH; d += 8) {
+            double8 values = vload8(0, from + item * line + d);
+            to[d][item] = values.s0;
+            to[d + 1][item] = values.s1;
+            to[d + 2][item] = values.s2;
+            to[d + 3][item] = values.s3;
+            to[d + 4][item] = values.s4;
+            to[d + 5][item] = values.s5;
+            to[d + 6][item] = values.s6;
+            to[d + 7][item] = values.s7;
+        }
+    } else {
+        for (int d = 0; d < DEPTH; d++) {
+            to[d][item] = item < count && d < depth ? from[item * line + d * element] : 0.0;
+        }
+    }
+}
+
 /* C = beta C + alpha A B, of which only the lower triangle where lower is set. A is m x k. */
 __kernel __attribute__((reqd_work_group_size(8, 8, 1))) void
 gemm(int m, int n, int k, double alpha, double beta, __global const double *a, int a_at, int a_row,
@@ -23,20 +51,14 @@ gemm(int m, int n, int k, double alpha, double beta, __global const double *a, i
     if (lower && top + BLOCK <= side) {
         return; /* the whole group */
     }
+    a += a_at + top * a_row;
+    b += b_at + side * b_column;
     for (int j = 0; j < 8; j++) {
         sum[j] = (double8)(0.0);
     }
     for (int from = 0; from < k; from += DEPTH) {
-        /* Work-item i brings row i of A's block and column i of B's. */
-        int row = top + item, column = side + item;
-        for (int d = 0; d < DEPTH; d++) {
-            left[d][item] = row < m && from + d < k
-                                ? a[a_at + row * a_row + (from + d) * a_column]
-                                : 0.0;
-            right[d][item] = column < n && from + d < k
-                                 ? b[b_at + (from + d) * b_row + column * b_column]
-                                 : 0.0;
-        }
+        bring(a + from * a_column, a_row, a_column, m - top, k - from, item, left);
+        bring(b + from * b_row, b_column, b_row, n - side, k - from, item, right);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int d = 0; d < DEPTH; d++) {
             double8 rows = vload8(x, left[d]);
