@@ -266,6 +266,10 @@ static int follow(struct engine *engine) {
         engine->since_s = now_s();
     }
     int r = phase == SY_PHASE_READY && engine->phase != phase ? begin(engine) : SY_EXIT_OK;
+    if (phase == SY_PHASE_CHECKING && engine->phase != phase) { /* no end is in sight: no bar */
+        sy_progress_finish(&engine->progress);
+        sy_progress_init(&engine->progress, engine->start->label, 0, true);
+    }
     engine->phase = phase;
     bool forward = done > engine->done_count && done <= engine->task_count;
     sy_progress_add(&engine->progress, forward ? done - engine->done_count : 0);

@@ -210,6 +210,24 @@ static void a_taken_name_is_left_alone(void **state) {
     assert_int_equal(entries(false), 2);
 }
 
+static void folders_are_made(void **state) {
+    (void)state;
+    char deep[700], name[720];
+    snprintf(deep, sizeof deep, "%s/x/y", inside("made"));
+    snprintf(name, sizeof name, "%s/file", deep);
+    assert_int_equal(sy_make_folders(name), 0);
+    assert_int_equal(sy_make_folders(name), 0); /* they are there already */
+    assert_true(S_ISDIR(mode_of(deep)));
+    assert_int_equal(access(name, F_OK), -1);
+    assert_int_equal(sy_make_folders("/dev/null/x/y"), -ENOTDIR);
+    assert_int_equal(sy_make_folders("alone"), 0);
+    assert_int_equal(sy_make_folders(""), 0);
+    assert_int_equal(rmdir(deep), 0);
+    snprintf(deep, sizeof deep, "%s/x", inside("made"));
+    assert_int_equal(rmdir(deep), 0);
+    assert_int_equal(rmdir(inside("made")), 0);
+}
+
 #define CASE(function) cmocka_unit_test_teardown(function, remove_files)
 
 int main(void) {
@@ -224,6 +242,7 @@ int main(void) {
         CASE(links_are_followed),
         CASE(pipes_and_devices_are_written_to),
         CASE(a_taken_name_is_left_alone),
+        CASE(folders_are_made),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

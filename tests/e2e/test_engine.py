@@ -132,6 +132,10 @@ class Engine(cli.Case):
     def test_what_is_missing(self):
         self.bad(3, ["/no/such.so"], "tasks=8", "--kernels", "/no/such.so")
         self.bad(3, ["no kernel", "nosuch"], "tasks=8,kernel=nosuch,at=3")
+        done = subprocess.run([cli.SYMPH, "run", "nosuch:chain:tasks=8"], cwd=self.folder,
+                              env=self.env, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("there is no plug-in 'nosuch'", done.stderr)
         self.bad(3, ["no scheduler called nosuch"], "tasks=8", "--policy", "starpu:nosuch")
         self.assertEqual(self.files(), [])
 

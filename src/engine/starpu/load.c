@@ -15,7 +15,13 @@
 
 static int load_file(struct sy_engine *engine, struct sy_error *error) {
     struct sy_graph_list list = {0};
+    const char *colon = strchr(engine->options.spec, ':');
     int code = sy_graph_read_file(engine->options.spec, NULL, &list, error);
+    if (code == -ENOENT && colon) {
+        sy_fail(error, code, "there is no plug-in '%.*s', and no file %s",
+                (int)(colon - engine->options.spec), engine->options.spec, engine->options.spec);
+        sy_hint(error, "symph kernels lists the plug-ins; --kernels PATH adds one");
+    }
     if (code < 0) {
         return code;
     }
