@@ -201,7 +201,8 @@ static void add_reason(struct reasons *reasons, double difference_ns, const char
 
 static void put_reasons(const struct sy_alternative *chosen, const struct sy_alternative *other,
                         struct sy_buffer *out) {
-    struct reasons reasons = {.least_ns = 0.02 * fabs(other->finish_ns - chosen->finish_ns)};
+    double gain = fabs(other->finish_ns - chosen->finish_ns);
+    struct reasons reasons = {.least_ns = fmax(1, fmax(0.02 * gain, 0.005 * other->finish_ns))};
     add_reason(&reasons, chosen->queue_ns - other->queue_ns, "its queue was %s longer",
                "its queue was %s shorter");
     if (chosen->inputs_ns > chosen->queue_ns || other->inputs_ns > other->queue_ns) {

@@ -26,6 +26,11 @@ class Task(cli.Case):
             "gpu0 was predicted to finish 2.40 ms earlier than cpu1 (2.2x): its inputs came 1.00 ms "
             "later, but its queue was 400 us shorter and it executes 3 ms faster.\n"), text)
 
+    def test_alike(self):
+        records.write(self)
+        self.assertTrue(self.ok("explain", "run.json", "a").endswith(
+            "\ncpu0 and cpu1 were predicted to finish at the same time.\n"))
+
     def test_hindsight(self):
         """c took 5 ms on cpu1 instead of 4; b, its like, took 1 ms on gpu0, free at 6.001 ms."""
         records.write(self)
