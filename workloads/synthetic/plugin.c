@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of synthetic.so: kernels by flavour, and the workload contend.
+ *
+ * CUDA and OpenCL live in parts that are loaded when such a device is prepared.
+ */
+#include "synthetic.h"
+#include <stdlib.h>
+
+/* Loaded at most once; each holds nothing but an atomic pointer. */
+static struct guest_part parts[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_CUDA] = {SYNTHETIC_CUDA_FILE, SYNTHETIC_CUDA_SYMBOL, NULL},
+    [SY_FLAVOUR_OPENCL] = {SYNTHETIC_OPENCL_FILE, SYNTHETIC_OPENCL_SYMBOL, NULL},
+};
+
+const char *const synthetic_names[SYNTHETIC_KERNEL_COUNT] = {"spin", "stream", "transfer",
+                                                             "emulate"};
+
+static int part_of(enum sy_flavour flavour, const struct sy_call *call,
+                   const struct synthetic_part **ret_part) {
+    const void *table = &synthetic_c;
+    int code = flavour == SY_FLAVOUR_C ? 0 : guest_part_load(&parts[flavour], call, &table);
+    if (!code) {
+        *ret_part = table;
+    }
+    return code;
+}
+
+static int run(enum sy_flavour flavour, enum synthetic_kernel kernel, const struct sy_call *call) {
+    const struct synthetic_part *part = NULL;
+    int code = part_of(flavour, call, &part);
+    return code ? code : part->run[kernel](call);
+}
+
+static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
+    const struct synthetic_part *part = NULL;
+    int code = part_of(flavour, call, &part);
+    return code || !part->prepare ? code : part->prepare(call);
+}
+
+static double argument_bytes(const struct sy_call *call) {
+    double bytes = 0;
+    for (uint32_t at = 0; at < call->argument_count; at++) {
+        bytes += (double)call->arguments[at].bytes;
+    }
+    return bytes;
+}
+
+static void stream_features(const struct sy_call *call, struct sy_cost_features *ret_features) {
+    double bytes = argument_bytes(call) * synthetic_passes(call);
+    *ret_features = (struct sy_cost_features){bytes / sizeof(double), bytes};
+}
+
+static void transfer_features(const struct sy_call *call, struct sy_cost_features *ret_features) {
+    *ret_features = (struct sy_cost_features){0, call->work};
+}
+
+#ifdef GUEST_CUDA
+#define CUDA(function) function
+#else
+#define CUDA(function) NULL
+#endif
+#ifdef GUEST_OPENCL
+#define OPENCL(function) function
+#else
+#define OPENCL(function) NULL
+#endif
+
+/* The three functions of a kernel; a call says nothing of which kernel it is. */
+#define KERNEL(word, kernel)                                                                       \
+    static int word##_c(const struct sy_call *call) {                                              \
+        return run(SY_FLAVOUR_C, kernel, call);                                                    \
+    }                                                                                              \
+    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
+        return run(SY_FLAVOUR_CUDA, kernel, call);                                                 \
+    }                                                                                              \
+    __attribute__((unused)) static int word##_opencl(const struct sy_call *call) {                 \
+        return run(SY_FLAVOUR_OPENCL, kernel, call);                                               \
+    }
+
+KERNEL(spin, SYNTHETIC_SPIN)
+KERNEL(stream, SYNTHETIC_STREAM)
+KERNEL(transfer, SYNTHETIC_TRANSFER)
+KERNEL(emulate, SYNTHETIC_EMULATE)
+
+#define ENTRY(word, summary, features)                                                             \
+    {                                                                                              \
+#word, summary, 0,                                                                         \
+            {0 }, {word##_c, CUDA(word##_cuda), OPENCL(word##_opencl) }, features, prepare         \
+    }
+
+static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT] = {
+    ENTRY(spin, "computes in registers; work: flops", NULL),
+    ENTRY(stream, "passes over its data in memory; work: passes", stream_features),
+    ENTRY(transfer, "moves bytes between host and device; work: bytes", transfer_features),
+    ENTRY(emulate, "emulation: takes so long and computes nothing; work: ns", NULL),
+};
+
+static const struct sy_kernel_workload workloads[] = {
+    {"contend", "tasks that press on cores, memory or the link to the device",
+     "tasks=64,kind=spin+stream+transfer+emulate,shape=independent|chains|forkjoin[,width=8]"
+     "[,bytes=1048576][,flops=1e8][,passes=8][,link=64e6][,ns=1e6]",
+     "tasks=16,kind=spin tasks=16,kind=stream tasks=16,kind=transfer", synthetic_build,
+     synthetic_fill, synthetic_check, free},
+};
+
+static const struct sy_kernel_table table = {
+    "synthetic",
+    SYMPH_VERSION,
+    "tunable load on cores, memory and links",
+    kernels,
+    SYNTHETIC_KERNEL_COUNT,
+    workloads,
+    GUEST_COUNT(workloads),
+};
+
+SY_KERNEL_PLUGIN(table);
