@@ -107,6 +107,7 @@ int sy_live_create(const struct sy_live_options *options, struct sy_live **ret_l
         goto fail;
     }
     live->explain = options->explain;
+    live->number = options->number;
     live->view.machine = options->machine;
     live->view.task_capacity = options->task_capacity;
     live->view.job_capacity = options->task_capacity;
@@ -151,6 +152,10 @@ void sy_live_destroy(struct sy_live *live) {
 
 const struct sy_view *sy_live_view(const struct sy_live *live) {
     return &live->view;
+}
+
+uint64_t sy_live_number(const struct sy_live *live) {
+    return live->number;
 }
 
 void sy_live_clock(struct sy_live *live, double now_ns) {

@@ -37,7 +37,8 @@ struct sy_live_options {
     const char *policy;
     uint64_t seed;
     uint32_t task_capacity;
-    bool explain; /* work out the alternatives of every decision */
+    uint64_t number; /* the owner's name for this world */
+    bool explain;    /* work out the alternatives of every decision */
 };
 
 struct sy_live;
@@ -50,6 +51,7 @@ void sy_live_destroy(struct sy_live *live);
 SY_MUST_CHECK int sy_live_check_policy(const char *policy, struct sy_error *error);
 
 const struct sy_view *sy_live_view(const struct sy_live *live);
+uint64_t sy_live_number(const struct sy_live *live);
 void sy_live_clock(struct sy_live *live, double now_ns);
 uint32_t sy_live_room(const struct sy_live *live); /* tasks that still fit */
 /* What went wrong: an illegal decision, or no memory. NULL: nothing. */

@@ -17,6 +17,7 @@ struct sy_live {
     struct sy_arena *arena; /* what does not grow */
     struct sy_scheduler scheduler;
     struct sy_view view;
+    uint64_t number;
     bool explain, open_job;
     char failure[200];
 

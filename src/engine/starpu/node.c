@@ -88,13 +88,13 @@ uint64_t datum_valid(const struct datum *datum) {
 uint32_t datum_index(struct datum *datum, struct sy_live *live) {
     uint32_t oldest = 0;
     for (uint32_t i = 0; i < DATUM_WORLDS; i++) {
-        if (datum->world[i] == live) {
+        if (datum->world[i] == sy_live_number(live)) {
             return datum->index[i];
         }
-        oldest = datum->world[i] ? oldest : i;
+        oldest = datum->world[i] < datum->world[oldest] ? i : oldest;
     }
-    /* All taken, by contexts that share it: the first one will number it again when it must. */
-    datum->world[oldest] = live;
+    /* Contexts that share data may push each other's numbers out: then it is numbered again. */
+    datum->world[oldest] = sy_live_number(live);
     datum->index[oldest] = sy_live_add_datum(live, datum->bytes, datum_valid(datum));
     return datum->index[oldest];
 }

@@ -38,6 +38,7 @@ static int plan_begin(struct context *context, struct plan *plan) {
     int code = sy_live_create(&(struct sy_live_options){.machine = s->machine,
                                                         .policy = s->policy,
                                                         .seed = s->options.seed,
+                                                        .number = ++s->worlds,
                                                         .task_capacity = room,
                                                         .explain = s->options.record},
                               &plan->live, &error);

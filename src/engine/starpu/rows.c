@@ -12,7 +12,8 @@
 
 #define UNKNOWN_NS     1e5 /* where no class is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
-#define REFRESH_CHANGE .02 /* waiting tasks are told when an estimate moved by more */
+#define REFRESH_CHANGE .1  /* waiting tasks are told when an estimate moved by more, and */
+#define REFRESH_NS     400 /* not again before so long, times their number: a few % of the time */
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
     return (hash ^ value) * UINT64_C(0x100000001b3);
@@ -93,7 +94,10 @@ static void estimate(struct row *row, double *ret_ns) {
 
 /* Works the estimates out again, and tells the tasks that wait for a decision. */
 static void refresh(struct row *row) {
-    double fresh[64];
+    double fresh[64], now_ns = shared_now_ns();
+    if (now_ns < row->next_refresh_ns) {
+        return;
+    }
     uint32_t classes = sy_shared.machine->class_count;
     bool moved = false;
     estimate(row, fresh);
@@ -105,6 +109,7 @@ static void refresh(struct row *row) {
         return;
     }
     memcpy(row->time_ns, fresh, classes * sizeof *fresh);
+    row->next_refresh_ns = now_ns + (double)row->waiting_count * REFRESH_NS;
     for (struct node *node = row->waiting; node; node = node->row_next) {
         if (node->index != SY_NONE) {
             sy_live_set_times(node->context->live, node->index, row->time_ns);
@@ -117,6 +122,7 @@ void row_wait(struct row *row, struct node *node, bool waits) {
         return;
     }
     node->listed = waits;
+    row->waiting_count += waits ? 1 : UINT32_MAX;
     if (waits) {
         node->row_prev = NULL;
         node->row_next = row->waiting;

@@ -32,7 +32,7 @@ struct datum {
     struct node **readers;
     uint32_t reader_count, reader_capacity; /* unfinished, since that writer */
     /* Its number in up to so many worlds: two per context while one replaces the other. */
-    const struct sy_live *world[DATUM_WORLDS];
+    uint64_t world[DATUM_WORLDS];
     uint32_t index[DATUM_WORLDS];
 };
 
@@ -47,6 +47,8 @@ struct row {
     uint8_t *implementation;
     uint32_t *exploring;  /* per class: tasks under way though the class is not yet trusted */
     struct node *waiting; /* ready and nowhere committed: their times are kept fresh */
+    uint32_t waiting_count;
+    double next_refresh_ns;
 };
 
 enum node_state { NODE_WAITING, NODE_READY, NODE_COMMITTED, NODE_RUNNING, NODE_DONE };
@@ -120,6 +122,7 @@ struct shared {
     struct sy_arena *names; /* of kernels */
     uint32_t kernel_count;
     uint32_t submitted;
+    uint64_t worlds;     /* made so far: their numbers, since addresses are used again */
     double *last_end_ns; /* per worker */
     struct sy_decided *decisions;
     uint32_t decision_count, decision_capacity;
