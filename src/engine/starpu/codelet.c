@@ -211,7 +211,9 @@ static void prepare_here(void **buffers, void *argument) {
             continue;
         }
         worker->message[0] = '\0';
+        sy_engine_doing(" while it prepared kernel ", entry->name);
         int code = entry->prepare(worker->flavour, &call);
+        sy_engine_leave();
         if (code != 0) {
             struct sy_error error = {0};
             sy_fail(&error, code, "kernel %s cannot be prepared on %s: %s", entry->name,

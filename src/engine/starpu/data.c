@@ -91,7 +91,9 @@ int sy_engine_fill_data(struct sy_engine *engine, struct sy_error *error) {
         if (!code && !engine->workload) {
             fill_pattern(d, engine->pointers[d], bytes);
         } else if (!code && engine->workload->fill) {
+            sy_engine_doing(" while it filled the data of ", engine->options.spec);
             code = engine->workload->fill(engine->state, d, engine->pointers[d], bytes);
+            sy_engine_leave();
         }
         if (code) {
             const char *name = graph->data_names[d];

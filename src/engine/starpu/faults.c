@@ -24,8 +24,9 @@ static atomic_bool told;
 static struct sigaction before_fpe;
 
 struct kernel_here {
-    const struct sy_engine_worker *worker;
+    const struct sy_engine_worker *worker; /* NULL: runs no task */
     uint32_t task;
+    const char *doing, *name; /* what else it does; NULL: nothing that could crash */
 };
 static _Thread_local struct kernel_here here;
 static _Thread_local bool telling;
@@ -168,11 +169,15 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
 /* --- signals ------------------------------------------------------------------------------------
  */
 void sy_engine_enter(const struct sy_engine_worker *worker, uint32_t task) {
-    here = (struct kernel_here){worker, task};
+    here = (struct kernel_here){.worker = worker, .task = task};
+}
+
+void sy_engine_doing(const char *what, const char *name) {
+    here = (struct kernel_here){.doing = what, .name = name};
 }
 
 void sy_engine_leave(void) {
-    here.worker = NULL;
+    here = (struct kernel_here){0};
 }
 
 /* The crashing thread runs no kernel of ours: a device's own thread. Whose it is we cannot tell if
@@ -213,13 +218,16 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     }
     if (here.worker) {
         put_input(&text, engine, here.task);
+    } else if (here.doing) {
+        put(&text, here.doing);
+        put(&text, here.name);
     } else if (engine->graph) {
         put_in_flight(&text, engine);
     }
     publish(engine->page, SY_EXIT_RUN,
             here.worker ? "the kernel's own code did this: compare what it reads and writes with "
                           "the sizes above"
-                        : "run with --verbose to see what libraries wrote before it");
+                        : "");
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {

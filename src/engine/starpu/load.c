@@ -48,7 +48,9 @@ static int load_graph(struct sy_engine *engine, struct sy_error *error) {
     if (!engine->workload) {
         return error->message[0] ? -EINVAL : load_file(engine, error);
     }
+    sy_engine_doing(" while it built ", spec);
     int code = engine->workload->build(arguments, &engine->graph, &engine->state, error);
+    sy_engine_leave();
     if (code < 0 && !error->message[0]) {
         sy_fail(error, code, "workload %s: %s", spec, strerror(-code));
     }

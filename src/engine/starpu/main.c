@@ -106,7 +106,9 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
     starpu_pause();
     if (!code && check) {
         double deviation = NAN, tolerance = NAN;
+        sy_engine_doing(" while it checked the result of ", engine->options.spec);
         code = workload->check(engine->state, engine->pointers, &deviation, &tolerance, error);
+        sy_engine_leave();
         if (code < 0 && !error->message[0]) {
             sy_fail(error, code, "%s cannot be checked: %s", engine->options.spec, strerror(-code));
         }

@@ -108,9 +108,17 @@ SY_MUST_CHECK int sy_engine_parse(int count, char *const *arguments,
 /* load.c */
 SY_MUST_CHECK int sy_engine_load(struct sy_engine *engine, struct sy_error *error);
 
+/* cores.c */
+struct sy_cores {
+    uint32_t count;  /* this process may use: by its affinity mask, and by its groups' quotas */
+    bool restricted; /* fewer than the machine has */
+};
+struct sy_cores sy_engine_cores(void);
+/* Cores' worth of time that control groups grant; INFINITY: no quota. membership: a file such as
+ * /proc/self/cgroup; root: where version 2 groups are mounted. */
+double sy_engine_quota(const char *membership, const char *root);
+
 /* workers.c */
-/* Cores this process may use, by its affinity mask and by the quotas of its control groups. */
-uint32_t sy_engine_core_count(void);
 SY_MUST_CHECK int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error);
 
 /* data.c */
@@ -158,6 +166,8 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
 /* The calling thread begins or has left a kernel that runs on the host. */
 void sy_engine_enter(const struct sy_engine_worker *worker, uint32_t task);
 void sy_engine_leave(void);
+/* The same for other code of plug-ins: " while it prepared kernel ", "gemm". */
+void sy_engine_doing(const char *what, const char *name);
 void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker, uint32_t task);
 void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker);
 

@@ -8,110 +8,25 @@
  * it is.
  */
 #include "engine/starpu/process.h"
-#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef STARPU_USE_CUDA
-static const bool with_cuda = true;
-#else
-static const bool with_cuda = false;
-#endif
-
-/* --- cores --------------------------------------------------------------------------------------
- */
-static bool read_line(const char *path, char *text, size_t size) {
-    FILE *file = fopen(path, "re");
-    bool got = file && fgets(text, (int)size, file);
-    if (file) {
-        fclose(file);
-    }
-    return got;
-}
-
-/* Cores' worth of time that the control groups above us grant; INFINITY: no quota. */
-static double quota_cores(void) {
-    char group[PATH_MAX], path[PATH_MAX + 64], line[128];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    double least = INFINITY;
-    bool found = false;
-    while (file && !found && fgets(group, sizeof group, file)) {
-        found = strncmp(group, "0::", 3) == 0;
-    }
-    if (file) {
-        fclose(file);
-    }
-    if (!found) {
-        return least;
-    }
-    group[strcspn(group, "\n")] = '\0';
-    for (char *at = group + 3, *slash; at[0] == '/';) {
-        double quota = 0, period = 0;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", at[1] ? at : "");
-        if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 &&
-            period > 0) {
-            least = fmin(least, quota / period);
-        }
-        if (!at[1] || !(slash = strrchr(at, '/'))) {
-            break;
-        }
-        slash[slash == at] = '\0'; /* one level up; "/" comes last */
-    }
-    return least;
-}
-
-/* One of two threads of a core counts, if both are ours. */
-static bool first_of_core(int cpu, const cpu_set_t *mask) {
-    char path[128], line[128];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    int first = read_line(path, line, sizeof line) ? atoi(line) : cpu;
-    return first >= cpu || first < 0 || !CPU_ISSET((size_t)first, mask);
-}
-
-static uint32_t masked_cores(bool *ret_restricted) {
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
-    if (sched_getaffinity(0, sizeof mask, &mask) < 0) {
-        *ret_restricted = false;
-        return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    }
-    uint32_t count = 0;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        count += CPU_ISSET((size_t)cpu, &mask) && first_of_core(cpu, &mask);
-    }
-    *ret_restricted = CPU_COUNT(&mask) < sysconf(_SC_NPROCESSORS_ONLN);
-    return count ? count : 1;
-}
-
-uint32_t sy_engine_core_count(void) {
-    bool restricted;
-    uint32_t cores = masked_cores(&restricted);
-    double quota = floor(quota_cores());
-    quota = quota < 1 ? 1 : quota;
-    return quota < cores ? (uint32_t)quota : cores;
-}
-
-/* Graphics cards whose driver is loaded; each takes a core to drive it. */
-static int nvidia_count(void) {
-    DIR *folder = opendir("/proc/driver/nvidia/gpus");
-    int count = 0;
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        count += entry->d_name[0] != '.';
-    }
-    if (folder) {
-        closedir(folder);
-    }
-    return count;
-}
-
 /* --- environment --------------------------------------------------------------------------------
  */
+/* GPUs that CUDA shows; each takes a core to drive it. Asked of the library that StarPU is linked
+ * to, if it is: we are not. */
+static int gpu_count(void) {
+    int (*ask)(int *) = NULL;
+    int count = 0;
+    *(void **)&ask = dlsym(RTLD_DEFAULT, "cudaGetDeviceCount");
+    return ask && ask(&count) == 0 ? count : 0;
+}
+
 static void make_folders(char *path) {
     for (char *at = path + 1; *at; at++) {
         if (*at == '/') {
@@ -155,9 +70,7 @@ static void set_opencl(const struct sy_engine_options *options, int cuda) {
 }
 
 static void set_environment(const struct sy_engine_options *options, int cuda) {
-    bool restricted;
-    masked_cores(&restricted);
-    if (restricted || isfinite(quota_cores())) {
+    if (sy_engine_cores().restricted) {
         setenv("STARPU_WORKERS_NOBIND", "1", 1); /* else it binds outside of the mask */
     }
     setenv("STARPU_SILENT", "1", 1);
@@ -264,7 +177,7 @@ static void describe_runtime(struct sy_engine *engine, int cpus_wanted) {
 /* How many of each; what the options leave open is what this process may use. Returns CPU workers
  * before StarPU's own maximum. */
 static int set_counts(const struct sy_engine_options *options, int gpus, struct starpu_conf *conf) {
-    int cores = (int)sy_engine_core_count();
+    int cores = (int)sy_engine_cores().count;
     int cpus = options->cpus;
     if (cpus < 0) {
         cpus = cores - gpus - (options->opencl > 0 ? options->opencl : 0);
@@ -285,7 +198,7 @@ int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error) {
     if (code < 0) {
         return code;
     }
-    int gpus = !with_cuda ? 0 : options->cuda >= 0 ? options->cuda : nvidia_count();
+    int gpus = options->cuda >= 0 ? options->cuda : gpu_count();
     set_environment(options, gpus);
     conf.precedence_over_environment_variables = 1;
     conf.catch_signals = 0; /* ours tell more */
