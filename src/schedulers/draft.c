@@ -72,7 +72,8 @@ double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_
     double best = fmax(ready_ns, last == SY_NONE ? base : plan->end_ns[last]);
     *ret_before = last;
     /* Gaps before ready_ns cannot help: walk back only as far as they might. */
-    for (uint32_t t = last; t != SY_NONE; t = plan->before[t]) {
+    uint32_t reach = plan->reach ? plan->reach : UINT32_MAX;
+    for (uint32_t t = last; t != SY_NONE && reach--; t = plan->before[t]) {
         uint32_t previous = plan->before[t];
         double open = previous == SY_NONE ? base : plan->end_ns[previous];
         double start = fmax(ready_ns, open);

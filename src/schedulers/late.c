@@ -203,8 +203,8 @@ static void prefer_newcomers(struct late *l, const struct sy_view *view) {
  * between two decisions, so with several jobs the window is given back and drawn again; with one
  * job ranks alone decide. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool ordered = l->base.order != ORDER_NONE && l->jobs > 1;
-    while ((ordered || l->mixed) && l->window_count) {
+    bool keys_shift = l->base.order != ORDER_NONE, ordered = keys_shift && l->jobs > 1;
+    while ((ordered || (l->mixed && keys_shift)) && l->window_count) {
         uint32_t task = l->window[--l->window_count];
         sy_pool_push(&l->ready, view, task, l->base.rank[task]);
     }

@@ -126,6 +126,7 @@ struct draft {
     double *base_ns;          /* per device: free for this plan from here on; INFINITY: lost */
     double *planned_ns;       /* per device: end of what earlier plans put there */
     double makespan_ns;
+    uint32_t reach; /* tasks that a search for gaps looks back over; 0: all */
 };
 SY_MUST_CHECK int sy_draft_take(struct draft *plan, struct sy_arena *arena,
                                 const struct sy_view *view);

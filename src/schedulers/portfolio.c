@@ -11,8 +11,11 @@
 #include <errno.h>
 
 #define PRICE_ROUNDS 40
+#define REACH        64    /* tasks that a search for gaps looks back over */
+#define MANY         30000 /* tasks of a job for which fewer ways must do */
+#define FEW_WAYS     4
 
-enum rank { RANK_MEAN, RANK_BEST, RANK_BEHIND };
+enum rank { RANK_MEAN, RANK_HARMONIC, RANK_BEST, RANK_BEHIND };
 
 /* One way to plan. */
 struct way {
@@ -21,9 +24,11 @@ struct way {
     bool rehearse; /* dmdas: a task is placed when it is ready */
 };
 
+/* The first few pay most. */
 static const struct way ways[] = {
-    {RANK_BEHIND, 0, false}, {RANK_MEAN, 4, false}, {RANK_BEHIND, 2, false},
-    {RANK_BEST, 0, false},   {RANK_MEAN, 0, true},  {RANK_MEAN, 2, false},
+    {RANK_MEAN, 2, false},   {RANK_MEAN, 0, true},    {RANK_BEHIND, 1, false},
+    {RANK_BEST, 0, false},   {RANK_MEAN, 4, false},   {RANK_MEAN, 1, false},
+    {RANK_BEHIND, 4, false}, {RANK_BEHIND, 8, false}, {RANK_HARMONIC, 1, true},
 };
 
 int sy_portfolio_init(struct portfolio *p, const struct policy *base, const struct sy_view *view) {
@@ -45,7 +50,9 @@ int sy_portfolio_init(struct portfolio *p, const struct policy *base, const stru
     int code = arrays && rows ? 0 : -ENOMEM;
     code = code ? code : sy_pool_init(&p->open, &p->plain, view);
     code = code ? code : sy_draft_take(&p->best, arena, view);
-    return code ? code : sy_draft_take(&p->trial, arena, view);
+    code = code ? code : sy_draft_take(&p->trial, arena, view);
+    p->best.reach = p->trial.reach = REACH;
+    return code;
 }
 
 /* --- prices ------------------------------------------------------------------------------------
@@ -103,8 +110,21 @@ static void find_prices(struct portfolio *p, const struct sy_view *view, uint32_
 
 /* --- ranks -------------------------------------------------------------------------------------
  */
-/* RANK_MEAN is HEFT's. The others know the fastest time of each task alone: with the task itself,
- * or, as in PEFT, only what comes behind it. */
+static double harmonic_mean_ns(const struct sy_view *view, uint32_t task) {
+    const struct sy_machine *m = view->machine;
+    double rate = 0, count = 0;
+    for (uint32_t c = 0; c < m->class_count; c++) {
+        double ns = view->time_ns[(size_t)task * m->class_count + c];
+        if (isfinite(ns)) {
+            rate += m->classes[c].device_count / fmax(ns, 1);
+            count += m->classes[c].device_count;
+        }
+    }
+    return count / rate;
+}
+
+/* RANK_MEAN is HEFT's. The others have no transfers: mean speeds instead of mean times, fastest
+ * times, and, as in PEFT, the fastest times of what comes behind the task. */
 static void rank_tasks(struct portfolio *p, const struct sy_view *view, uint32_t job,
                        enum rank rank) {
     const struct sy_view_job *j = &view->jobs[job];
@@ -120,7 +140,9 @@ static void rank_tasks(struct portfolio *p, const struct sy_view *view, uint32_t
             double own_ns = rank == RANK_BEHIND ? view->best_ns[next] : 0;
             below_ns = fmax(below_ns, p->key[next] + own_ns);
         }
-        p->key[task] = below_ns + (rank == RANK_BEHIND ? 0 : view->best_ns[task]);
+        p->key[task] = below_ns + (rank == RANK_BEHIND     ? 0
+                                   : rank == RANK_HARMONIC ? harmonic_mean_ns(view, task)
+                                                           : view->best_ns[task]);
     }
 }
 
@@ -163,7 +185,8 @@ static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t
             ready_ns = sy_draft_inputs_ns(&p->trial, view, task, memory);
         }
         uint32_t before;
-        ns += image_ns(view, &p->trial, task, d);
+        /* Not of no length, lest it stand before what it waits for, which ends as it starts. */
+        ns = fmax(ns, 1) + image_ns(view, &p->trial, task, d);
         double start = slot_ns(&p->trial, view, d, ready_ns, ns, &before);
         double price = p->weight * p->price[m->devices[d].class_index];
         double score = start + ns + price * ns;
@@ -264,7 +287,7 @@ static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t
                        double now_ns) {
     const struct sy_machine *m = view->machine;
     uint32_t best = SY_NONE, memory = SY_NONE;
-    double best_ns = INFINITY, ready_ns = 0;
+    double best_score = INFINITY, ready_ns = 0;
     for (uint32_t i = 0; i < m->device_count; i++) {
         const struct rehearsed *d = &p->devices[i];
         double ns = sy_estimate_time_ns(view, task, i);
@@ -275,9 +298,10 @@ static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t
             memory = m->devices[i].memory;
             ready_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
         }
-        double finish_ns = fmax(fmax(d->free_ns, now_ns) + d->queued_ns, ready_ns) + ns;
-        if (finish_ns < best_ns) {
-            best_ns = finish_ns;
+        double price = p->weight * p->price[m->devices[i].class_index];
+        double score = fmax(fmax(d->free_ns, now_ns) + d->queued_ns, ready_ns) + ns + price * ns;
+        if (score < best_score) {
+            best_score = score;
             best = i;
         }
     }
@@ -338,7 +362,8 @@ static void rehearse(struct portfolio *p, const struct sy_view *view) {
 void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
     find_prices(p, view, job);
     p->best.makespan_ns = INFINITY;
-    for (uint32_t w = 0; w < SY_COUNT(ways); w++) {
+    uint32_t count = view->jobs[job].task_count > MANY ? FEW_WAYS : SY_COUNT(ways);
+    for (uint32_t w = 0; w < count; w++) {
         if (w == 0 || ways[w].rank != ways[w - 1].rank) {
             rank_tasks(p, view, job, ways[w].rank);
         }

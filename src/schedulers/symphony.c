@@ -5,21 +5,25 @@
  * when it is about to be free. While that task is not ready it takes another one that will be done
  * before, also from a device that would finish it later. Inputs of the next tasks of a sequence
  * travel as soon as they exist. When jobs share the machine, or a device is lost, plans are worth
- * little and late binding (late.c) takes over. docs/design/006-default-policy.md.
+ * little and late binding (late.c) takes over. Jobs of a single task never end a plan: they are
+ * bound late beside it. docs/design/006-default-policy.md.
  */
 #include "schedulers/late.h"
 #include "schedulers/portfolio.h"
 #include <errno.h>
 #include <string.h>
 
-#define AHEAD     8  /* tasks of a sequence whose inputs are sent ahead */
-#define OWN_DEPTH 16 /* tasks of its own sequence that a waiting device looks at */
-#define TAKE_FROM 4  /* tasks of each other sequence */
+#define AHEAD     8   /* tasks of a sequence whose inputs are sent ahead */
+#define OWN_DEPTH 16  /* tasks of its own sequence that a waiting device looks at */
+#define TAKE_FROM 4   /* tasks of each other sequence */
+#define OVERDUE   0.3 /* of its time, that a task still needs when it should have ended */
 
 struct symphony {
     struct late late; /* first: its functions are handed this state */
     struct portfolio plans;
     bool following;
+    uint32_t job_count;    /* present jobs of more than one task */
+    bool *left;            /* per task: it has left its sequence */
     bool *ahead;           /* per task: its inputs are sent ahead */
     uint32_t *ahead_count; /* per device: such tasks in its sequence */
     uint32_t *ahead_last;  /* per device: the last of them */
@@ -41,6 +45,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     struct sy_arena *arena = y->late.base.arena;
     size_t tasks = view->task_capacity + 1u, devices = view->machine->device_count;
     y->ahead = sy_arena_alloc(arena, tasks, sizeof *y->ahead);
+    y->left = sy_arena_alloc(arena, tasks, sizeof *y->left);
     y->listed = sy_arena_alloc(arena, tasks, sizeof *y->listed);
     y->fetch = sy_arena_alloc(arena, tasks, sizeof *y->fetch);
     y->ahead_count = sy_arena_alloc(arena, devices, sizeof *y->ahead_count);
@@ -48,7 +53,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     y->behind_ns = sy_arena_alloc(arena, devices, sizeof *y->behind_ns);
     y->free_ns = sy_arena_alloc(arena, devices, sizeof *y->free_ns);
     y->held = sy_arena_alloc(arena, devices, sizeof *y->held);
-    bool arrays = y->ahead && y->listed && y->fetch;
+    bool arrays = y->left && y->ahead && y->listed && y->fetch;
     bool rows = y->ahead_count && y->ahead_last && y->behind_ns && y->free_ns && y->held;
     return arrays && rows ? sy_portfolio_init(&y->plans, &y->late.base, view) : -ENOMEM;
 }
@@ -67,6 +72,10 @@ static void follow(struct symphony *y, const struct sy_view *view, uint32_t job)
 
 static bool takeable(const struct sy_view *view, uint32_t task) {
     return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
+}
+
+static bool can_start(const struct sy_view *view, uint32_t task, uint32_t device) {
+    return takeable(view, task) && isfinite(sy_estimate_time_ns(view, task, device));
 }
 
 /* What is ready goes to late binding, and what becomes so. */
@@ -90,11 +99,20 @@ static void stop_following(struct sy_scheduler *s, const struct sy_view *view) {
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct symphony *y = s->state;
-    stop_following(s, view);
     sy_late_job_arrived(s, view, job);
-    if (y->late.jobs == 1 && view->jobs[job].task_count) {
+    if (view->jobs[job].task_count < 2) {
+        return;
+    }
+    stop_following(s, view);
+    if (y->job_count++ == 0) {
         follow(y, view, job);
     }
+}
+
+static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    struct symphony *y = s->state;
+    sy_late_job_left(s, view, job);
+    y->job_count -= view->jobs[job].task_count > 1;
 }
 
 static void device_changed(struct sy_scheduler *s, const struct sy_view *view, uint32_t device) {
@@ -111,7 +129,7 @@ static void list(struct symphony *y, uint32_t task) {
 
 static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct symphony *y = s->state;
-    if (!y->following) {
+    if (!y->following || view->jobs[view->task_job[task]].task_count < 2) {
         sy_late_task_ready(s, view, task);
     }
 }
@@ -178,6 +196,7 @@ static bool gone(const struct sy_view *view, uint32_t task) {
 static void leave_sequence(struct symphony *y, uint32_t task) {
     struct draft *plan = &y->plans.best;
     uint32_t device = plan->device[task];
+    y->left[task] = true;
     if (y->ahead[task]) {
         y->ahead[task] = false;
         y->ahead_count[device]--;
@@ -198,23 +217,36 @@ static double finish_ns(const struct symphony *y, const struct sy_view *view, ui
            sy_estimate_exec_ns(&y->late.base, view, task, device);
 }
 
-/* When a task that waits may become ready. */
-static double ready_ns(const struct symphony *y, const struct sy_view *view, uint32_t task) {
-    double ready = view->now_ns;
-    for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1]; e++) {
-        uint32_t before = view->pred[e], at = view->task_device[before];
-        if (view->task_state[before] == SY_TASK_DONE) {
-            continue;
-        }
-        uint32_t planned = y->plans.best.device[before];
-        double end =
-            at == SY_NONE ? fmax(y->free_ns[planned] + sy_estimate_time_ns(view, before, planned),
-                                 y->plans.best.end_ns[before] + y->behind_ns[planned])
-            : view->task_state[before] == SY_TASK_RUNNING ? view->devices[at].running_end_ns
-                                                          : y->free_ns[at];
-        ready = fmax(ready, end);
+/* When a task that is not done may be: as promised when it was decided, or as planned. */
+static double end_ns(const struct symphony *y, const struct sy_view *view, uint32_t task) {
+    const struct draft *plan = &y->plans.best;
+    uint32_t device = plan->device[task];
+    if (view->task_state[task] == SY_TASK_RUNNING) {
+        uint32_t at = view->task_device[task];
+        double end = view->devices[at].running_end_ns;
+        return end >= view->now_ns ? end
+                                   : view->now_ns + OVERDUE * sy_estimate_time_ns(view, task, at);
     }
-    return ready;
+    if (y->left[task]) {
+        return plan->end_ns[task];
+    }
+    if (view->task_device[task] != SY_NONE) {
+        return y->free_ns[view->task_device[task]];
+    }
+    return fmax(y->free_ns[device] + sy_estimate_time_ns(view, task, device),
+                plan->end_ns[task] + y->behind_ns[device]);
+}
+
+/* When a task that waits may become ready. INFINITY: it waits for something unknown. */
+static double ready_ns(const struct symphony *y, const struct sy_view *view, uint32_t task) {
+    double ready = -INFINITY;
+    for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1]; e++) {
+        uint32_t before = view->pred[e];
+        if (view->task_state[before] != SY_TASK_DONE) {
+            ready = fmax(ready, end_ns(y, view, before));
+        }
+    }
+    return ready == -INFINITY ? INFINITY : fmax(ready, view->now_ns);
 }
 
 /* A ready task from further back in the device's own sequence that ends by then; or SY_NONE. */
@@ -223,7 +255,7 @@ static uint32_t from_own(const struct symphony *y, const struct sy_view *view, u
     const struct draft *plan = &y->plans.best;
     uint32_t task = plan->first[device];
     for (uint32_t i = 0; i < OWN_DEPTH && task != SY_NONE; i++, task = plan->after[task]) {
-        if (takeable(view, task) && finish_ns(y, view, task, device) <= by_ns) {
+        if (can_start(view, task, device) && finish_ns(y, view, task, device) <= by_ns) {
             return task;
         }
     }
@@ -240,14 +272,32 @@ static uint32_t from_others(const struct symphony *y, const struct sy_view *view
         uint32_t task = d == device ? SY_NONE : plan->first[d];
         for (uint32_t i = 0; i < TAKE_FROM && task != SY_NONE; i++, task = plan->after[task]) {
             there_ns += sy_estimate_time_ns(view, task, d);
-            if (!takeable(view, task) ||
-                (best != SY_NONE && plan->start_ns[best] <= plan->start_ns[task]) ||
-                !isfinite(sy_estimate_time_ns(view, task, device))) {
+            if (!can_start(view, task, device) ||
+                (best != SY_NONE && plan->start_ns[best] <= plan->start_ns[task])) {
                 continue;
             }
             double here_ns = finish_ns(y, view, task, device);
             best = here_ns < there_ns && here_ns <= by_ns ? task : best;
         }
+    }
+    return best;
+}
+
+/* Of the tasks that stand first on devices like this one, the earliest in the plan, if its own
+ * device will be late for it. */
+static uint32_t most_urgent(const struct symphony *y, const struct sy_view *view, uint32_t device) {
+    const struct draft *plan = &y->plans.best;
+    const struct sy_device *self = &view->machine->devices[device];
+    uint32_t best = plan->first[device];
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        const struct sy_device *other = &view->machine->devices[d];
+        uint32_t task = plan->first[d];
+        if (task == SY_NONE || other->class_index != self->class_index ||
+            other->memory != self->memory || plan->start_ns[task] >= plan->start_ns[best] ||
+            y->free_ns[d] <= plan->start_ns[task] || !can_start(view, task, device)) {
+            continue;
+        }
+        best = task;
     }
     return best;
 }
@@ -258,8 +308,8 @@ static uint32_t next_task(struct symphony *y, const struct sy_view *view, uint32
         leave_sequence(y, first);
         first = y->plans.best.first[device];
     }
-    if (first != SY_NONE && takeable(view, first)) {
-        return first;
+    if (first != SY_NONE && can_start(view, first, device)) {
+        return most_urgent(y, view, device);
     }
     double by_ns = first == SY_NONE ? INFINITY : ready_ns(y, view, first);
     uint32_t task = from_own(y, view, device, by_ns);
@@ -270,18 +320,21 @@ static uint32_t next_task(struct symphony *y, const struct sy_view *view, uint32
  */
 static void commit(struct symphony *y, const struct sy_view *view, uint32_t task, uint32_t device,
                    struct sy_decision *ret) {
+    struct draft *plan = &y->plans.best;
     double exec_ns = sy_estimate_exec_ns(&y->late.base, view, task, device);
+    double until_ns = finish_ns(y, view, task, device);
     leave_sequence(y, task);
-    if (y->plans.best.device[task] == device) {
-        y->behind_ns[device] = y->free_ns[device] - y->plans.best.start_ns[task];
+    if (plan->device[task] == device) {
+        y->behind_ns[device] = until_ns - plan->end_ns[task];
     }
-    y->free_ns[device] = finish_ns(y, view, task, device);
+    plan->device[task] = device;
+    plan->end_ns[task] = y->free_ns[device] = until_ns;
     y->held[device]++;
     sy_order_charge(&y->late.base, view, task, exec_ns);
     *ret = (struct sy_decision){.kind = SY_RUN,
                                 .task = task,
                                 .device = device,
-                                .priority = -y->plans.best.start_ns[task],
+                                .priority = -plan->start_ns[task],
                                 .expected_ns = exec_ns};
 }
 
@@ -290,19 +343,38 @@ static bool has_room(const struct symphony *y, const struct sy_view *view, uint3
     return !view->devices[device].lost && y->held[device] < (core ? 1u : 2u);
 }
 
-static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
-                       uint32_t capacity) {
-    struct symphony *y = s->state;
-    if (!y->following) {
-        return sy_late_decide(s, view, ret, capacity);
-    }
-    uint32_t count = 0, devices = view->machine->device_count;
-    for (uint32_t d = 0; d < devices; d++) {
+static void look(struct symphony *y, const struct sy_view *view) {
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         y->held[d] = v->queue_length + (v->running != SY_NONE);
         y->free_ns[d] = sy_estimate_free_ns(view, d);
     }
-    for (uint32_t d = devices; d-- > 0;) { /* accelerators come last in a machine */
+}
+
+/* Nothing runs and yet something could: the plan does not fit the world any more. */
+static bool is_stuck(const struct symphony *y, const struct sy_view *view) {
+    bool could = false;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        if (y->held[d]) {
+            return false;
+        }
+        for (uint32_t t = y->plans.best.first[d]; t != SY_NONE && !could;
+             t = y->plans.best.after[t]) {
+            could = takeable(view, t);
+        }
+    }
+    return could;
+}
+
+static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
+                       uint32_t capacity) {
+    struct symphony *y = s->state;
+    uint32_t count = sy_late_decide(s, view, ret, capacity);
+    if (!y->following || count) {
+        return count;
+    }
+    look(y, view);
+    for (uint32_t d = view->machine->device_count; d-- > 0;) { /* accelerators come last there */
         uint32_t task;
         while (count < capacity && has_room(y, view, d) &&
                (task = next_task(y, view, d)) != SY_NONE) {
@@ -310,7 +382,12 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         }
         send_ahead(y, d);
     }
-    return count + fetch(y, view, ret + count, capacity - count);
+    count += fetch(y, view, ret + count, capacity - count);
+    if (!count && is_stuck(y, view)) {
+        stop_following(s, view);
+        return sy_late_decide(s, view, ret, capacity);
+    }
+    return count;
 }
 
 const struct sy_scheduler_ops sy_policy_symphony = {
@@ -319,7 +396,7 @@ const struct sy_scheduler_ops sy_policy_symphony = {
     .init = init,
     .finish = sy_policy_finish,
     .job_arrived = job_arrived,
-    .job_left = sy_late_job_left,
+    .job_left = job_left,
     .task_ready = task_ready,
     .task_done = task_done,
     .device_lost = device_changed,
