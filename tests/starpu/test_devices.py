@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Right results on CPU cores and two OpenCL devices, whoever schedules. Arguments: the engine, the
-folder of the test's plug-in. Skips where OpenCL has no CPU devices (PoCL)."""
+folder of the test's plug-in, the plug-in that emulates. Skips where OpenCL has no CPU devices
+(PoCL)."""
 import json
 import os
 import sys
@@ -9,15 +10,15 @@ import unittest
 
 from engine import Engine
 
-ENGINE, KERNELS = sys.argv[1], sys.argv[2]
+ENGINE, KERNELS, EMULATOR = sys.argv[1:]
 DEVICES = ["cpus=2", "opencl=2"]
 
 
-def run(spec, policy, *more):
+def run(spec, policy, *more, kernels=KERNELS):
     """The record and the engine that has ended."""
     with tempfile.TemporaryDirectory(prefix="symph-test-") as folder:
         path = os.path.join(folder, "run.json")
-        engine = Engine(ENGINE, f"spec={spec}", f"policy={policy}", f"kernels={KERNELS}",
+        engine = Engine(ENGINE, f"spec={spec}", f"policy={policy}", f"kernels={kernels}",
                         f"record={path}", "check=1", "models=", "limit=60", *more)
         code = engine.run()
         if code:
@@ -55,6 +56,16 @@ class Devices(unittest.TestCase):
         for policy in ["starpu:dmda", "dmda"]:
             with self.subTest(policy=policy):
                 self.check_run("faulty:wide", policy, *DEVICES)
+
+    def test_emulation(self):
+        """A graph of kernels that nobody has: cores are busy for as long as it says."""
+        for policy in ["starpu:dmdas", "lb"]:
+            record, engine = run("gen:layered:width=4,depth=6,seed=1", policy, "emulate=1",
+                                 "cpus=2", kernels=EMULATOR)
+            self.assertIsNotNone(record, engine.message())
+            self.assertIn("emulated", record["spec"])
+            self.assertNotIn("result_error", record)
+            self.assertTrue(all(task[3] < task[4] for task in record["tasks"]))
 
     def test_too_many_devices(self):
         record, engine = run("faulty:chain", "starpu:eager", "cuda=7")

@@ -118,12 +118,44 @@ static uint32_t footprint(struct starpu_task *task) {
                                    starpu_task_data_footprint(task));
 }
 
-static void make_codelet(struct sy_engine *engine, uint32_t kernel) {
+/* "gemm"; an emulation must not be taken for it by the cost models. NULL when out of memory. */
+static const char *model_name(const struct sy_engine *engine, uint32_t kernel) {
+    const char *name = engine->graph->kernels[kernel].name;
+    size_t length = strlen(name) + sizeof "emulated ";
+    char *copy = engine->emulated[kernel] ? sy_arena_alloc(engine->arena, length, 1) : NULL;
+    if (copy) {
+        snprintf(copy, length, "emulated %s", name);
+    }
+    return engine->emulated[kernel] ? copy : name;
+}
+
+/* StarPU's history of the kernel; one symbol is one file in its folder. */
+static int set_model(struct sy_engine *engine, uint32_t kernel, struct starpu_codelet *codelet) {
+    struct starpu_perfmodel *model = &engine->models[kernel];
+    size_t length = strlen(codelet->name) + sizeof "symph_";
+    char *symbol = sy_arena_alloc(engine->arena, length, 1);
+    if (!symbol) {
+        return -ENOMEM;
+    }
+    snprintf(symbol, length, "symph_%s", codelet->name);
+    for (char *at = symbol; *at; at++) {
+        *at = *at == '/' || *at <= ' ' ? '_' : *at;
+    }
+    model->type = STARPU_HISTORY_BASED;
+    model->symbol = symbol;
+    model->footprint = footprint;
+    codelet->model = model;
+    return 0;
+}
+
+static int make_codelet(struct sy_engine *engine, uint32_t kernel) {
     const struct sy_kernel_entry *entry = engine->entries[kernel];
     struct starpu_codelet *codelet = &engine->codelets[kernel];
-    const char *name = engine->graph->kernels[kernel].name;
     starpu_codelet_init(codelet);
-    codelet->name = name;
+    codelet->name = model_name(engine, kernel);
+    if (!codelet->name) {
+        return -ENOMEM;
+    }
     codelet->nbuffers = STARPU_VARIABLE_NBUFFERS;
     codelet->where = 0;
     if (entry->functions[SY_FLAVOUR_C]) {
@@ -144,22 +176,7 @@ static void make_codelet(struct sy_engine *engine, uint32_t kernel) {
         codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
     }
 #endif
-    if (!engine->ours) {
-        struct starpu_perfmodel *model = &engine->models[kernel];
-        model->type = STARPU_HISTORY_BASED;
-        /* One symbol per kernel is one file in StarPU's folder: no slashes. */
-        size_t length = strlen(name) + sizeof "symph_";
-        char *symbol = sy_arena_alloc(engine->arena, length, 1);
-        if (symbol) {
-            snprintf(symbol, length, "symph_%s", name);
-            for (char *at = symbol; *at; at++) {
-                *at = *at == '/' || *at <= ' ' ? '_' : *at;
-            }
-            model->symbol = symbol;
-            model->footprint = footprint;
-            codelet->model = model;
-        }
-    }
+    return engine->ours ? 0 : set_model(engine, kernel, codelet);
 }
 
 /* Some worker must be able to run each kernel. */
@@ -263,7 +280,9 @@ int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error) {
         return code;
     }
     for (uint32_t k = 0; k < count; k++) {
-        make_codelet(engine, k);
+        if (make_codelet(engine, k) < 0) {
+            return sy_fail(error, -ENOMEM, "no memory for %u kernels", count);
+        }
     }
     owner = engine;
     return prepare_all(engine, error);

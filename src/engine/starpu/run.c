@@ -168,7 +168,7 @@ static int submit(struct sy_engine *engine, uint32_t number, int worker,
     task->cl = &engine->codelets[kernel];
     task->cl_arg = slot;
     task->cl_arg_size = 0;
-    task->name = engine->graph->kernels[kernel].name;
+    task->name = task->cl->name;
     task->destroy = 0; /* its times are read after the run */
     task->detach = 1;
     task->callback_func = ended;
