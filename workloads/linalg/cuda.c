@@ -14,7 +14,7 @@
 #include <cusolverDn.h>
 #include <errno.h>
 
-enum { LANE_MAX = 64, SIZE_MAX_COUNT = 16, PANEL_MAX = 128 };
+enum { LANE_MAX = 64, SIZE_MAX_COUNT = 16, PANEL_MAX = 128, WARM_SIDE = 512 };
 
 /* Doubles of workspace that the factorizations of one tile size ask for. */
 struct need {
@@ -32,6 +32,7 @@ struct lane {
     double *work;    /* cuSOLVER's */
     double *scratch; /* tau and the stack of tsqrt, or gram and w of apply */
     int *info;
+    bool warm;
 };
 
 /* Shared by all threads; lanes are made under the lock and never change place. */
@@ -180,12 +181,6 @@ static int open_sized(const struct sy_call *call, int n, struct lane **ret_lane,
                       const struct need **ret_need) {
     int code = open_lane(call, ret_lane);
     return code ? code : size_lane(call, *ret_lane, n, ret_need);
-}
-
-static int prepare(const struct sy_call *call, int side) {
-    struct lane *lane = NULL;
-    const struct need *need = NULL;
-    return side > 0 ? open_sized(call, side, &lane, &need) : open_lane(call, &lane);
 }
 
 /* --- products and solves ---------------------------------------------------------------------- */
@@ -375,7 +370,40 @@ static int tsmqr(const struct sy_call *call, int n) {
     return code;
 }
 
+static int prepare(const struct sy_call *call, int side);
+
 SY_API extern const struct linalg_part linalg_cuda;
 const struct linalg_part linalg_cuda = {
     prepare,
     {potrf, trsm, syrk, gemm, getrf, trsm_lower, trsm_upper, gemm_nn, geqrt, ormqr, tsqrt, tsmqr}};
+
+/* Each kernel once, on zeros: the libraries load code and allocate at the first call, which would
+ * otherwise be some task's time. What comes out does not matter. */
+static int warm_up(const struct sy_call *call, struct lane *lane) {
+    size_t bytes = sizeof(double) * WARM_SIDE * WARM_SIDE;
+    void *tile = NULL;
+    int code = from_cuda(call, "cudaMalloc", cudaMalloc(&tile, bytes));
+    code = code ? code
+                : from_cuda(call, "cudaMemsetAsync", cudaMemsetAsync(tile, 0, bytes, lane->stream));
+    struct sy_argument argument = {tile, bytes, SY_READ_WRITE};
+    struct sy_argument arguments[3] = {argument, argument, argument};
+    struct sy_call mine = *call;
+    mine.arguments = arguments;
+    mine.argument_count = GUEST_COUNT(arguments);
+    for (int at = 0; !code && at < LINALG_KERNEL_COUNT; at++) {
+        code = linalg_cuda.run[at](&mine, WARM_SIDE);
+    }
+    code =
+        code ? code : from_cuda(call, "cudaStreamSynchronize", cudaStreamSynchronize(lane->stream));
+    cudaFree(tile);
+    lane->warm = !code;
+    return code;
+}
+
+static int prepare(const struct sy_call *call, int side) {
+    struct lane *lane = NULL;
+    const struct need *need = NULL;
+    int code = open_lane(call, &lane);
+    code = code || side == 0 ? code : size_lane(call, lane, side, &need);
+    return code || lane->warm ? code : warm_up(call, lane);
+}

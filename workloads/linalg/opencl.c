@@ -27,6 +27,7 @@ struct lane {
     cl_kernel kernels[KERNEL_COUNT];
     cl_mem gram, w; /* of apply */
     int scratch_side;
+    bool warm;
 };
 
 /* Shared by all threads; lanes are made under the lock and never change place. */
@@ -158,12 +159,6 @@ static int grow_scratch(const struct sy_call *call, struct lane *lane, int side)
     lane->w = w;
     lane->scratch_side = side;
     return 0;
-}
-
-static int prepare(const struct sy_call *call, int side) {
-    struct lane *lane = NULL;
-    int code = open_lane(call, &lane);
-    return code ? code : grow_scratch(call, lane, side);
 }
 
 /* --- enqueueing ------------------------------------------------------------------------------- */
@@ -313,6 +308,20 @@ static int project(const struct sy_call *call, struct lane *lane, int m, int n, 
                       false);
 }
 
+/* A = A - B, both m x n with neighbours down the columns. */
+static int subtract(const struct sy_call *call, struct lane *lane, int m, int n, struct view a,
+                    struct view b) {
+    struct setter setter = {lane->kernels[KERNEL_SUBTRACT], 0, CL_SUCCESS};
+    set_int(&setter, m);
+    set(&setter, sizeof(cl_mem), &a.tile);
+    set_int(&setter, a.at);
+    set_int(&setter, a.column);
+    set(&setter, sizeof(cl_mem), &b.tile);
+    set_int(&setter, b.column);
+    return enqueue(call, &setter, 2, (const size_t[]){round_up(m, GROUP), (size_t)n},
+                   (const size_t[]){GROUP, 1});
+}
+
 /* Q' applied to [C1; C2]; see apply in kernels.c. */
 static int apply(const struct sy_call *call, struct lane *lane, int m, int n, int wide,
                  struct view v, struct view c1, struct view c2) {
@@ -321,16 +330,7 @@ static int apply(const struct sy_call *call, struct lane *lane, int m, int n, in
         gemm_views(call, lane, (const int[]){wide, wide, m}, 1, turned(v), v, 0, gram, false);
     code = code ? code : project(call, lane, m, n, wide, v, c1, c2, w);
     code = code ? code : solve_views(call, lane, n, wide, gram, 0.5, c1.tile ? 0.5 : 0, turned(w));
-    if (!code && c1.tile) {
-        struct setter setter = {lane->kernels[KERNEL_SUBTRACT], 0, CL_SUCCESS};
-        set_int(&setter, wide);
-        set(&setter, sizeof(cl_mem), &c1.tile);
-        set_int(&setter, c1.at);
-        set_int(&setter, c1.column);
-        set(&setter, sizeof(cl_mem), &w.tile);
-        set_int(&setter, w.column);
-        code = enqueue(call, &setter, 2, (const size_t[]){PANEL, (size_t)n}, NULL);
-    }
+    code = code || !c1.tile ? code : subtract(call, lane, wide, n, c1, w);
     return code ? code : gemm_views(call, lane, (const int[]){m, n, wide}, -1, v, w, 1, c2, false);
 }
 
@@ -356,6 +356,26 @@ static int tsmqr(const struct sy_call *call, int n) {
                      c2);
     }
     return code;
+}
+
+/* Each kernel once, on next to nothing: some compile at the first launch, which takes seconds. */
+static int warm_up(const struct sy_call *call, struct lane *lane) {
+    struct view gram = {lane->gram, 0, 1, PANEL}, w = {lane->w, 0, 1, PANEL};
+    int code = gemm_views(call, lane, (const int[]){1, 1, 1}, 1, w, w, 0, gram, false);
+    code = code ? code : solve_views(call, lane, 1, 1, gram, 0, 1, w);
+    code = code ? code : subtract(call, lane, 1, 1, gram, w);
+    if (!code && clFinish(call->queue) != CL_SUCCESS) {
+        code = guest_call_fail(call, -EIO, "the device cannot run the kernels");
+    }
+    lane->warm = !code;
+    return code;
+}
+
+static int prepare(const struct sy_call *call, int side) {
+    struct lane *lane = NULL;
+    int code = open_lane(call, &lane);
+    code = code ? code : grow_scratch(call, lane, side > PANEL ? side : PANEL);
+    return code || lane->warm ? code : warm_up(call, lane);
 }
 
 SY_API extern const struct linalg_part linalg_opencl;
