@@ -158,14 +158,19 @@ static bool same_prospects(const struct sy_live *live, uint32_t a, uint32_t b) {
     return x->class_index == y->class_index && x->memory == y->memory;
 }
 
+/* Until the device has done what it holds. */
+static double load_ns(const struct sy_live *live, uint32_t device) {
+    const struct sy_view_device *v = &live->devices[device];
+    double busy = live->running_count[device] ? v->running_end_ns - live->view.now_ns : 0;
+    return fmax(0, busy) + v->queued_ns;
+}
+
 static struct sy_alternative prospect(const struct sy_live *live, uint32_t task, uint32_t device) {
     const struct sy_machine *m = live->view.machine;
-    const struct sy_view_device *v = &live->devices[device];
     uint32_t class_index = m->devices[device].class_index;
     size_t kernel = live->task_kernel[task];
-    double busy = live->running_count[device] ? v->running_end_ns - live->view.now_ns : 0;
     struct sy_alternative a = {.device = device};
-    a.queue_ns = fmax(0, busy) + v->queued_ns;
+    a.queue_ns = load_ns(live, device);
     a.inputs_ns = inputs_ns(live, task, m->devices[device].memory);
     a.exec_ns = live->time_ns[(size_t)task * m->class_count + class_index];
     a.log_sigma = live->log_sigma[kernel * m->class_count + class_index];
@@ -173,20 +178,21 @@ static struct sy_alternative prospect(const struct sy_live *live, uint32_t task,
     return a;
 }
 
-/* Keeps the best, one of each kind of device, [0] apart. */
-static void consider(const struct sy_live *live, struct sy_decided *d,
-                     const struct sy_alternative *a) {
-    uint32_t at = 1;
-    for (; at < d->alternative_count; at++) {
-        if (same_prospects(live, d->alternatives[at].device, a->device)) {
-            if (a->finish_ns < d->alternatives[at].finish_ns) {
-                d->alternatives[at] = *a;
+/* The device of each kind and memory that is free first, [0] apart: the others are worse. */
+static void consider(const struct sy_live *live, struct sy_decided *d, uint32_t device) {
+    double queue_ns = load_ns(live, device);
+    for (uint32_t i = 1; i < d->alternative_count; i++) {
+        if (same_prospects(live, d->alternatives[i].device, device)) {
+            if (queue_ns < d->alternatives[i].queue_ns) {
+                d->alternatives[i].device = device;
+                d->alternatives[i].queue_ns = queue_ns;
             }
             return;
         }
     }
     if (d->alternative_count < SY_ALTERNATIVE_MAX) {
-        d->alternatives[d->alternative_count++] = *a;
+        d->alternatives[d->alternative_count++] =
+            (struct sy_alternative){.device = device, .queue_ns = queue_ns};
     }
 }
 
@@ -205,13 +211,16 @@ static void explain(const struct sy_live *live, const struct sy_decision *decisi
         d->alternatives[0].finish_ns =
             fmax(d->alternatives[0].queue_ns, d->alternatives[0].inputs_ns) + decision->expected_ns;
     }
-    for (uint32_t i = 0; i < live->view.machine->device_count; i++) {
-        if (i != decision->device && !live->devices[i].lost) {
-            struct sy_alternative a = prospect(live, decision->task, i);
-            if (isfinite(a.exec_ns)) {
-                consider(live, d, &a);
-            }
+    const struct sy_machine *m = live->view.machine;
+    const double *time_ns = live->time_ns + (size_t)decision->task * m->class_count;
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        if (i != decision->device && !live->devices[i].lost &&
+            isfinite(time_ns[m->devices[i].class_index])) {
+            consider(live, d, i);
         }
+    }
+    for (uint32_t i = 1; i < d->alternative_count; i++) {
+        d->alternatives[i] = prospect(live, decision->task, d->alternatives[i].device);
     }
 }
 

@@ -2,8 +2,8 @@
  *
  * How long does this codelet take on data of this footprint, on each class of device: the middle of
  * what was measured (cost store), else what the program's own models say, else what other sizes
- * suggest, else as good as the best class known: an unknown class is tried, but by no more tasks at
- * a time than its estimate needs to be believed.
+ * suggest, else what other kernels suggest of that class: an unknown class is tried, but by no more
+ * tasks at a time than its estimate needs to be believed.
  */
 #include "engine/starpu/shared.h"
 #include <math.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define UNKNOWN_NS     1e5 /* where no class is known */
+#define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
 #define REFRESH_CHANGE .1  /* waiting tasks are told when an estimate moved by more, and */
 #define REFRESH_NS     400 /* not again before so long, times their number: a few % of the time */
@@ -75,19 +76,46 @@ static double known_ns(const struct row *row, uint32_t c) {
     return e.source == SY_COST_REGRESSED ? e.median_ns : NAN;
 }
 
+/* How long class c takes of what class k takes, by the rows that know both; else an accelerator is
+ * hoped to be somewhat faster than a core. */
+static double class_ratio(uint32_t c, uint32_t k) {
+    const struct shared *s = &sy_shared;
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < s->row_buckets; b++) {
+        for (const struct row *r = s->rows[b]; r; r = r->next) {
+            if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
+                sum += log(known_ns(r, c) / known_ns(r, k));
+                count++;
+            }
+        }
+    }
+    bool hope = s->machine->classes[c].kind != SY_CPU && s->machine->classes[k].kind == SY_CPU;
+    return count ? exp(sum / count) : hope ? HOPED_RATIO : 1;
+}
+
+/* The least that a class which is not known could take, judged by those that are. */
+static double guess_ns(const struct row *row, const double *ns, uint32_t c) {
+    double guess = INFINITY;
+    for (uint32_t k = 0; k < sy_shared.machine->class_count; k++) {
+        if (k != c && row->cells[k] && isfinite(ns[k]) && trusted(row, k)) {
+            guess = fmin(guess, ns[k] * class_ratio(c, k));
+        }
+    }
+    return isfinite(guess) ? guess : UNKNOWN_NS;
+}
+
 static void estimate(struct row *row, double *ret_ns) {
     uint32_t classes = sy_shared.machine->class_count;
-    double best = INFINITY;
     for (uint32_t c = 0; c < classes; c++) {
         ret_ns[c] = row->cells[c] ? known_ns(row, c) : INFINITY;
-        best = isnan(ret_ns[c]) ? best : fmin(best, ret_ns[c]);
     }
-    best = isfinite(best) && best > 0 ? best : UNKNOWN_NS;
     for (uint32_t c = 0; c < classes; c++) {
         if (row->cells[c] && !trusted(row, c)) {
             bool enough = row->exploring[c] + row->cells[c]->sample_count >= SY_CELL_TRUSTED;
-            double slow = isnan(ret_ns[c]) ? ENOUGH_RATIO * best : ret_ns[c];
-            ret_ns[c] = enough ? slow : best;
+            double guess = guess_ns(row, ret_ns, c);
+            double slow = isnan(ret_ns[c]) ? ENOUGH_RATIO * guess : ret_ns[c];
+            ret_ns[c] = enough ? slow : isnan(ret_ns[c]) ? guess : fmin(guess, ret_ns[c]);
         }
     }
 }
