@@ -85,9 +85,10 @@ def scheduler_environment(scheduler, plugin, minor):
     if not scheduler.startswith("symph"):
         return {"STARPU_SCHED": scheduler}
     policy = scheduler.partition(":")[2]
-    loads = "LD_PRELOAD" if minor == "1.3" else "STARPU_SCHED_LIB"
-    return {loads: str(plugin), "STARPU_SCHED": "symphony",
-            **({"SYMPH_POLICY": policy} if policy else {})}
+    chosen = {"SYMPH_POLICY": policy} if policy else {}
+    if minor == "1.3":
+        return {"LD_PRELOAD": str(plugin), **chosen}
+    return {"STARPU_SCHED_LIB": str(plugin), "STARPU_SCHED": "symphony", **chosen}
 
 
 def run(command, extra, limit_s, home=None):

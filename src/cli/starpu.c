@@ -239,7 +239,11 @@ static void settle(const struct args *args, struct plan *plan) {
     } else {
         set(plan, "STARPU_SCHED_LIB", "%s", plan->plugin.path);
     }
-    set(plan, "STARPU_SCHED", "symphony");
+    /* Preloaded, it needs no name, and programs that look the name up themselves would not find it;
+     * but another scheduler's name must not win. */
+    if (strcmp(plan->settings[0].name, "LD_PRELOAD") != 0 || getenv("STARPU_SCHED")) {
+        set(plan, "STARPU_SCHED", "symphony");
+    }
     if (plan->policy) {
         set(plan, "SYMPH_POLICY", "%s", plan->policy);
     }
