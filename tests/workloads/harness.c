@@ -10,11 +10,6 @@
 
 #include <cmocka.h>
 
-#ifdef GUEST_OPENCL
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#endif
-
 const struct sy_kernel_table *open_plugin(const char *name) {
     const char *folder = getenv("SYMPH_TEST_PLUGINS");
     char path[4096];
@@ -42,92 +37,6 @@ const struct sy_kernel_entry *find_kernel(const struct sy_kernel_table *table, c
     fail_msg("no kernel %s", name);
     return NULL;
 }
-
-/* --- OpenCL ----------------------------------------------------------------------------------- */
-
-#ifdef GUEST_OPENCL
-bool open_opencl(struct opencl *ret_opencl) {
-    cl_platform_id platforms[8];
-    cl_device_id device = NULL;
-    cl_uint count = 0;
-    clGetPlatformIDs(8, platforms, &count);
-    for (cl_uint at = 0; !device && at < count && at < 8; at++) {
-        cl_device_fp_config doubles = 0;
-        if (clGetDeviceIDs(platforms[at], CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS ||
-            clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(doubles), &doubles, NULL) !=
-                CL_SUCCESS ||
-            doubles == 0) {
-            device = NULL;
-        }
-    }
-    if (!device) {
-        printf("no OpenCL device with double precision\n");
-        return false;
-    }
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    cl_command_queue queue = context ? clCreateCommandQueue(context, device, 0, NULL) : NULL;
-    if (!queue) {
-        printf("the OpenCL device cannot be opened\n");
-        return false;
-    }
-    *ret_opencl = (struct opencl){device, context, queue};
-    return true;
-}
-
-void close_opencl(struct opencl *opencl) {
-    clFinish(opencl->queue);
-    clReleaseCommandQueue(opencl->queue);
-    clReleaseContext(opencl->context);
-}
-
-static int run_opencl(const struct sy_kernel_entry *entry, struct sy_call *call,
-                      const struct opencl *opencl) {
-    struct sy_argument arguments[SY_ARGUMENT_MAX];
-    struct sy_call there = *call;
-    there.arguments = arguments;
-    there.queue = opencl->queue;
-    there.context = opencl->context;
-    there.opencl_device = opencl->device;
-    for (uint32_t at = 0; at < call->argument_count; at++) {
-        arguments[at] = call->arguments[at];
-        arguments[at].pointer =
-            clCreateBuffer(opencl->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                           arguments[at].bytes, call->arguments[at].pointer, NULL);
-        assert_non_null(arguments[at].pointer);
-    }
-    int code = entry->prepare ? entry->prepare(SY_FLAVOUR_OPENCL, &there) : 0;
-    code = code ? code : entry->functions[SY_FLAVOUR_OPENCL](&there);
-    for (uint32_t at = 0; at < call->argument_count; at++) {
-        if (!code && (arguments[at].mode & SY_WRITE)) {
-            assert_int_equal(clEnqueueReadBuffer(opencl->queue, arguments[at].pointer, CL_TRUE, 0,
-                                                 arguments[at].bytes, call->arguments[at].pointer,
-                                                 0, NULL, NULL),
-                             CL_SUCCESS);
-        }
-    }
-    clFinish(opencl->queue);
-    for (uint32_t at = 0; at < call->argument_count; at++) {
-        clReleaseMemObject(arguments[at].pointer);
-    }
-    return code;
-}
-#else
-bool open_opencl(struct opencl *ret_opencl) {
-    (void)ret_opencl;
-    printf("built without OpenCL\n");
-    return false;
-}
-
-void close_opencl(struct opencl *opencl) {
-    (void)opencl;
-}
-
-static int run_opencl(const struct sy_kernel_entry *entry, struct sy_call *call,
-                      const struct opencl *opencl) {
-    (void)entry, (void)call, (void)opencl;
-    return -1;
-}
-#endif
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
@@ -177,12 +86,7 @@ void close_job(struct job *job) {
     }
 }
 
-int run_call(const struct sy_kernel_entry *entry, struct sy_call *call,
-             const struct opencl *opencl) {
-    return opencl ? run_opencl(entry, call, opencl) : entry->functions[SY_FLAVOUR_C](call);
-}
-
-uint32_t run_job(struct job *job, const struct opencl *opencl, uint32_t every) {
+uint32_t run_job(struct job *job, const struct device *device, uint32_t every) {
     uint32_t candidates = 0, there = 0;
     for (uint32_t at = 0; at < job->graph->task_count; at++) {
         uint32_t index = job->graph->order[at];
@@ -205,9 +109,9 @@ uint32_t run_job(struct job *job, const struct opencl *opencl, uint32_t every) {
                                .work = task->work,
                                .message = message};
         bool elsewhere =
-            opencl && every && entry->functions[SY_FLAVOUR_OPENCL] && candidates++ % every == 0;
+            device && every && entry->functions[device->flavour] && candidates++ % every == 0;
         there += elsewhere;
-        if (run_call(entry, &call, elsewhere ? opencl : NULL)) {
+        if (run_call(entry, &call, elsewhere ? device : NULL)) {
             fail_msg("task %u (%s): %s", index, entry->name, message);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * synthetic.so: every kind and shape runs and leaves the traces it should; lost or repeated tasks
- * are noticed; bad arguments are refused. Argument "opencl": the same on an OpenCL device.
+ * are noticed; bad arguments are refused. Argument "opencl" or "cuda": the same on such a device.
  */
 #include "harness.h"
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 static const struct sy_kernel_table *table;
-static struct opencl opencl;
-static const struct opencl *there; /* NULL: on the CPU */
+static struct device device;
+static const struct device *there; /* NULL: on the CPU */
 
 #define SMALL "bytes=4096,flops=1e5,passes=3,link=1e5,ns=2e4"
 
@@ -151,15 +151,15 @@ int main(int argc, char **argv) {
     if (!table) {
         return 77;
     }
-    if (argc > 1 && strcmp(argv[1], "opencl") == 0) {
-        if (!open_opencl(&opencl)) {
+    if (argc > 1 && strcmp(argv[1], "c") != 0) {
+        if (!open_device(argv[1], &device)) {
             return 77;
         }
-        there = &opencl;
+        there = &device;
     }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (there) {
-        close_opencl(&opencl);
+        close_device(&device);
     }
     return failed;
 }

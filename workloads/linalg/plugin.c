@@ -179,6 +179,8 @@ static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT] = {
     ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", OPENCL(tsmqr_opencl), 3, R, RW, RW),
 };
 
+#define TILES_MAX 256u /* per side: 17 million tasks in a product */
+
 /* --- workloads -------------------------------------------------------------------------------- */
 
 static int build(enum linalg_kind kind, const char *name, const char *arguments,
@@ -204,8 +206,8 @@ static int build(enum linalg_kind kind, const char *name, const char *arguments,
         return guest_fail(error, -EINVAL, hint, "%s: n=%u is no multiple of tile=%u", name, n,
                           tile);
     }
-    if (tiles > 512) {
-        snprintf(hint, sizeof(hint), "use tile=%u or more", (n + 511) / 512);
+    if (tiles > TILES_MAX) {
+        snprintf(hint, sizeof(hint), "use tile=%u or more", (n + TILES_MAX - 1) / TILES_MAX);
         return guest_fail(error, -EINVAL, hint, "%s: %u x %u tiles are too many", name, tiles,
                           tiles);
     }
