@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a scheduler costs per task: empty StarPU tasks under StarPU's own and under Symphony's.
+
+In: a build folder. Rounds are interleaved, so that what disturbs the machine hits all. Out: a table
+of microseconds per task, minimum and median, and the ratio of medians to dmda; JSON on request.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BASELINE = "dmda"
+
+
+def run(build, scheduler, tasks, buffers, home):
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith(("STARPU_", "SYMPH_"))}
+    environment.update(HOME=home, STARPU_SILENT="1")
+    command = [str(build / "bench" / "starpu_overhead"), str(tasks), str(buffers)]
+    if scheduler.startswith("symph:"):
+        command = [str(build / "symph"), "starpu", "--quiet", "--policy",
+                   scheduler.removeprefix("symph:"), "--"] + command
+    else:
+        environment["STARPU_SCHED"] = scheduler
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f"starpu_overhead: {scheduler} failed: {done.stderr.strip()}")
+    return float(done.stdout.split()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path, metavar="BUILD")
+    parser.add_argument("--tasks", type=int, default=20000)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--schedulers",
+                        default="eager,lws,dmda,dmdas,symph:default,symph:lb,symph:dmdas,symph:eager")
+    parser.add_argument("--buffers", default="0,3")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    schedulers = arguments.schedulers.split(",")
+    if BASELINE not in schedulers:
+        parser.error(f"--schedulers must name {BASELINE}, the baseline")
+    results = []
+    with tempfile.TemporaryDirectory() as home:
+        for buffers in map(int, arguments.buffers.split(",")):
+            samples = {name: [] for name in schedulers}
+            for name in schedulers:  # calibrates buses and models
+                run(arguments.build, name, arguments.tasks // 10, buffers, home)
+            for _ in range(arguments.rounds):
+                for name in schedulers:
+                    samples[name].append(run(arguments.build, name, arguments.tasks, buffers, home))
+            base = statistics.median(samples[BASELINE])
+            print(f"{buffers} buffers, {arguments.tasks} empty tasks, {arguments.rounds} rounds: "
+                  f"us per task")
+            print(f"{'scheduler':<16}{'min':>8}{'median':>8}{'/ ' + BASELINE:>8}")
+            for name in schedulers:
+                middle = statistics.median(samples[name])
+                print(f"{name:<16}{min(samples[name]):8.2f}{middle:8.2f}{middle / base:8.2f}")
+                results.append({"buffers": buffers, "scheduler": name, "us": samples[name],
+                                "median_us": middle, "ratio": middle / base})
+            print(flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"schema": "symph-starpu-overhead-1",
+                                              "tasks": arguments.tasks, "runs": results}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
