@@ -33,13 +33,14 @@ static int ok_c(const struct sy_call *call) {
 }
 
 /* Any thread may prepare; each device has its own. */
-static cl_kernel programs[DEVICE_MAX];
+static cl_kernel ok_kernels[DEVICE_MAX], crash_kernels[DEVICE_MAX];
 
-static int ok_prepare(enum sy_flavour flavour, const struct sy_call *call) {
+static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
     static const char *const source =
-        "__kernel void ok(__global uint *v) { v[get_global_id(0)] += 1; }";
+        "__kernel void ok(__global uint *v) { v[get_global_id(0)] += 1; }"
+        "__kernel void crash(__global uint *v) { v[((ulong)1 << 44) + get_global_id(0)] += 1; }";
     cl_int code = 0;
-    if (flavour != SY_FLAVOUR_OPENCL) {
+    if (flavour != SY_FLAVOUR_OPENCL || (call->device < DEVICE_MAX && ok_kernels[call->device])) {
         return 0;
     }
     if (call->device >= DEVICE_MAX) {
@@ -52,7 +53,10 @@ static int ok_prepare(enum sy_flavour flavour, const struct sy_call *call) {
         code = clBuildProgram(program, 1, &device, "", NULL, NULL);
     }
     if (!code) {
-        programs[call->device] = clCreateKernel(program, "ok", &code);
+        ok_kernels[call->device] = clCreateKernel(program, "ok", &code);
+    }
+    if (!code) {
+        crash_kernels[call->device] = clCreateKernel(program, "crash", &code);
     }
     if (code) {
         snprintf(call->message, SY_CALL_MESSAGE_MAX, "OpenCL answers %d", code);
@@ -60,15 +64,22 @@ static int ok_prepare(enum sy_flavour flavour, const struct sy_call *call) {
     return code ? -EIO : 0;
 }
 
-static int ok_opencl(const struct sy_call *call) {
+static int enqueue(const struct sy_call *call, cl_kernel kernel) {
     size_t elements = ELEMENTS;
     cl_mem memory = call->arguments[0].pointer;
-    cl_kernel kernel = programs[call->device];
     cl_int code = clSetKernelArg(kernel, 0, sizeof memory, &memory);
     if (!code) {
         code = clEnqueueNDRangeKernel(call->queue, kernel, 1, NULL, &elements, NULL, 0, NULL, NULL);
     }
     return code ? -EIO : 0;
+}
+
+static int ok_opencl(const struct sy_call *call) {
+    return enqueue(call, ok_kernels[call->device]);
+}
+
+static int crash_opencl(const struct sy_call *call) {
+    return enqueue(call, crash_kernels[call->device]);
 }
 
 static int fail_c(const struct sy_call *call) {
@@ -135,9 +146,13 @@ static const struct sy_kernel_entry kernels[] = {
      .argument_count = 1,
      .modes = {SY_READ_WRITE},
      .functions = {ok_c, NULL, ok_opencl},
-     .prepare = ok_prepare},
+     .prepare = prepare},
     {.name = "fail", .summary = "returns an error", .functions = {fail_c}},
     {.name = "crash", .summary = "writes to nowhere", .functions = {crash_c}},
+    {.name = "crash_opencl",
+     .summary = "writes to nowhere on a device",
+     .functions = {NULL, NULL, crash_opencl},
+     .prepare = prepare},
     {.name = "abort", .summary = "aborts", .functions = {abort_c}},
     {.name = "hang", .summary = "never returns", .functions = {hang_c}},
     {.name = "overflow", .summary = "exhausts its stack", .functions = {overflow_c}},

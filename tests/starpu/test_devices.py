@@ -57,6 +57,15 @@ class Devices(unittest.TestCase):
             with self.subTest(policy=policy):
                 self.check_run("faulty:wide", policy, *DEVICES)
 
+    def test_crash_on_device(self):
+        """The thread that crashes is the device's: what the device was given is named."""
+        record, engine = run("faulty:chain:chains=2,kernel=crash_opencl,at=2", "starpu:eager",
+                             *DEVICES)
+        self.assertIsNone(record)
+        self.assertEqual(engine.page.exit_code, 1)
+        self.assertIn("SIGSEGV", engine.message())
+        self.assertIn("crash_opencl on OpenCL", engine.message())
+
     def test_emulation(self):
         """A graph of kernels that nobody has: cores are busy for as long as it says."""
         for policy in ["starpu:dmdas", "lb"]:

@@ -138,6 +138,10 @@ static int add_workers(struct sy_engine *engine, struct sy_error *error) {
                                                          : SY_FLAVOUR_C;
         worker->number = numbers[worker->flavour]++;
         starpu_worker_get_name((int)w, worker->name, sizeof worker->name);
+        worker->name[strcspn(worker->name, "(")] = '\0'; /* "OpenCL 0 (its model ..." */
+        while (worker->name[0] && worker->name[strlen(worker->name) - 1] == ' ') {
+            worker->name[strlen(worker->name) - 1] = '\0';
+        }
         worker->arguments =
             sy_arena_alloc(engine->arena, engine->widest + 1, sizeof *worker->arguments);
         if (!worker->arguments) {
