@@ -93,7 +93,10 @@ static void *bring_cuda(const struct device *device, const struct sy_argument *a
     if (cudaMalloc(&memory, argument->bytes) != cudaSuccess) {
         return NULL;
     }
+    /* From pageable memory the call returns before the copy is there, and the stream does not wait.
+     */
     cudaMemcpy(memory, argument->pointer, argument->bytes, cudaMemcpyHostToDevice);
+    cudaDeviceSynchronize();
     return memory;
 }
 

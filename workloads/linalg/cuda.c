@@ -287,7 +287,7 @@ static int tsqrt(const struct sy_call *call, int n) {
     if (code) {
         return code;
     }
-    double *tau = lane->scratch, *stack = tau + n;
+    double *stack = lane->scratch, *tau = stack + 2 * (size_t)n * (size_t)n;
     code = from_cuda(call, "tsqrt", linalg_cuda_stack(n, r, a, stack, lane->stream));
     code = code ? code
                 : from_solver(call, "cusolverDnDgeqrf",
