@@ -92,6 +92,7 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     list->commits++;
     node->state = NODE_COMMITTED;
     node->worker = worker;
+    links_ask(node, worker, sy_live_view(context->live)->now_ns);
     row_wait(node->row, node, false);
     bool alone = (int)worker == list->self && sy_live_first(context->live, worker) == task;
     if (!alone) {
@@ -326,6 +327,8 @@ static void on_pre(struct starpu_task *task, unsigned id) {
         node->state = NODE_RUNNING;
         node->start_ns = shared_now_ns();
         row_wait(node->row, node, false);
+        bool busy = context->running[node->worker] != NULL;
+        links_arrived(node, node->start_ns, busy ? INFINITY : sy_shared.last_end_ns[node->worker]);
         sy_live_clock(context->live, node->start_ns);
         sy_live_started(context->live, node->index, node->worker);
         struct node **link = &context->running[node->worker];

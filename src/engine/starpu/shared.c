@@ -88,6 +88,9 @@ int shared_start(void) {
     if (!code) {
         code = sy_starpu_machine(&s->machine, &error);
     }
+    if (!code && links_open()) {
+        code = -ENOMEM;
+    }
     if (code) {
         shared_fail(error.message[0] ? error.message : "out of memory");
     }
@@ -100,6 +103,7 @@ static void shared_finish(struct shared *s) {
         shared_fail(error.message);
     }
     sy_store_close(s->store);
+    links_close();
     sy_machine_destroy(s->machine);
     row_free_all();
     sy_map_finish(&s->kernels);

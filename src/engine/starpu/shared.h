@@ -10,6 +10,7 @@
  *   submit_hook -> node.c   a node per task; who waits for whom, from the handles it accesses
  *   push, pop   -> policy.c ready tasks to the policy, decisions to the workers' queues
  *   planner.c               lays all that is submitted as one job, on a thread of its own
+ *   links.c                 how fast are the buses now, with others on them
  *   rows.c                  how long does this codelet take on data of this size, on each class
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
@@ -75,6 +76,8 @@ struct node {
     uint32_t worker;       /* COMMITTED, RUNNING */
     struct node *run_next; /* began later on the same worker */
     double start_ns;
+    double asked_ns, promised_ns; /* its inputs: asked for when, to take how long */
+    uint32_t link;                /* which they cross; see links.c */
     uint32_t access_count, pred_count;
     struct node_access *accesses; /* behind the node, in the same block */
     struct node **preds;
@@ -111,6 +114,7 @@ struct shared {
     struct sy_starpu_options options;
     char *policy;
     struct sy_machine *machine; /* NULL: not looked at yet */
+    struct links *links;
     struct sy_store *store;
     bool learned; /* the store has something new */
     struct context contexts[STARPU_NMAX_SCHED_CTXS];
@@ -169,6 +173,14 @@ void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
 void row_wait(struct row *row, struct node *node, bool waits);
 void row_free_all(void);
+
+/* --- links --------------------------------------------------------------------------------------
+ */
+int links_open(void); /* once there is a machine */
+void links_close(void);
+void links_ask(struct node *node, uint32_t worker, double now_ns);
+/* It begins; before that its worker was last busy until last_end_ns. */
+void links_arrived(struct node *node, double now_ns, double last_end_ns);
 
 /* --- planner ------------------------------------------------------------------------------------
  */
