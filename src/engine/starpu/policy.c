@@ -12,9 +12,8 @@
 #include <string.h>
 
 #define TOLD_MAX 128
-#define ASK_AGAIN_NS                                                                               \
-    100000 /* an idle worker asks again, since time alone may change the answer                    \
-            */
+/* An idle worker asks again, since time alone may change the answer. */
+#define ASK_AGAIN_NS 500000
 
 struct told {
     struct node *node; /* staged if fetch; else it may be gone */
@@ -90,6 +89,7 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
         sy_live_move(context->live, task, worker);
     }
     list->commits++;
+    atomic_fetch_add(&context->mail[worker], 1);
     node->state = NODE_COMMITTED;
     node->worker = worker;
     links_ask(node, worker, sy_live_view(context->live)->now_ns);
@@ -175,9 +175,9 @@ static void carry_out(struct context *context, struct told_list *list) {
                 /* Who else committed it meanwhile found it staged: its worker is woken here. */
                 told->committed |= told->node->state == NODE_COMMITTED;
                 told->worker = told->committed ? told->node->worker : told->worker;
+                atomic_fetch_add(&context->mail[told->worker], 1);
             }
         }
-        atomic_fetch_add(&context->version, 1);
         shared_unlock();
     }
     for (uint32_t i = 0; i < list->count; i++) {
@@ -199,10 +199,9 @@ void policy_ask(struct context *context, int self) {
     sy_live_clock(context->live, shared_now_ns());
     sy_live_decide(context->live, &listener);
     note_cost(clock_ns() - from, list.commits);
+    atomic_store(&context->asked, atomic_load(&context->version));
+    atomic_store(&context->asked_ns, (uint64_t)shared_now_ns());
     check_policy(context);
-    if (list.commits) {
-        atomic_fetch_add(&context->version, 1);
-    }
     if (list.count) {
         carry_out(context, &list);
     }
@@ -354,33 +353,32 @@ static void on_post(struct starpu_task *task, unsigned id) {
     shared_unlock();
 }
 
+static bool worth_asking(struct context *context) {
+    return atomic_load(&context->version) != atomic_load(&context->asked) ||
+           (uint64_t)shared_now_ns() - atomic_load(&context->asked_ns) > ASK_AGAIN_NS;
+}
+
 static struct starpu_task *on_pop(unsigned id) {
     struct context *context = context_of(id);
     uint32_t worker = (uint32_t)starpu_worker_get_id_check();
-    if (!context->asked) {
-        return NULL;
-    }
-    uint32_t version = atomic_load(&context->version);
-    uint64_t now_ns = (uint64_t)shared_now_ns();
-    if (version == atomic_load(&context->asked[worker]) &&
-        now_ns - atomic_load(&context->asked_ns) < ASK_AGAIN_NS) {
-        return NULL;
-    }
     struct starpu_task *task = NULL;
+    if (atomic_load(&context->mail[worker]) == context->read[worker] && !worth_asking(context)) {
+        return NULL;
+    }
     shared_lock();
     if (context->live) {
         if (sy_shared.machine->devices[worker].kind == SY_CPU) {
             end_silent(context, worker, NULL); /* a core does one thing at a time */
         }
+        context->read[worker] = atomic_load(&context->mail[worker]);
         task = take(context, worker);
-        if (!task) {
-            atomic_store(&context->asked_ns, now_ns);
+        if (!task && worth_asking(context)) {
             policy_ask(context, (int)worker);
+            context->read[worker] = atomic_load(&context->mail[worker]);
             task = take(context, worker);
         }
-        if (!task) {
-            atomic_store(&context->asked[worker], version);
-        }
+        /* What else is in the queue is looked at next time. */
+        context->read[worker] -= task && sy_live_first(context->live, worker) != SY_NONE;
     }
     shared_unlock();
     return task;

@@ -144,11 +144,12 @@ void sy_starpu_context_open(unsigned id) {
     memset(context, 0, sizeof *context);
     context->id = id;
     context->workers = calloc(STARPU_NMAXWORKERS, sizeof *context->workers);
-    context->asked = calloc(STARPU_NMAXWORKERS, sizeof *context->asked);
+    context->mail = calloc(STARPU_NMAXWORKERS, sizeof *context->mail);
+    context->read = calloc(STARPU_NMAXWORKERS, sizeof *context->read);
     context->running = calloc(STARPU_NMAXWORKERS, sizeof(struct node *));
     context->version = 1;
-    context->used = context->workers && context->asked && context->running && s->policy &&
-                    !planner_start(context);
+    context->used = context->workers && context->mail && context->read && context->running &&
+                    s->policy && !planner_start(context);
     STARPU_ASSERT(context->used);
 }
 
@@ -168,7 +169,8 @@ void sy_starpu_context_close(unsigned id) {
     free(context->slots);
     free(context->workers);
     free(context->running);
-    free((void *)context->asked);
+    free((void *)context->mail);
+    free(context->read);
     memset(context, 0, sizeof *context);
     bool last = true;
     for (unsigned i = 0; i < STARPU_NMAX_SCHED_CTXS; i++) {

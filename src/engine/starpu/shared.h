@@ -93,10 +93,13 @@ struct context {
     struct node **running; /* per worker: those that began and have not ended, oldest first */
     uint32_t count;        /* unfinished */
     uint32_t unlaid;       /* submitted since the world was laid */
-    /* Read without the lock, so that an idle worker's polling costs nothing. */
+    /* Read without the lock, so that an idle worker's polling costs nothing: the policy decides for
+     * all devices at once, so nobody need ask again until something has changed. */
     _Atomic uint32_t version;  /* of what the policy could know */
-    _Atomic(uint32_t) *asked;  /* per worker: version at which asking brought nothing */
-    _Atomic uint64_t asked_ns; /* when that was, last */
+    _Atomic uint32_t asked;    /* version at which it was asked last */
+    _Atomic uint64_t asked_ns; /* and when */
+    _Atomic(uint32_t) *mail;   /* per worker: counts what was put into its queue */
+    uint32_t *read;            /* per worker: how much of it the worker knows of */
     /* Planner. */
     starpu_pthread_t planner;
     starpu_pthread_cond_t wake;
