@@ -125,17 +125,23 @@ static void sort_device(struct late *l, const struct sy_view *view, uint32_t dev
     }
 }
 
-/* An idle device takes a task, and an accelerator a second one, since there a launch costs time
- * too. Further tasks are committed only when what the device holds would end before their inputs
- * are there (with a factor to spare): early enough to prefetch, late enough to have chosen. */
+bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double wait_ns) {
+    bool core = view->machine->devices[device].kind == SY_CPU;
+    return held < (core ? 1u : 2u) ||
+           (held < LATE_DEPTH && wait_ns < (core ? LATE_CORE_NS : LATE_ACCELERATOR_NS));
+}
+
+/* A hungry device takes a task. Further tasks are committed only when what the device holds would
+ * end before their inputs are there (with a factor to spare): early enough to prefetch, late enough
+ * to have chosen. */
 static bool soon_enough(const struct late *l, const struct sy_view *view, uint32_t device,
                         double wait_ns, double travel_ns) {
     uint32_t held = l->held[device];
     if (l->mode.gate || held == 0) {
         return held == 0;
     }
-    bool launches = held == 1 && view->machine->devices[device].kind != SY_CPU;
-    return launches || (held < LATE_DEPTH && wait_ns < 2 * travel_ns);
+    return sy_late_hungry(view, device, held, wait_ns) ||
+           (held < LATE_DEPTH && wait_ns < 2 * travel_ns);
 }
 
 /* Which devices may take another task; returns how many. */

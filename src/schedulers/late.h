@@ -12,6 +12,10 @@
 #define LATE_PRECISE 24  /* of them, with their data; the others only to see who will be busy */
 
 #define LATE_DEPTH 32 /* tasks a device may hold while their inputs travel */
+/* What a device holds should last so long, since to hand out a task takes a runtime microseconds,
+ * and to launch it on an accelerator tens of them. */
+#define LATE_CORE_NS        20e3
+#define LATE_ACCELERATOR_NS 200e3
 
 struct late_mode {
     bool locality, history, contention, gate;
@@ -65,5 +69,9 @@ void sy_late_task_done(struct sy_scheduler *scheduler, const struct sy_view *vie
                        uint32_t device, double duration_ns);
 uint32_t sy_late_decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                         struct sy_decision *ret_decisions, uint32_t capacity);
+
+/* It holds less than it needs to go on: an idle device nothing, an accelerator one task, since
+ * there a launch costs time too; and more of them where they are short. */
+bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double wait_ns);
 
 #endif

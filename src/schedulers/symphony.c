@@ -339,8 +339,8 @@ static void commit(struct symphony *y, const struct sy_view *view, uint32_t task
 }
 
 static bool has_room(const struct symphony *y, const struct sy_view *view, uint32_t device) {
-    bool core = view->machine->devices[device].kind == SY_CPU;
-    return !view->devices[device].lost && y->held[device] < (core ? 1u : 2u);
+    double wait_ns = y->free_ns[device] - view->now_ns;
+    return !view->devices[device].lost && sy_late_hungry(view, device, y->held[device], wait_ns);
 }
 
 static void look(struct symphony *y, const struct sy_view *view) {
@@ -366,6 +366,16 @@ static bool is_stuck(const struct symphony *y, const struct sy_view *view) {
     return could;
 }
 
+/* An idle device without a sequence finds nothing where its twin has just found nothing. */
+static bool no_better(const struct symphony *y, const struct sy_view *view, uint32_t device,
+                      uint32_t twin) {
+    const struct sy_device *devices = view->machine->devices;
+    const uint32_t *first = y->plans.best.first;
+    return twin != SY_NONE && first[device] == SY_NONE && first[twin] == SY_NONE &&
+           !y->held[device] && devices[device].class_index == devices[twin].class_index &&
+           devices[device].memory == devices[twin].memory;
+}
+
 static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                        uint32_t capacity) {
     struct symphony *y = s->state;
@@ -374,12 +384,14 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         return count;
     }
     look(y, view);
+    uint32_t in_vain = SY_NONE;
     for (uint32_t d = view->machine->device_count; d-- > 0;) { /* accelerators come last there */
-        uint32_t task;
-        while (count < capacity && has_room(y, view, d) &&
+        uint32_t task = SY_NONE;
+        while (count < capacity && has_room(y, view, d) && !no_better(y, view, d, in_vain) &&
                (task = next_task(y, view, d)) != SY_NONE) {
             commit(y, view, task, d, &ret[count++]);
         }
+        in_vain = task == SY_NONE && !y->held[d] ? d : in_vain;
         send_ahead(y, d);
     }
     count += fetch(y, view, ret + count, capacity - count);
