@@ -228,7 +228,11 @@ static int judge(struct engine *engine) {
     char what[64];
     engine->phase = atomic_load(&engine->child.page->phase);
     if (engine->phase == SY_PHASE_FAILED) {
-        return judge_failed(engine->child.page);
+        int code = judge_failed(engine->child.page);
+        if (WIFSIGNALED(engine->status) && *last_line(engine)) {
+            sy_message_note(false, "the engine said: %s", last_line(engine));
+        }
+        return code;
     }
     if (WIFSIGNALED(engine->status)) {
         return judge_signal(engine, WTERMSIG(engine->status));

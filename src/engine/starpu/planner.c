@@ -236,6 +236,50 @@ int planner_append(struct context *context, struct node *node) {
 /* --- the thread --------------------------------------------------------------------------------
  */
 
+/* Asked for as a program would, so that StarPU orders it among the tasks that use the handle. Not
+ * from a hook: what it lets go on may be pushed at once, and StarPU's hooks do not nest. */
+static void fetch_inputs(const struct fetch *fetch) {
+    const struct node *node = fetch->node;
+    unsigned memory = starpu_worker_get_memory_node(fetch->worker);
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        const struct node_access *a = &node->accesses[i];
+        bool exists = !a->producer || a->producer->state == NODE_DONE;
+        if ((a->mode & SY_READ) && exists && node->task->sequential_consistency) {
+            starpu_data_prefetch_on_node(a->datum->handle, memory, 1);
+        }
+    }
+}
+
+static void fetch_all(struct context *context) {
+    for (uint32_t i = 0; i < context->fetch_count; i++) { /* the list may grow meanwhile */
+        struct fetch fetch = context->fetches[i];
+        shared_unlock();
+        fetch_inputs(&fetch);
+        shared_lock();
+        fetch.node->staged--;
+        if (fetch.node->state == NODE_COMMITTED) { /* its worker found it staged */
+            uint32_t worker = fetch.node->worker;
+            atomic_fetch_add(&context->mail[worker], 1);
+            shared_unlock();
+            starpu_wake_worker_relax_light((int)worker);
+            shared_lock();
+        }
+    }
+    context->fetch_count = 0;
+}
+
+void planner_fetch(struct context *context, struct node *node, uint32_t worker) {
+    if (node->state != NODE_WAITING && node->state != NODE_READY) {
+        return;
+    }
+    if (!sy_grow(&context->fetches, &context->fetch_capacity, context->fetch_count + 1,
+                 sizeof(struct fetch))) {
+        node->staged++;
+        context->fetches[context->fetch_count++] = (struct fetch){node, worker};
+        STARPU_PTHREAD_COND_SIGNAL(&context->wake);
+    }
+}
+
 static bool due(const struct context *context) {
     uint32_t laid = context->count - context->unlaid;
     uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
@@ -253,6 +297,10 @@ static void *planner_main(void *argument) {
     struct context *context = argument;
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     while (!context->stop) {
+        if (context->fetch_count) {
+            fetch_all(context);
+            continue;
+        }
         if (!due(context)) {
             STARPU_PTHREAD_COND_WAIT(&context->wake, &sy_shared.lock);
             continue;

@@ -18,9 +18,7 @@
 struct told {
     struct node *node; /* staged if fetch; else it may be gone */
     uint32_t worker;
-    bool fetch;     /* some input is not where it is needed */
-    bool committed; /* the task is the worker's; else its inputs alone travel, as far as they exist
-                     */
+    bool fetch; /* some input is not where it is needed */
 };
 
 struct told_list {
@@ -62,11 +60,10 @@ static uint32_t allowed_worker(struct context *context, struct node *node, uint3
     return best == SY_NONE ? worker : best;
 }
 
-static void tell(struct told_list *list, struct node *node, uint32_t worker, bool fetch,
-                 bool committed) {
+static void tell(struct told_list *list, struct node *node, uint32_t worker, bool fetch) {
     if (list->count < TOLD_MAX) {
         node->staged += fetch;
-        list->items[list->count++] = (struct told){node, worker, fetch, committed};
+        list->items[list->count++] = (struct told){node, worker, fetch};
     }
 }
 
@@ -80,7 +77,7 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     bool prefetch = starpu_get_prefetch_flag();
     if (fetch) {
         if (prefetch) {
-            tell(list, node, device, true, false);
+            planner_fetch(context, node, device);
         }
         return;
     }
@@ -96,7 +93,7 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     row_wait(node->row, node, false);
     bool alone = (int)worker == list->self && sy_live_first(context->live, worker) == task;
     if (!alone) {
-        tell(list, node, worker, prefetch && inputs_missing(context, task, worker), true);
+        tell(list, node, worker, prefetch && inputs_missing(context, task, worker));
     }
 }
 
@@ -138,52 +135,29 @@ static void check_policy(struct context *context) {
     }
 }
 
-/* A task that is ready has its inputs asked for as a whole. Of another one each input that exists
- * is asked for as a program would, so that StarPU orders it among the tasks that use the handle. */
-static void fetch_inputs(const struct told *told) {
-    const struct node *node = told->node;
-    if (told->committed) {
-        starpu_prefetch_task_input_for(node->task, told->worker);
-        return;
-    }
-    unsigned memory = starpu_worker_get_memory_node(told->worker);
-    for (uint32_t i = 0; i < node->access_count; i++) {
-        const struct node_access *a = &node->accesses[i];
-        bool exists = !a->producer || a->producer->state == NODE_DONE;
-        if ((a->mode & SY_READ) && exists && node->task->sequential_consistency) {
-            starpu_data_prefetch_on_node(a->datum->handle, memory, 1);
-        }
-    }
-}
-
 /* Without the lock: asks for inputs and wakes workers; with it: lets go of the tasks. */
 static void carry_out(struct context *context, struct told_list *list) {
     bool fetched = false;
     shared_unlock();
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->items[i].fetch) {
-            fetch_inputs(&list->items[i]);
+            starpu_prefetch_task_input_for(list->items[i].node->task, list->items[i].worker);
             fetched = true;
         }
     }
     if (fetched) {
         shared_lock();
         for (uint32_t i = 0; i < list->count; i++) {
-            struct told *told = &list->items[i];
-            if (told->fetch) {
-                told->node->staged--;
-                /* Who else committed it meanwhile found it staged: its worker is woken here. */
-                told->committed |= told->node->state == NODE_COMMITTED;
-                told->worker = told->committed ? told->node->worker : told->worker;
-                atomic_fetch_add(&context->mail[told->worker], 1);
+            if (list->items[i].fetch) {
+                list->items[i].node->staged--;
+                atomic_fetch_add(&context->mail[list->items[i].worker], 1);
             }
         }
         shared_unlock();
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        const struct told *told = &list->items[i];
-        if (told->committed && (int)told->worker != list->self) {
-            starpu_wake_worker_relax_light((int)told->worker);
+        if ((int)list->items[i].worker != list->self) {
+            starpu_wake_worker_relax_light((int)list->items[i].worker);
         }
     }
     shared_lock();
@@ -301,7 +275,7 @@ static void end(struct node *node, double now_ns, double duration_ns) {
     sy_live_clock(context->live, now_ns);
     sy_live_done(context->live, node->index, duration_ns);
     context->slots[node->index] = NULL;
-    atomic_fetch_add(&context->version, 1);
+    context->hungry[node->worker] = true;
     node_finish(node);
 }
 
@@ -353,26 +327,39 @@ static void on_post(struct starpu_task *task, unsigned id) {
     shared_unlock();
 }
 
-static bool worth_asking(struct context *context) {
-    return atomic_load(&context->version) != atomic_load(&context->asked) ||
+static bool worth_asking(const struct context *context, uint32_t worker) {
+    return context->hungry[worker] ||
+           atomic_load(&context->version) != atomic_load(&context->asked) ||
            (uint64_t)shared_now_ns() - atomic_load(&context->asked_ns) > ASK_AGAIN_NS;
+}
+
+/* A worker that polls does not stand in line: whoever has the lock is deciding for it, too. */
+static bool lock_to_ask(void) {
+#ifdef STARPU_NON_BLOCKING_DRIVERS
+    return STARPU_PTHREAD_MUTEX_TRYLOCK(&sy_shared.lock) == 0;
+#else
+    shared_lock();
+    return true;
+#endif
 }
 
 static struct starpu_task *on_pop(unsigned id) {
     struct context *context = context_of(id);
     uint32_t worker = (uint32_t)starpu_worker_get_id_check();
     struct starpu_task *task = NULL;
-    if (atomic_load(&context->mail[worker]) == context->read[worker] && !worth_asking(context)) {
+    if (context->hungry[worker] || atomic_load(&context->mail[worker]) != context->read[worker]) {
+        shared_lock();
+    } else if (!worth_asking(context, worker) || !lock_to_ask()) {
         return NULL;
     }
-    shared_lock();
     if (context->live) {
         if (sy_shared.machine->devices[worker].kind == SY_CPU) {
             end_silent(context, worker, NULL); /* a core does one thing at a time */
         }
         context->read[worker] = atomic_load(&context->mail[worker]);
         task = take(context, worker);
-        if (!task && worth_asking(context)) {
+        if (!task && worth_asking(context, worker)) {
+            context->hungry[worker] = false;
             policy_ask(context, (int)worker);
             context->read[worker] = atomic_load(&context->mail[worker]);
             task = take(context, worker);

@@ -146,10 +146,11 @@ void sy_starpu_context_open(unsigned id) {
     context->workers = calloc(STARPU_NMAXWORKERS, sizeof *context->workers);
     context->mail = calloc(STARPU_NMAXWORKERS, sizeof *context->mail);
     context->read = calloc(STARPU_NMAXWORKERS, sizeof *context->read);
+    context->hungry = calloc(STARPU_NMAXWORKERS, sizeof *context->hungry);
     context->running = calloc(STARPU_NMAXWORKERS, sizeof(struct node *));
     context->version = 1;
-    context->used = context->workers && context->mail && context->read && context->running &&
-                    s->policy && !planner_start(context);
+    context->used = context->workers && context->mail && context->read && context->hungry &&
+                    context->running && s->policy && !planner_start(context);
     STARPU_ASSERT(context->used);
 }
 
@@ -171,6 +172,8 @@ void sy_starpu_context_close(unsigned id) {
     free(context->running);
     free((void *)context->mail);
     free(context->read);
+    free(context->hungry);
+    free(context->fetches);
     memset(context, 0, sizeof *context);
     bool last = true;
     for (unsigned i = 0; i < STARPU_NMAX_SCHED_CTXS; i++) {

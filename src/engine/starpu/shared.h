@@ -100,6 +100,7 @@ struct context {
     _Atomic uint64_t asked_ns; /* and when */
     _Atomic(uint32_t) *mail;   /* per worker: counts what was put into its queue */
     uint32_t *read;            /* per worker: how much of it the worker knows of */
+    bool *hungry;              /* per worker: it ended a task and has not asked since */
     /* Planner. */
     starpu_pthread_t planner;
     starpu_pthread_cond_t wake;
@@ -107,6 +108,11 @@ struct context {
     bool renew;             /* the policy was replaced */
     uint64_t plans;         /* made so far */
     struct node *graveyard; /* done while a plan is being made */
+    struct fetch {
+        struct node *node; /* staged */
+        uint32_t worker;
+    } * fetches;
+    uint32_t fetch_count, fetch_capacity;
 };
 
 #define DECISION_SAMPLES 65536
@@ -191,6 +197,8 @@ int planner_start(struct context *context);
 void planner_stop(struct context *context);
 /* With the lock held: adds a node to the present world as a job of its own. -ENOMEM. */
 int planner_append(struct context *context, struct node *node);
+/* With the lock held: the inputs of a task that exist shall travel to a worker's memory. */
+void planner_fetch(struct context *context, struct node *node, uint32_t worker);
 /* With the lock held: is it time to lay again? Wakes the planner. */
 void planner_notice(struct context *context, bool flush);
 
