@@ -130,7 +130,8 @@ struct sy_decision {
 struct sy_scheduler;
 
 /* All callbacks but init and decide may be NULL. In a live world a job may be announced of which
- * some tasks already run or have ended: job_arrived sees all of them waiting, decide their state. */
+ * some tasks already run or have ended: job_arrived sees all of them waiting, decide their state.
+ */
 struct sy_scheduler_ops {
     const char *name;
     const char *summary;

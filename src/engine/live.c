@@ -35,21 +35,24 @@ int sy_live_check_policy(const char *policy, struct sy_error *error) {
     return find_policy(policy, &args, error) ? 0 : -EINVAL;
 }
 
-static bool take_arrays(struct sy_live *live, size_t tasks, const struct sy_machine *machine) {
-    struct sy_arena *arena = live->arena;
-    size_t classes = machine->class_count, devices = machine->device_count;
-    size_t kernels = SY_LIVE_KERNELS;
-#define TAKE(field, count) ((live->field = sy_arena_alloc(arena, (count), sizeof *live->field)))
-    bool ok = TAKE(task_job, tasks) && TAKE(task_kernel, tasks) && TAKE(task_device, tasks) &&
-              TAKE(order, tasks) && TAKE(task_state, tasks) && TAKE(succ_start, tasks + 1) &&
-              TAKE(pred_start, tasks + 1) && TAKE(access_start, tasks + 1) &&
-              TAKE(time_ns, tasks * classes) && TAKE(best_ns, tasks) && TAKE(priority, tasks) &&
-              TAKE(expected_ns, tasks) && TAKE(committed_at, tasks) && TAKE(cursor, tasks) &&
-              TAKE(jobs, tasks) && TAKE(devices, devices) && TAKE(queues, devices) &&
-              TAKE(running_count, devices) && TAKE(log_sigma, kernels * classes);
-#undef TAKE
-    return ok;
+#define TAKE(field, count)                                                                         \
+    ((live->field = sy_arena_alloc(live->arena, (count), sizeof *live->field)) != NULL)
+
+static bool take_tasks(struct sy_live *live, size_t tasks, size_t classes) {
+    return TAKE(task_job, tasks) && TAKE(task_kernel, tasks) && TAKE(task_device, tasks) &&
+           TAKE(order, tasks) && TAKE(task_state, tasks) && TAKE(succ_start, tasks + 1) &&
+           TAKE(pred_start, tasks + 1) && TAKE(access_start, tasks + 1) &&
+           TAKE(time_ns, tasks * classes) && TAKE(best_ns, tasks) && TAKE(jobs, tasks);
 }
+
+static bool take_arrays(struct sy_live *live, size_t tasks, const struct sy_machine *machine) {
+    size_t classes = machine->class_count, devices = machine->device_count;
+    return take_tasks(live, tasks, classes) && TAKE(priority, tasks) && TAKE(expected_ns, tasks) &&
+           TAKE(committed_at, tasks) && TAKE(cursor, tasks) && TAKE(devices, devices) &&
+           TAKE(queues, devices) && TAKE(running_count, devices) &&
+           TAKE(log_sigma, SY_LIVE_KERNELS * classes);
+}
+#undef TAKE
 
 static void point_view(struct sy_live *live) {
     struct sy_view *v = &live->view;
