@@ -110,6 +110,7 @@ int sy_live_create(const struct sy_live_options *options, struct sy_live **ret_l
         goto fail;
     }
     live->explain = options->explain;
+    live->view.shared_links = true; /* real copies always disturb each other */
     live->number = options->number;
     live->view.machine = options->machine;
     live->view.task_capacity = options->task_capacity;

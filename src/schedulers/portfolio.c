@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Drafts of one job: list schedules with insertion under several ranks and prices, and a rehearsal
- * of dmdas, so that the best is no worse than either kind. Which drafts are worth their time was
- * measured: docs/design/006-default-policy.md.
+ * of dmdas, so that the best is no worse than either kind. Where copies disturb each other some
+ * drafts also prefer to stay with their data, and all are judged by a replay over busy links. Which
+ * drafts are worth their time was measured: docs/design/006-default-policy.md.
  *
  * The price of a class is what the area bound's proof charges for its time (docs/design/004): work
  * that gains little from a scarce device then yields it to work that gains more.
  */
 #include "schedulers/portfolio.h"
 #include <errno.h>
+#include <string.h>
 
 #define PRICE_ROUNDS 40
 #define REACH        64    /* tasks that a search for gaps looks back over */
@@ -20,16 +22,34 @@ enum rank { RANK_MEAN, RANK_HARMONIC, RANK_BEST, RANK_BEHIND };
 /* One way to plan. */
 struct way {
     enum rank rank;
-    double weight; /* of prices against the finish */
-    bool rehearse; /* dmdas: a task is placed when it is ready */
+    double weight;   /* of prices against the finish */
+    double locality; /* likewise, of the time that inputs travel */
+    bool rehearse;   /* dmdas: a task is placed when it is ready */
 };
 
-/* The first few pay most. */
-static const struct way ways[] = {
-    {RANK_MEAN, 2, false},   {RANK_MEAN, 0, true},    {RANK_BEHIND, 1, false},
-    {RANK_BEST, 0, false},   {RANK_MEAN, 4, false},   {RANK_MEAN, 1, false},
-    {RANK_BEHIND, 4, false}, {RANK_BEHIND, 8, false}, {RANK_HARMONIC, 1, true},
+/* Where copies do not disturb each other, and where they do. The first few pay most. */
+static const struct way ways_apart[] = {
+    {RANK_MEAN, 2, 0, false},   {RANK_MEAN, 0, 0, true},    {RANK_BEHIND, 1, 0, false},
+    {RANK_BEST, 0, 0, false},   {RANK_MEAN, 4, 0, false},   {RANK_MEAN, 1, 0, false},
+    {RANK_BEHIND, 4, 0, false}, {RANK_BEHIND, 8, 0, false}, {RANK_HARMONIC, 1, 0, true},
 };
+static const struct way ways_shared[] = {
+    {RANK_BEHIND, 1, 3, false},  {RANK_MEAN, 2, 3, false},   {RANK_BEST, 0, 0, false},
+    {RANK_HARMONIC, 1, 3, true}, {RANK_BEHIND, 8, 1, false}, {RANK_BEHIND, 4, 1, false},
+    {RANK_BEST, 0, 1, false},    {RANK_MEAN, 4, 1, false},   {RANK_MEAN, 0, 3, true},
+    {RANK_MEAN, 0, 0, true},
+};
+
+static int init_replay(struct portfolio *p, struct sy_arena *arena, const struct sy_view *view) {
+    const struct sy_machine *m = view->machine;
+    size_t tasks = view->task_capacity + 1u;
+    p->sent = sy_arena_alloc(arena, tasks, sizeof *p->sent);
+    p->line = sy_arena_alloc(arena, tasks, sizeof *p->line);
+    p->there_ns = sy_arena_alloc(arena, tasks * m->memory_count, sizeof *p->there_ns);
+    p->link_ns = sy_arena_alloc(arena, m->resource_count + 1u, sizeof *p->link_ns);
+    p->device_ns = sy_arena_alloc(arena, m->device_count, sizeof *p->device_ns);
+    return p->sent && p->line && p->there_ns && p->link_ns && p->device_ns ? 0 : -ENOMEM;
+}
 
 int sy_portfolio_init(struct portfolio *p, const struct policy *base, const struct sy_view *view) {
     struct sy_arena *arena = base->arena;
@@ -47,7 +67,7 @@ int sy_portfolio_init(struct portfolio *p, const struct policy *base, const stru
     p->devices = sy_arena_alloc(arena, view->machine->device_count, sizeof *p->devices);
     bool arrays = p->unplanned && p->key && p->child && p->sibling && p->sequence;
     bool rows = p->price && p->trial_price && p->load_ns && p->devices;
-    int code = arrays && rows ? 0 : -ENOMEM;
+    int code = arrays && rows ? init_replay(p, arena, view) : -ENOMEM;
     code = code ? code : sy_pool_init(&p->open, &p->plain, view);
     code = code ? code : sy_draft_take(&p->best, arena, view);
     code = code ? code : sy_draft_take(&p->trial, arena, view);
@@ -146,6 +166,51 @@ static void rank_tasks(struct portfolio *p, const struct sy_view *view, uint32_t
     }
 }
 
+/* --- transfers ---------------------------------------------------------------------------------
+ */
+static double fetch_ns(const struct sy_view *view, uint32_t datum, uint32_t memory) {
+    double best = INFINITY;
+    for (uint64_t rest = view->data_valid[datum]; rest; rest &= rest - 1) {
+        uint32_t from = (uint32_t)__builtin_ctzll(rest);
+        best =
+            fmin(best, sy_cost_transfer_ns(view->machine, from, memory, view->data_bytes[datum]));
+    }
+    return isfinite(best) ? best : 0;
+}
+
+/* Time on the way of what is not yet planned to be there. */
+static double travel_ns(const struct portfolio *p, const struct sy_view *view, uint32_t task,
+                        uint32_t memory) {
+    const struct sy_machine *m = view->machine;
+    double sum_ns = 0;
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        uint32_t producer = view->access_producer[a], datum = view->access[a].datum;
+        if (!(view->access[a].mode & SY_READ)) {
+            continue;
+        }
+        if (producer == SY_NONE) {
+            sum_ns += fetch_ns(view, datum, memory);
+        } else if (!(p->sent[producer] >> memory & 1)) {
+            uint32_t from = m->devices[p->trial.device[producer]].memory;
+            sum_ns += sy_cost_transfer_ns(m, from, memory, view->data_bytes[datum]);
+        }
+    }
+    return sum_ns;
+}
+
+static void place(struct portfolio *p, const struct sy_view *view, uint32_t task, uint32_t device,
+                  double start_ns, double end_ns, uint32_t before) {
+    uint64_t bit = UINT64_C(1) << view->machine->devices[device].memory;
+    sy_draft_place(&p->trial, task, device, start_ns, end_ns, before);
+    p->line[p->line_count++] = task;
+    p->sent[task] = bit;
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        if (view->access_producer[a] != SY_NONE && (view->access[a].mode & SY_READ)) {
+            p->sent[view->access_producer[a]] |= bit;
+        }
+    }
+}
+
 /* --- list scheduling ---------------------------------------------------------------------------
  */
 static double image_ns(const struct sy_view *view, const struct draft *plan, uint32_t task,
@@ -174,7 +239,7 @@ static double slot_ns(const struct draft *plan, const struct sy_view *view, uint
 static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t task) {
     const struct sy_machine *m = view->machine;
     uint32_t best = SY_NONE, best_before = SY_NONE, memory = SY_NONE;
-    double best_score = INFINITY, best_start = 0, best_end = 0, ready_ns = 0;
+    double best_score = INFINITY, best_start = 0, best_end = 0, ready_ns = 0, far_ns = 0;
     for (uint32_t d = 0; d < m->device_count; d++) {
         double ns = sy_estimate_time_ns(view, task, d);
         if (!isfinite(ns) || view->devices[d].lost) {
@@ -183,13 +248,14 @@ static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t
         if (m->devices[d].memory != memory) {
             memory = m->devices[d].memory;
             ready_ns = sy_draft_inputs_ns(&p->trial, view, task, memory);
+            far_ns = p->locality > 0 ? p->locality * travel_ns(p, view, task, memory) : 0;
         }
         uint32_t before;
         /* Not of no length, lest it stand before what it waits for, which ends as it starts. */
         ns = fmax(ns, 1) + image_ns(view, &p->trial, task, d);
         double start = slot_ns(&p->trial, view, d, ready_ns, ns, &before);
         double price = p->weight * p->price[m->devices[d].class_index];
-        double score = start + ns + price * ns;
+        double score = start + ns + price * ns + far_ns;
         if (score < best_score || (score == best_score && start + ns < best_end)) {
             best = d;
             best_before = before;
@@ -199,7 +265,7 @@ static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t
         }
     }
     if (best != SY_NONE) {
-        sy_draft_place(&p->trial, task, best, best_start, best_end, best_before);
+        place(p, view, task, best, best_start, best_end, best_before);
     } else {
         p->trial.makespan_ns = INFINITY; /* every device that could is lost: no plan */
     }
@@ -278,7 +344,7 @@ static void start_next(struct portfolio *p, const struct sy_view *view, uint32_t
     d->queued_ns = d->queue == SY_NONE ? 0 : d->queued_ns - ns;
     ns += image_ns(view, &p->trial, task, device);
     double start_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
-    sy_draft_place(&p->trial, task, device, start_ns, start_ns + ns, p->trial.last[device]);
+    place(p, view, task, device, start_ns, start_ns + ns, p->trial.last[device]);
     d->running = task;
     d->free_ns = start_ns + ns;
 }
@@ -287,7 +353,7 @@ static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t
                        double now_ns) {
     const struct sy_machine *m = view->machine;
     uint32_t best = SY_NONE, memory = SY_NONE;
-    double best_score = INFINITY, ready_ns = 0;
+    double best_score = INFINITY, ready_ns = 0, far_ns = 0;
     for (uint32_t i = 0; i < m->device_count; i++) {
         const struct rehearsed *d = &p->devices[i];
         double ns = sy_estimate_time_ns(view, task, i);
@@ -297,9 +363,11 @@ static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t
         if (m->devices[i].memory != memory) {
             memory = m->devices[i].memory;
             ready_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
+            far_ns = p->locality > 0 ? p->locality * travel_ns(p, view, task, memory) : 0;
         }
         double price = p->weight * p->price[m->devices[i].class_index];
-        double score = fmax(fmax(d->free_ns, now_ns) + d->queued_ns, ready_ns) + ns + price * ns;
+        double score =
+            fmax(fmax(d->free_ns, now_ns) + d->queued_ns, ready_ns) + ns + price * ns + far_ns;
         if (score < best_score) {
             best_score = score;
             best = i;
@@ -345,40 +413,126 @@ static void rehearse(struct portfolio *p, const struct sy_view *view) {
         if (device == SY_NONE) {
             return;
         }
-        struct rehearsed *d = &p->devices[device];
-        now_ns = fmax(now_ns, d->free_ns);
-        if (d->running != SY_NONE) {
-            release(p, view, d->running);
-            d->running = SY_NONE;
+        now_ns = fmax(now_ns, p->devices[device].free_ns);
+        do { /* all that ends together, before anything is decided */
+            struct rehearsed *d = &p->devices[device];
+            if (d->running != SY_NONE) {
+                release(p, view, d->running);
+                d->running = SY_NONE;
+            }
+            if (d->queue != SY_NONE) {
+                start_next(p, view, device, now_ns);
+            }
+            device = next_device(p, count);
+        } while (device != SY_NONE && p->devices[device].free_ns <= now_ns);
+    }
+}
+
+/* --- replay: the same sequences over links that carry one copy at a time -------------------------
+ */
+static double copy_over_ns(struct portfolio *p, const struct sy_view *view, uint32_t from,
+                           uint32_t to, double bytes, double from_ns) {
+    const struct sy_machine *m = view->machine;
+    const struct sy_route *route = &m->routes[(size_t)from * m->memory_count + to];
+    double start_ns = from_ns;
+    for (uint32_t k = 0; k < route->resource_count; k++) {
+        start_ns = fmax(start_ns, p->link_ns[route->resources[k]]);
+    }
+    for (uint32_t k = 0; k < route->resource_count; k++) {
+        uint32_t r = route->resources[k];
+        p->link_ns[r] = start_ns + bytes / m->resources[r].bytes_per_s * 1e9;
+    }
+    return start_ns + route->latency_ns + bytes / route->bytes_per_s * 1e9;
+}
+
+static double arrival_ns(struct portfolio *p, const struct sy_view *view, uint32_t access,
+                         uint32_t memory) {
+    const struct sy_machine *m = view->machine;
+    uint32_t producer = view->access_producer[access], datum = view->access[access].datum;
+    double bytes = view->data_bytes[datum];
+    if (producer == SY_NONE) {
+        uint64_t valid = view->data_valid[datum];
+        if (!valid || (valid >> memory & 1)) {
+            return view->now_ns;
         }
-        if (d->queue != SY_NONE) {
-            start_next(p, view, device, now_ns);
+        return copy_over_ns(p, view, (uint32_t)__builtin_ctzll(valid), memory, bytes, view->now_ns);
+    }
+    uint32_t from = m->devices[p->trial.device[producer]].memory;
+    double *there = &p->there_ns[(size_t)producer * m->memory_count + memory];
+    if (from == memory) {
+        return p->trial.end_ns[producer];
+    }
+    if (*there == 0) {
+        *there = bytes > 0 ? copy_over_ns(p, view, from, memory, bytes, p->trial.end_ns[producer])
+                           : p->trial.end_ns[producer];
+    }
+    return *there;
+}
+
+static void replay(struct portfolio *p, const struct sy_view *view) {
+    const struct sy_machine *m = view->machine;
+    struct draft *plan = &p->trial;
+    sy_draft_sort(p->line, p->line_count, plan->start_ns, p->unplanned);
+    for (uint32_t r = 0; r < m->resource_count; r++) {
+        p->link_ns[r] = view->now_ns;
+    }
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        p->device_ns[d] = plan->base_ns[d];
+    }
+    plan->makespan_ns = 0;
+    for (uint32_t i = 0; i < p->line_count; i++) {
+        uint32_t task = p->line[i], device = plan->device[task];
+        double length_ns = plan->end_ns[task] - plan->start_ns[task],
+               ready_ns = p->device_ns[device];
+        memset(&p->there_ns[(size_t)task * m->memory_count], 0, m->memory_count * sizeof(double));
+        for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1]; e++) {
+            ready_ns = fmax(ready_ns, plan->end_ns[view->pred[e]]);
         }
+        for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+            if (view->access[a].mode & SY_READ) {
+                ready_ns = fmax(ready_ns, arrival_ns(p, view, a, m->devices[device].memory));
+            }
+        }
+        plan->start_ns[task] = ready_ns;
+        plan->end_ns[task] = p->device_ns[device] = ready_ns + length_ns;
+        plan->makespan_ns = fmax(plan->makespan_ns, plan->end_ns[task]);
     }
 }
 
 /* --- the best of them --------------------------------------------------------------------------
  */
+static void try_way(struct portfolio *p, const struct sy_view *view, uint32_t job,
+                    const struct way *way) {
+    p->weight = way->weight;
+    p->locality = way->locality;
+    p->line_count = 0;
+    sy_draft_begin(&p->trial, view);
+    open_first(p, view, &view->jobs[job]);
+    if (way->rehearse) {
+        rehearse(p, view);
+    } else {
+        list_tasks(p, view);
+    }
+    if (view->shared_links && isfinite(p->trial.makespan_ns)) {
+        replay(p, view);
+    }
+    if (p->trial.makespan_ns < p->best.makespan_ns) {
+        struct draft swap = p->best;
+        p->best = p->trial;
+        p->trial = swap;
+    }
+}
+
 void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
+    const struct way *ways = view->shared_links ? ways_shared : ways_apart;
+    size_t count = view->shared_links ? SY_COUNT(ways_shared) : SY_COUNT(ways_apart);
+    count = view->jobs[job].task_count > MANY ? FEW_WAYS : count;
     find_prices(p, view, job);
     p->best.makespan_ns = INFINITY;
-    uint32_t count = view->jobs[job].task_count > MANY ? FEW_WAYS : SY_COUNT(ways);
-    for (uint32_t w = 0; w < count; w++) {
+    for (size_t w = 0; w < count; w++) {
         if (w == 0 || ways[w].rank != ways[w - 1].rank) {
             rank_tasks(p, view, job, ways[w].rank);
         }
-        p->weight = ways[w].weight;
-        sy_draft_begin(&p->trial, view);
-        open_first(p, view, &view->jobs[job]);
-        if (ways[w].rehearse) {
-            rehearse(p, view);
-        } else {
-            list_tasks(p, view);
-        }
-        if (p->trial.makespan_ns < p->best.makespan_ns) {
-            struct draft swap = p->best;
-            p->best = p->trial;
-            p->trial = swap;
-        }
+        try_way(p, view, job, &ways[w]);
     }
 }

@@ -26,7 +26,14 @@ struct portfolio {
     double *key;              /* per task, of the trial */
     double *price;            /* per class: what a device's time is worth, of the makespan */
     double *trial_price, *load_ns;
-    double weight; /* of the price in the trial */
+    double weight;   /* of the price in the trial */
+    double locality; /* weight of the time that inputs travel */
+    uint64_t *sent;  /* per task: memories that its output goes to */
+    uint32_t *line;  /* the trial's tasks, in the order they were placed */
+    uint32_t line_count;
+    double *there_ns;  /* [task * memory_count + memory] when its output is there; 0: never sent */
+    double *link_ns;   /* per resource: free again */
+    double *device_ns; /* per device, likewise */
     uint32_t *child, *sibling, *sequence;
     struct rehearsed *devices;
 };

@@ -13,10 +13,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define AHEAD     8   /* tasks of a sequence whose inputs are sent ahead */
-#define OWN_DEPTH 16  /* tasks of its own sequence that a waiting device looks at */
-#define TAKE_FROM 4   /* tasks of each other sequence */
-#define OVERDUE   0.3 /* of its time, that a task still needs when it should have ended */
+#define AHEAD      8   /* tasks of a sequence whose inputs are sent ahead */
+#define AHEAD_BUSY 2   /* where copies disturb each other: what is urgent should go first */
+#define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
+#define TAKE_FROM  4   /* tasks of each other sequence */
+#define OVERDUE    0.3 /* of its time, that a task still needs when it should have ended */
 
 struct symphony {
     struct late late; /* first: its functions are handed this state */
@@ -160,9 +161,10 @@ static bool must_travel(const struct sy_view *view, uint32_t task, uint32_t memo
     return false;
 }
 
-static void send_ahead(struct symphony *y, uint32_t device) {
+static void send_ahead(struct symphony *y, const struct sy_view *view, uint32_t device) {
     const struct draft *plan = &y->plans.best;
-    while (y->ahead_count[device] < AHEAD) {
+    uint32_t limit = view->shared_links ? AHEAD_BUSY : AHEAD;
+    while (y->ahead_count[device] < limit) {
         uint32_t last = y->ahead_last[device];
         uint32_t next = last == SY_NONE ? plan->first[device] : plan->after[last];
         if (next == SY_NONE) {
@@ -209,11 +211,13 @@ static void leave_sequence(struct symphony *y, uint32_t task) {
 
 /* --- which task next ---------------------------------------------------------------------------
  */
+static double travel_ns(const struct sy_view *view, uint32_t task, uint32_t device) {
+    return sy_estimate_inputs_ns(view, task, view->machine->devices[device].memory, NULL);
+}
+
 static double finish_ns(const struct symphony *y, const struct sy_view *view, uint32_t task,
                         uint32_t device) {
-    uint32_t memory = view->machine->devices[device].memory;
-    double there_ns = view->now_ns + sy_estimate_inputs_ns(view, task, memory, NULL);
-    return fmax(y->free_ns[device], there_ns) +
+    return fmax(y->free_ns[device], view->now_ns + travel_ns(view, task, device)) +
            sy_estimate_exec_ns(&y->late.base, view, task, device);
 }
 
@@ -277,7 +281,8 @@ static uint32_t from_others(const struct symphony *y, const struct sy_view *view
                 continue;
             }
             double here_ns = finish_ns(y, view, task, device);
-            best = here_ns < there_ns && here_ns <= by_ns ? task : best;
+            double burden_ns = view->shared_links ? travel_ns(view, task, device) : 0;
+            best = here_ns + burden_ns < there_ns && here_ns <= by_ns ? task : best;
         }
     }
     return best;
@@ -392,7 +397,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
             commit(y, view, task, d, &ret[count++]);
         }
         in_vain = task == SY_NONE && !y->held[d] ? d : in_vain;
-        send_ahead(y, d);
+        send_ahead(y, view, d);
     }
     count += fetch(y, view, ret + count, capacity - count);
     if (!count && is_stuck(y, view)) {

@@ -94,21 +94,40 @@ static void add_memory(struct sy_builder *builder, unsigned node, uint32_t links
     }
 }
 
-static void add_route(struct sy_builder *builder, unsigned from, unsigned to, uint32_t links[][2]) {
+/* What accelerators share on their way is not measured. As StarPU's own models do, they are taken
+ * to hang on one bus, as wide as the fastest of their links. */
+static void add_bus(struct sy_builder *builder, unsigned memories, uint32_t ret_bus[2]) {
+    double mb = 0;
+    for (unsigned m = 1; m < memories; m++) {
+        mb = fmax(mb, fmax(starpu_transfer_bandwidth(m, 0), starpu_transfer_bandwidth(0, m)));
+    }
+    for (int up = 0; up < 2; up++) {
+        ret_bus[up] = sy_builder_add_resource(
+            builder,
+            &(struct sy_resource){.name = up ? "bus.up" : "bus.down",
+                                  .kind = SY_RES_LINK,
+                                  .bytes_per_s = mb > 0 && isfinite(mb) ? mb * 1e6 : 1e10});
+    }
+}
+
+static void add_route(struct sy_builder *builder, unsigned from, unsigned to, uint32_t links[][2],
+                      const uint32_t bus[2]) {
     double mb = starpu_transfer_bandwidth(from, to), us = starpu_transfer_latency(from, to);
     struct sy_route route = {.bytes_per_s = mb > 0 && isfinite(mb) ? mb * 1e6 : 1e10,
                              .latency_ns = us > 0 && isfinite(us) ? us * 1e3 : 0};
     if (links[from][1] != SY_NONE) {
         route.resources[route.resource_count++] = links[from][1];
+        route.resources[route.resource_count++] = bus[1];
     }
     if (links[to][0] != SY_NONE) {
         route.resources[route.resource_count++] = links[to][0];
+        route.resources[route.resource_count++] = bus[0];
     }
     sy_builder_set_route(builder, from, to, &route);
 }
 
 int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error) {
-    uint32_t links[SY_MEMORY_MAX][2];
+    uint32_t links[SY_MEMORY_MAX][2], bus[2];
     unsigned memories = starpu_memory_nodes_get_count(), workers = starpu_worker_get_count();
     if (memories > SY_MEMORY_MAX) {
         return sy_fail(error, -E2BIG, "StarPU has %u memory nodes, and at most %d are supported",
@@ -122,13 +141,14 @@ int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error) {
     for (unsigned m = 0; m < memories; m++) {
         add_memory(builder, m, links[m]);
     }
+    add_bus(builder, memories, bus);
     for (unsigned w = 0; w < workers; w++) {
         add_worker(builder, w, &naming);
     }
     for (unsigned from = 0; from < memories; from++) {
         for (unsigned to = 0; to < memories; to++) {
             if (from != to) {
-                add_route(builder, from, to, links);
+                add_route(builder, from, to, links, bus);
             }
         }
     }
