@@ -14,10 +14,12 @@
 #include <string.h>
 
 #define AHEAD      8   /* tasks of a sequence whose inputs are sent ahead */
-#define AHEAD_BUSY 2   /* where copies disturb each other: what is urgent should go first */
+#define AHEAD_BUSY 2   /* where copies disturb each other: what is urgent should go first, */
+#define AHEAD_MOST 64  /* and more of them where they are short: those that begin within */
+#define AHEAD_NS   1e6 /* so long of the first */
 #define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
 #define TAKE_FROM  4   /* tasks of each other sequence */
-#define OVERDUE    0.3 /* of its time, that a task still needs when it should have ended */
+#define OVERDUE    0.3 /* of its time that a task still needs, at least, when it should have ended */
 
 struct symphony {
     struct late late; /* first: its functions are handed this state */
@@ -164,10 +166,11 @@ static bool must_travel(const struct sy_view *view, uint32_t task, uint32_t memo
 static void send_ahead(struct symphony *y, const struct sy_view *view, uint32_t device) {
     const struct draft *plan = &y->plans.best;
     uint32_t limit = view->shared_links ? AHEAD_BUSY : AHEAD;
-    while (y->ahead_count[device] < limit) {
-        uint32_t last = y->ahead_last[device];
-        uint32_t next = last == SY_NONE ? plan->first[device] : plan->after[last];
-        if (next == SY_NONE) {
+    while (y->ahead_count[device] < AHEAD_MOST) {
+        uint32_t last = y->ahead_last[device], first = plan->first[device];
+        uint32_t next = last == SY_NONE ? first : plan->after[last];
+        if (next == SY_NONE || (y->ahead_count[device] >= limit &&
+                                plan->start_ns[next] > plan->start_ns[first] + AHEAD_NS)) {
             return;
         }
         y->ahead[next] = true;
@@ -221,15 +224,23 @@ static double finish_ns(const struct symphony *y, const struct sy_view *view, ui
            sy_estimate_exec_ns(&y->late.base, view, task, device);
 }
 
+/* The later a task already is, the longer it may still take. */
+static double running_end_ns(const struct sy_view *view, uint32_t device) {
+    const struct sy_view_device *v = &view->devices[device];
+    double late_ns = view->now_ns - v->running_end_ns;
+    if (v->running == SY_NONE || late_ns <= 0) {
+        return v->running == SY_NONE ? view->now_ns : v->running_end_ns;
+    }
+    double own_ns = sy_estimate_time_ns(view, v->running, device);
+    return view->now_ns + fmax(0.5 * late_ns, OVERDUE * own_ns);
+}
+
 /* When a task that is not done may be: as promised when it was decided, or as planned. */
 static double end_ns(const struct symphony *y, const struct sy_view *view, uint32_t task) {
     const struct draft *plan = &y->plans.best;
     uint32_t device = plan->device[task];
     if (view->task_state[task] == SY_TASK_RUNNING) {
-        uint32_t at = view->task_device[task];
-        double end = view->devices[at].running_end_ns;
-        return end >= view->now_ns ? end
-                                   : view->now_ns + OVERDUE * sy_estimate_time_ns(view, task, at);
+        return running_end_ns(view, view->task_device[task]);
     }
     if (y->left[task]) {
         return plan->end_ns[task];
@@ -352,7 +363,7 @@ static void look(struct symphony *y, const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         y->held[d] = v->queue_length + (v->running != SY_NONE);
-        y->free_ns[d] = sy_estimate_free_ns(view, d);
+        y->free_ns[d] = v->lost ? INFINITY : running_end_ns(view, d) + v->queued_ns;
     }
 }
 
