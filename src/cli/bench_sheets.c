@@ -27,14 +27,14 @@
 /* The two that plan longest do so for known times alone; oracles see what noise hides. */
 #define POLICIES                                                                                   \
     "random,rr,sparrow,ws,eager,prio,heteroprio,tetris,graphene,paragon,dmda,dmdas,cpop,peft,"     \
-    "heft,affinity,lb,lb-hist"
+    "heft,affinity,lb,lb-hist,symphony"
 #define STATIC POLICIES ",lookahead,anneal:2000"
 #define NOISY  POLICIES ",oracle,oracle-rollout:16"
 #define EITHER POLICIES ",oracle,oracle-rollout:16,lookahead,anneal:2000"
 #define STREAM                                                                                     \
     "random,rr,sparrow,eager,heft,dmda,dmda-hist,paragon,dmdas,dmdas-hist,tetris,graphene,"        \
     "heft+srpt,dmdas+srpt,lb,lb+fifo,lb+fair,lb+srpt,lb+wspt,lb-hist+wspt,lb-cont+srpt,"           \
-    "lb-cont+wspt,oracle+wspt"
+    "lb-cont+wspt,symphony,symphony+wspt,oracle+wspt"
 
 static const struct sy_sheet sheets[] = {
     {.bench = "classic",
@@ -151,7 +151,7 @@ static const struct sy_sheet sheets[] = {
                  {"p99, load x2", 1, SY_FIGURE_SLOWDOWN_P99}}},
     {.bench = "decisions",
      .title = "Time of one decision on this machine, " MIXED ", contention",
-     .policies = "eager,dmda,dmdas,paragon,tetris,lb,lb-hist,lb-cont,lb-cont+wspt",
+     .policies = "eager,dmda,dmdas,paragon,tetris,lb,lb-hist,lb-cont,lb-cont+wspt,symphony",
      .scenarios = {{.machine = MIXED,
                     .graphs = SIX,
                     .noise = 0.15,

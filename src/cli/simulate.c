@@ -14,7 +14,7 @@
 
 #define AT(field)        offsetof(struct sy_simulate_args, field)
 #define SEED_MAX         9007199254740992.0 /* what a JSON number carries exactly */
-#define DEFAULT_POLICIES "eager,dmda,dmdas,heft,lb"
+#define DEFAULT_POLICIES "eager,dmda,dmdas,heft,symphony"
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "machine", "M",
