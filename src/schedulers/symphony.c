@@ -17,9 +17,11 @@
 #define AHEAD_BUSY 2   /* where copies disturb each other: what is urgent should go first, */
 #define AHEAD_MOST 64  /* and more of them where they are short: those that begin within */
 #define AHEAD_NS   1e6 /* so long of the first */
-#define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
-#define TAKE_FROM  4   /* tasks of each other sequence */
-#define OVERDUE    0.3 /* of its time that a task still needs, at least, when it should have ended */
+#define PLAN_NS                                                                                    \
+    2e4 /* what planning costs per task, or somewhat more: shorter ones are not planned */
+#define OWN_DEPTH 16  /* tasks of its own sequence that a waiting device looks at */
+#define TAKE_FROM 4   /* tasks of each other sequence */
+#define OVERDUE   0.3 /* of its time that a task still needs, at least, when it should have ended */
 
 struct symphony {
     struct late late; /* first: its functions are handed this state */
@@ -107,7 +109,8 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
         return;
     }
     stop_following(s, view);
-    if (y->job_count++ == 0) {
+    const struct sy_view_job *j = &view->jobs[job];
+    if (y->job_count++ == 0 && j->work_left_ns > j->task_count * PLAN_NS) {
         follow(y, view, job);
     }
 }

@@ -250,6 +250,7 @@ static struct starpu_task *take(struct context *context, uint32_t worker) {
     uint32_t class_index = sy_shared.machine->devices[worker].class_index;
     sy_live_clock(context->live, shared_now_ns());
     sy_live_take(context->live, worker);
+    sy_live_started(context->live, first, worker);
     node->state = NODE_RUNNING;
     node->worker = worker;
     node->start_ns = NAN;
@@ -287,30 +288,38 @@ static void end_silent(struct context *context, uint32_t worker, const struct no
     }
 }
 
+/* Of a task that the worker took from us nothing is left to say but the time, unless it waited for
+ * inputs long enough to tell of a link. Its place among the running is its worker's alone. */
 static void on_pre(struct starpu_task *task, unsigned id) {
-    (void)id;
-    shared_lock();
     struct node *node = node_of(task);
-    if (node && node->index == SY_NONE && planner_append(node->context, node)) {
-        node = NULL;
+    (void)id;
+    if (!node) {
+        return;
     }
-    if (node) {
-        struct context *context = node->context;
-        node->worker = (uint32_t)starpu_worker_get_id_check();
-        node->state = NODE_RUNNING;
-        node->start_ns = shared_now_ns();
-        row_wait(node->row, node, false);
-        bool busy = context->running[node->worker] != NULL;
-        links_arrived(node, node->start_ns, busy ? INFINITY : sy_shared.last_end_ns[node->worker]);
-        sy_live_clock(context->live, node->start_ns);
-        sy_live_started(context->live, node->index, node->worker);
-        struct node **link = &context->running[node->worker];
-        while (*link) {
-            link = &(*link)->run_next;
+    struct context *context = node->context;
+    uint32_t worker = (uint32_t)starpu_worker_get_id_check();
+    bool taken = node->state == NODE_RUNNING && node->worker == worker;
+    node->start_ns = shared_now_ns();
+    if (!taken || node->promised_ns > 0) {
+        shared_lock();
+        if (node->index == SY_NONE && planner_append(context, node)) {
+            shared_unlock();
+            return;
         }
-        *link = node;
+        node->worker = worker;
+        node->state = NODE_RUNNING;
+        bool busy = context->running[worker] != NULL;
+        links_arrived(node, node->start_ns, busy ? INFINITY : sy_shared.last_end_ns[worker]);
+        row_wait(node->row, node, false);
+        sy_live_clock(context->live, node->start_ns);
+        sy_live_started(context->live, node->index, worker);
+        shared_unlock();
     }
-    shared_unlock();
+    struct node **link = &context->running[worker];
+    while (*link) {
+        link = &(*link)->run_next;
+    }
+    *link = node;
 }
 
 static void on_post(struct starpu_task *task, unsigned id) {

@@ -9,10 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SPIN_COUNT 256
+
 /* The one mutable global of this program: see shared.h. */
 struct shared sy_shared;
 
+/* It is held for a microsecond or two: to sleep at once would cost a thread its turn among workers
+ * that poll, a hundred times longer. */
+static bool spin(void) {
+#if defined(STARPU_NON_BLOCKING_DRIVERS) && (defined(__x86_64__) || defined(__i386__))
+    for (int i = 0; i < SPIN_COUNT; i++) {
+        if (STARPU_PTHREAD_MUTEX_TRYLOCK(&sy_shared.lock) == 0) {
+            return true;
+        }
+        for (int k = 0; k < 8; k++) {
+            __builtin_ia32_pause();
+        }
+    }
+#endif
+    return false;
+}
+
 void shared_lock(void) {
+    if (spin()) {
+        return;
+    }
     starpu_worker_relax_on();
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     starpu_worker_relax_off();
