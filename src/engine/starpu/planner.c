@@ -276,8 +276,23 @@ void planner_fetch(struct context *context, struct node *node, uint32_t worker) 
                  sizeof(struct fetch))) {
         node->staged++;
         context->fetches[context->fetch_count++] = (struct fetch){node, worker};
-        STARPU_PTHREAD_COND_SIGNAL(&context->wake);
+        STARPU_PTHREAD_COND_SIGNAL(&context->errand);
     }
+}
+
+/* A thread of its own, since a plan may take long. */
+static void *courier_main(void *argument) {
+    struct context *context = argument;
+    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    while (!context->stop) {
+        if (context->fetch_count) {
+            fetch_all(context);
+        } else {
+            STARPU_PTHREAD_COND_WAIT(&context->errand, &sy_shared.lock);
+        }
+    }
+    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    return NULL;
 }
 
 static bool due(const struct context *context) {
@@ -297,10 +312,6 @@ static void *planner_main(void *argument) {
     struct context *context = argument;
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     while (!context->stop) {
-        if (context->fetch_count) {
-            fetch_all(context);
-            continue;
-        }
         if (!due(context)) {
             STARPU_PTHREAD_COND_WAIT(&context->wake, &sy_shared.lock);
             continue;
@@ -309,6 +320,7 @@ static void *planner_main(void *argument) {
         if (lay(context, true)) {
             shared_fail("out of memory: the graph ahead is not planned");
             context->stop = true;
+            STARPU_PTHREAD_COND_SIGNAL(&context->errand);
             break;
         }
         policy_ask(context, -1);
@@ -319,7 +331,9 @@ static void *planner_main(void *argument) {
 
 int planner_start(struct context *context) {
     STARPU_PTHREAD_COND_INIT(&context->wake, NULL);
+    STARPU_PTHREAD_COND_INIT(&context->errand, NULL);
     STARPU_PTHREAD_CREATE(&context->planner, NULL, planner_main, context);
+    STARPU_PTHREAD_CREATE(&context->courier, NULL, courier_main, context);
     context->planner_runs = true;
     return 0;
 }
@@ -331,8 +345,11 @@ void planner_stop(struct context *context) {
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     context->stop = true;
     STARPU_PTHREAD_COND_SIGNAL(&context->wake);
+    STARPU_PTHREAD_COND_SIGNAL(&context->errand);
     STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
     STARPU_PTHREAD_JOIN(context->planner, NULL);
+    STARPU_PTHREAD_JOIN(context->courier, NULL);
     STARPU_PTHREAD_COND_DESTROY(&context->wake);
+    STARPU_PTHREAD_COND_DESTROY(&context->errand);
     context->planner_runs = false;
 }

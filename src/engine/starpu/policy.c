@@ -18,7 +18,8 @@
 struct told {
     struct node *node; /* staged if fetch; else it may be gone */
     uint32_t worker;
-    bool fetch; /* some input is not where it is needed */
+    bool fetch;     /* some input is not where it is needed */
+    bool committed; /* else only its inputs travel */
 };
 
 struct told_list {
@@ -60,10 +61,12 @@ static uint32_t allowed_worker(struct context *context, struct node *node, uint3
     return best == SY_NONE ? worker : best;
 }
 
-static void tell(struct told_list *list, struct node *node, uint32_t worker, bool fetch) {
+static void tell(struct told_list *list, struct node *node, uint32_t worker, bool fetch,
+                 bool committed) {
     if (list->count < TOLD_MAX) {
         node->staged += fetch;
-        list->items[list->count++] = (struct told){node, worker, fetch};
+        node->prefetched |= fetch;
+        list->items[list->count++] = (struct told){node, worker, fetch, committed};
     }
 }
 
@@ -76,7 +79,9 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     }
     bool prefetch = starpu_get_prefetch_flag();
     if (fetch) {
-        if (prefetch) {
+        if (prefetch && node->state == NODE_READY && !node->prefetched) {
+            tell(list, node, device, true, false);
+        } else if (prefetch && node->state == NODE_WAITING) {
             planner_fetch(context, node, device);
         }
         return;
@@ -93,7 +98,8 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     row_wait(node->row, node, false);
     bool alone = (int)worker == list->self && sy_live_first(context->live, worker) == task;
     if (!alone) {
-        tell(list, node, worker, prefetch && inputs_missing(context, task, worker));
+        tell(list, node, worker,
+             prefetch && !node->prefetched && inputs_missing(context, task, worker), true);
     }
 }
 
@@ -148,15 +154,19 @@ static void carry_out(struct context *context, struct told_list *list) {
     if (fetched) {
         shared_lock();
         for (uint32_t i = 0; i < list->count; i++) {
-            if (list->items[i].fetch) {
-                list->items[i].node->staged--;
-                atomic_fetch_add(&context->mail[list->items[i].worker], 1);
+            struct told *told = &list->items[i];
+            if (told->fetch) {
+                told->node->staged--;
+                /* Who committed it meanwhile found it staged: its worker is woken here. */
+                told->committed |= told->node->state == NODE_COMMITTED;
+                told->worker = told->committed ? told->node->worker : told->worker;
+                atomic_fetch_add(&context->mail[told->worker], 1);
             }
         }
         shared_unlock();
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        if ((int)list->items[i].worker != list->self) {
+        if (list->items[i].committed && (int)list->items[i].worker != list->self) {
             starpu_wake_worker_relax_light((int)list->items[i].worker);
         }
     }

@@ -73,6 +73,7 @@ struct node {
     enum node_state state;
     uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
     bool exploring, listed;
+    bool prefetched;       /* as a whole: StarPU wants that once per task */
     uint32_t worker;       /* COMMITTED, RUNNING */
     struct node *run_next; /* began later on the same worker */
     double start_ns;
@@ -102,8 +103,8 @@ struct context {
     uint32_t *read;            /* per worker: how much of it the worker knows of */
     bool *hungry;              /* per worker: it ended a task and has not asked since */
     /* Planner. */
-    starpu_pthread_t planner;
-    starpu_pthread_cond_t wake;
+    starpu_pthread_t planner, courier; /* the second one sends inputs ahead */
+    starpu_pthread_cond_t wake, errand;
     bool planner_runs, stop, flush, planning;
     bool renew;             /* the policy was replaced */
     uint64_t plans;         /* made so far */
