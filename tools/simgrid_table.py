@@ -140,7 +140,10 @@ def main():
             bounds[key] = cell
     worse = [key for key in keys if is_worse(cells[key])]
     failed = [cell for cell in found if "error" in cell]
-    command = shlex.join(["tools/simgrid_table.py", *sys.argv[1:]])
+    # Where things lay on this machine says nothing to a reader.
+    places = {str(arguments.prefix): "PREFIX", str(arguments.plugin): "PLUGIN",
+              str(arguments.json): "FILE"}
+    command = shlex.join(["tools/simgrid_table.py", *(places.get(a, a) for a in sys.argv[1:])])
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
     if arguments.json:
         arguments.json.write_text(json.dumps({
