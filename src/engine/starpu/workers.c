@@ -178,13 +178,19 @@ static void describe_runtime(struct sy_engine *engine, int cpus_wanted) {
     }
 }
 
+/* Workers poll. With so many cores and a GPU one core is worth more to the planner, which otherwise
+ * takes its turns from the GPU's worker. */
+#define PLANNER_CORES 8
+
 /* How many of each; what the options leave open is what this process may use. Returns CPU workers
  * before StarPU's own maximum. */
 static int set_counts(const struct sy_engine_options *options, int gpus, struct starpu_conf *conf) {
     int cores = (int)sy_engine_cores().count;
     int cpus = options->cpus;
     if (cpus < 0) {
+        bool ours = options->policy && strncmp(options->policy, "starpu:", 7) != 0;
         cpus = cores - gpus - (options->opencl > 0 ? options->opencl : 0);
+        cpus -= ours && gpus > 0 && cores >= PLANNER_CORES;
         cpus = cpus < 1 ? 1 : cpus;
     }
     cpus = cpus > cores ? cores : cpus;
