@@ -178,8 +178,9 @@ static void describe_runtime(struct sy_engine *engine, int cpus_wanted) {
     }
 }
 
-/* Workers poll. With so many cores and a GPU one core is worth more to the planner, which otherwise
- * takes its turns from the GPU's worker. */
+/* Workers poll. With so many cores and a GPU one core is worth more to the thread that submits and
+ * to the planner, which otherwise take their turns from the GPU's worker. The same for every
+ * policy, so that they can be compared. */
 #define PLANNER_CORES 8
 
 /* How many of each; what the options leave open is what this process may use. Returns CPU workers
@@ -188,9 +189,8 @@ static int set_counts(const struct sy_engine_options *options, int gpus, struct 
     int cores = (int)sy_engine_cores().count;
     int cpus = options->cpus;
     if (cpus < 0) {
-        bool ours = options->policy && strncmp(options->policy, "starpu:", 7) != 0;
         cpus = cores - gpus - (options->opencl > 0 ? options->opencl : 0);
-        cpus -= ours && gpus > 0 && cores >= PLANNER_CORES;
+        cpus -= gpus > 0 && cores >= PLANNER_CORES;
         cpus = cpus < 1 ? 1 : cpus;
     }
     cpus = cpus > cores ? cores : cpus;
