@@ -133,7 +133,8 @@ int sy_machine_detect(struct sy_machine **ret_machine, struct sy_error *error) {
     if (code) {
         sy_fail(error, code, "hwloc cannot see this machine");
     } else {
-        bool bound = hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) == 0;
+        /* Not the process's: hwloc's own OpenCL part may have started threads, bound elsewhere. */
+        bool bound = hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_THREAD) == 0;
         code = sy_hwloc_build(topology, bound ? binding : NULL, "here", ret_machine, error);
     }
     hwloc_bitmap_free(binding);
