@@ -235,7 +235,9 @@ static void forget_access(struct node *node, struct datum *d) {
 
 void node_finish(struct node *node) {
     struct context *c = node->context;
-    node->task->sched_data = NULL;
+    if (node->task) {
+        node->task->sched_data = NULL;
+    }
     node->task = NULL;
     node->state = NODE_DONE;
     for (uint32_t i = 0; i < node->access_count; i++) {

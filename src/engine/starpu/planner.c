@@ -208,8 +208,8 @@ static int lay(struct context *context, bool unlocked) {
 }
 
 int planner_append(struct context *context, struct node *node) {
-    while (context->planning && context->live && sy_live_room(context->live) == 0) {
-        shared_unlock(); /* rare: the world filled up while another one is being made */
+    while (context->planning && (!context->live || sy_live_room(context->live) == 0)) {
+        shared_unlock(); /* rare: the first world, or one that filled up, is just being made */
         starpu_sleep(1e-4f);
         shared_lock();
     }

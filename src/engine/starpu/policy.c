@@ -294,6 +294,7 @@ static void end(struct node *node, double now_ns, double duration_ns) {
  * began on this worker before until (NULL: anything) is over. */
 static void end_silent(struct context *context, uint32_t worker, const struct node *until) {
     while (context->running[worker] && context->running[worker] != until) {
+        context->running[worker]->task = NULL; /* StarPU may have freed it */
         end(context->running[worker], shared_now_ns(), 0);
     }
 }

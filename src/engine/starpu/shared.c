@@ -178,6 +178,7 @@ void sy_starpu_context_open(unsigned id) {
 static void free_nodes(struct context *context) {
     while (context->first) {
         struct node *node = context->first;
+        node->task = NULL; /* whose end nobody told: StarPU may have freed it */
         node_finish(node);
     }
 }
