@@ -15,6 +15,18 @@
 #define GUEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define GUEST_WORD_MAX     64
 
+/* A variant's function where the plug-in is built with such parts; NULL: no such variant. */
+#ifdef GUEST_CUDA
+#define GUEST_IF_CUDA(function) function
+#else
+#define GUEST_IF_CUDA(function) NULL
+#endif
+#ifdef GUEST_OPENCL
+#define GUEST_IF_OPENCL(function) function
+#else
+#define GUEST_IF_OPENCL(function) NULL
+#endif
+
 /* One "name=value". A number has bounds; a word has choices, of which several may be joined by '+'
  * where many is set. */
 struct guest_option {

@@ -106,17 +106,6 @@ static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
     return part->prepare(call, side);
 }
 
-#ifdef GUEST_CUDA
-#define CUDA(function) function
-#else
-#define CUDA(function) NULL
-#endif
-#ifdef GUEST_OPENCL
-#define OPENCL(function) function
-#else
-#define OPENCL(function) NULL
-#endif
-
 /* The three functions of a kernel and its features; a call says nothing of which kernel it is. */
 #define KERNEL(word, kernel)                                                                       \
     static int word##_c(const struct sy_call *call) {                                              \
@@ -158,7 +147,8 @@ KERNEL(tsmqr, LINALG_TSMQR)
 #define ENTRY(word, summary, opencl, count, ...)                                                   \
     {                                                                                              \
 #word, summary, count,                                                                     \
-            {__VA_ARGS__ }, {word##_c, CUDA(word##_cuda), opencl }, word##_features, prepare       \
+            {__VA_ARGS__ }, {word##_c, GUEST_IF_CUDA(word##_cuda), opencl }, word##_features,      \
+                             prepare                                                               \
     }
 #define R  SY_READ
 #define W  SY_WRITE
@@ -166,17 +156,17 @@ KERNEL(tsmqr, LINALG_TSMQR)
 
 static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT] = {
     ENTRY(potrf, "Cholesky factor of a tile", NULL, 1, RW),
-    ENTRY(trsm, "B = B L^-T", OPENCL(trsm_opencl), 2, R, RW),
-    ENTRY(syrk, "C = C - A A^T, lower triangle", OPENCL(syrk_opencl), 2, R, RW),
-    ENTRY(gemm, "C = C - A B^T", OPENCL(gemm_opencl), 3, R, R, RW),
+    ENTRY(trsm, "B = B L^-T", GUEST_IF_OPENCL(trsm_opencl), 2, R, RW),
+    ENTRY(syrk, "C = C - A A^T, lower triangle", GUEST_IF_OPENCL(syrk_opencl), 2, R, RW),
+    ENTRY(gemm, "C = C - A B^T", GUEST_IF_OPENCL(gemm_opencl), 3, R, R, RW),
     ENTRY(getrf, "LU factors of a tile, no pivoting", NULL, 1, RW),
-    ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", OPENCL(trsm_lower_opencl), 2, R, RW),
-    ENTRY(trsm_upper, "B = B U^-1", OPENCL(trsm_upper_opencl), 2, R, RW),
-    ENTRY(gemm_nn, "C = C - A B", OPENCL(gemm_nn_opencl), 3, R, R, RW),
+    ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", GUEST_IF_OPENCL(trsm_lower_opencl), 2, R, RW),
+    ENTRY(trsm_upper, "B = B U^-1", GUEST_IF_OPENCL(trsm_upper_opencl), 2, R, RW),
+    ENTRY(gemm_nn, "C = C - A B", GUEST_IF_OPENCL(gemm_nn_opencl), 3, R, R, RW),
     ENTRY(geqrt, "QR factors of a tile, reflectors apart", NULL, 2, RW, W),
-    ENTRY(ormqr, "C = Q^T C, Q of geqrt", OPENCL(ormqr_opencl), 2, R, RW),
+    ENTRY(ormqr, "C = Q^T C, Q of geqrt", GUEST_IF_OPENCL(ormqr_opencl), 2, R, RW),
     ENTRY(tsqrt, "QR factors of a triangle on a tile", NULL, 2, RW, RW),
-    ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", OPENCL(tsmqr_opencl), 3, R, RW, RW),
+    ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", GUEST_IF_OPENCL(tsmqr_opencl), 3, R, RW, RW),
 };
 
 #define TILES_MAX 256u /* per side: 17 million tasks in a product */

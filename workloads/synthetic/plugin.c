@@ -55,17 +55,6 @@ static void transfer_features(const struct sy_call *call, struct sy_cost_feature
     *ret_features = (struct sy_cost_features){0, call->work};
 }
 
-#ifdef GUEST_CUDA
-#define CUDA(function) function
-#else
-#define CUDA(function) NULL
-#endif
-#ifdef GUEST_OPENCL
-#define OPENCL(function) function
-#else
-#define OPENCL(function) NULL
-#endif
-
 /* The three functions of a kernel; a call says nothing of which kernel it is. */
 #define KERNEL(word, kernel)                                                                       \
     static int word##_c(const struct sy_call *call) {                                              \
@@ -86,7 +75,8 @@ KERNEL(emulate, SYNTHETIC_EMULATE)
 #define ENTRY(word, summary, features)                                                             \
     {                                                                                              \
 #word, summary, 0,                                                                         \
-            {0 }, {word##_c, CUDA(word##_cuda), OPENCL(word##_opencl) }, features, prepare         \
+            {0 }, {word##_c, GUEST_IF_CUDA(word##_cuda), GUEST_IF_OPENCL(word##_opencl) },         \
+                   features, prepare                                                               \
     }
 
 static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT] = {
