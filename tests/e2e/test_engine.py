@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import cli
+from processes import gone
 
 ENGINE = os.path.join(os.path.dirname(cli.SYMPH), "src", "engine", "starpu", "symph-engine")
 PLUGIN = sys.argv[3]
@@ -34,21 +35,6 @@ def phase(pid):
             return struct.unpack("=I", page.read(4))[0]
     except (OSError, struct.error):
         return None
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def gone(pid):
-    until = time.monotonic() + 20
-    while alive(pid) and time.monotonic() < until:
-        time.sleep(0.01)
-    return not alive(pid)
 
 
 class Engine(cli.Case):

@@ -11,6 +11,7 @@ import time
 import xml.dom.minidom
 
 import cli
+from processes import gone
 
 FAKE = os.path.join(cli.ROOT, "tests", "e2e", "fake_engine.py")
 GRAPH = "gen:cholesky:3"
@@ -72,7 +73,7 @@ class Fake(cli.Case):
     def nobody_is_left(self):
         pids = [int(line[1]) for line in self.logged()] if os.path.exists(self.log) else []
         for pid in pids:
-            self.assertFalse(alive(pid), f"process {pid} is left")
+            self.assertTrue(gone(pid), f"process {pid} is left")
 
     def files(self):
         found = []
@@ -82,15 +83,6 @@ class Fake(cli.Case):
 
 
 LAST = "state/symph/runs/last.json"
-
-
-def alive(pid):
-    """Whether it runs; a zombie that init has not yet reaped does not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 class Results(Fake):
