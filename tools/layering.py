@@ -15,13 +15,19 @@ BELOW = {
     "graph": ["base"],
     "topology": ["base", "trace", "graph"],
     "cost": ["base", "trace", "graph", "topology"],
+    "listing": ["base"],
+    "counters": ["base", "trace", "graph", "topology", "listing"],
+    "belief": ["base", "graph", "topology", "listing", "counters"],
     "bounds": ["base", "trace", "graph", "topology", "cost"],
-    "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds"],
-    "sim": ["base", "trace", "graph", "topology", "cost", "schedulers"],
+    "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds", "listing", "counters",
+                   "belief"],
+    "sim": ["base", "trace", "graph", "topology", "cost", "schedulers", "listing", "counters",
+            "belief"],
     "kernels": ["base", "graph"],
-    "engine": ["base", "trace", "graph", "topology", "cost", "schedulers", "kernels"],
+    "engine": ["base", "trace", "graph", "topology", "cost", "schedulers", "kernels", "listing",
+               "counters", "belief"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim", "kernels",
-            "engine"],
+            "engine", "listing", "counters", "belief"],
 }
 
 # The room that each public header speaks for.
