@@ -24,6 +24,7 @@ _symph_options() {
         --cuda --emulate --gantt --trace --paje --record --json --quiet --help" ;;
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
+    counters) echo "--json --quiet --help" ;;
     bench) echo "--data --seeds --threads --write --json --quiet --help" ;;
     esac
 }
@@ -33,11 +34,11 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate run explain starpu kernels bench help --help --version" -- "$cur")
+            "machine graph bound simulate run explain starpu kernels counters bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels counters bench" -- "$cur")
         return
     fi
     if [[ $prev == --policy || $prev == --compare ]]; then
@@ -45,6 +46,10 @@ _symph() {
         [[ $cur == *,* ]] && done=${cur%,*},
         mapfile -t COMPREPLY < <(compgen -P "$done" -W "all $(_symph_policies)" -- "${cur##*,}")
         compopt -o nospace
+        return
+    fi
+    if [[ $command == counters && COMP_CWORD -eq 2 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "watch sources record replay listing model --help" -- "$cur")
         return
     fi
     if [[ $command == starpu && $cur != -* ]]; then

@@ -30,6 +30,7 @@ int sy_cmd_run(int argc, char **argv);
 int sy_cmd_explain(int argc, char **argv);
 int sy_cmd_starpu(int argc, char **argv);
 int sy_cmd_kernels(int argc, char **argv);
+int sy_cmd_counters(int argc, char **argv);
 int sy_cmd_bench(int argc, char **argv);
 
 /* What every sub-command's arguments begin with. */

@@ -25,6 +25,7 @@ static const struct entry entries[] = {
     {"explain", sy_cmd_explain, "why a task of a run went where it did"},
     {"starpu", sy_cmd_starpu, "run a StarPU program under one of our policies"},
     {"kernels", sy_cmd_kernels, "list and calibrate kernels, and what is known of their times"},
+    {"counters", sy_cmd_counters, "what the machine is doing, from the counters it has"},
     {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},
 };
 

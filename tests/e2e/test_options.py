@@ -12,8 +12,14 @@ class Options(cli.Case):
         return re.findall(r"^  (\w+)", listing, re.M)
 
     def options(self, command):
-        text = self.ok(command, "--help").split("\nOptions:\n")[1]
-        return re.findall(r"^  --([a-z-]+)", text, re.M)
+        """Of the command, or of all its sub-commands where it has some."""
+        text = self.ok(command, "--help")
+        if "\nSub-commands:\n" not in text:
+            return re.findall(r"^  --([a-z-]+)", text.split("\nOptions:\n")[1], re.M)
+        listing = text.split("\nSub-commands:\n")[1].split("\n\n")[0]
+        texts = [self.ok(command, word, "--help") for word in re.findall(r"^  (\w+)", listing, re.M)]
+        return [option for part in texts
+                for option in re.findall(r"^  --([a-z-]+)", part.split("\nOptions:\n")[1], re.M)]
 
     def source(self, *path):
         with open(os.path.join(cli.ROOT, *path), encoding="utf-8") as file:

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph counters watch: how busy each resource is.
+ *
+ * In: arguments. Out: an exit code. Invariant: says plainly that this part is not built yet.
+ */
+#include "cli/counters.h"
+
+struct args {
+    struct sy_common_args common;
+};
+
+static const struct sy_option options[] = {
+    SY_OPTION_COMMON(struct args),
+};
+
+static const struct sy_command command = {
+    .name = "counters watch",
+    .usage = "[OPTION]...",
+    .examples = "  symph counters watch",
+    .options = options,
+    .option_count = SY_COUNT(options),
+};
+
+static int run(const struct args *args) {
+    (void)args;
+    sy_message_fail("counters watch is not built yet");
+    return SY_EXIT_FAILED;
+}
+
+int sy_counters_watch(int argc, char **argv) {
+    struct args args = {0};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    return r;
+}
