@@ -105,7 +105,7 @@ struct sy_filter_options {
     bool no_relations, no_overlap; /* ablations */
 };
 
-struct sy_estimate {
+struct sy_posterior {
     double mean; /* of the rate */
     double median;
     double low, high; /* 95 % band */
@@ -130,10 +130,10 @@ void sy_filter_step(struct sy_filter *filter, double elapsed_ns,
  * and every variable gets its turn. Returns how many. */
 uint32_t sy_filter_choose(struct sy_filter *filter, const uint32_t *slots, uint32_t pmu_count,
                           uint32_t *ret_variables);
-struct sy_estimate sy_filter_estimate(const struct sy_filter *filter, uint32_t variable);
+struct sy_posterior sy_filter_estimate(const struct sy_filter *filter, uint32_t variable);
 /* A sum of rates with its spread, correlations counted. */
-struct sy_estimate sy_filter_sum(const struct sy_filter *filter, const struct sy_term *terms,
-                                 uint32_t count);
+struct sy_posterior sy_filter_sum(const struct sy_filter *filter, const struct sy_term *terms,
+                                  uint32_t count);
 /* One joint draw of all rates from the posterior. */
 void sy_filter_sample(const struct sy_filter *filter, struct sy_rng *rng, double *ret_rates);
 /* State of a relation: its width now, whether it is left out, and how much it was off (in standard
