@@ -72,6 +72,8 @@ struct sy_buffer {
 __attribute__((format(printf, 2, 3))) void sy_buffer_printf(struct sy_buffer *buffer,
                                                             const char *format, ...);
 void sy_buffer_append(struct sy_buffer *buffer, const char *text, size_t length);
+/* The fewest digits that read back the same; value is finite. */
+void sy_buffer_number(struct sy_buffer *buffer, double value);
 void sy_buffer_finish(struct sy_buffer *buffer);
 
 /* --- map: string -> uint32_t, insertion only ---------------------------------------------- */

@@ -113,27 +113,13 @@ void sy_json_put_string(struct sy_json_writer *writer, const char *text) {
     quoted(writer, text);
 }
 
-/* Up to 15 digits survive a double, so %.15g (which drops final zeros) has no more than needed. */
-static void shortest(struct sy_buffer *buffer, double value) {
-    static const int digits[] = {6, 15, 16, 17};
-    size_t start = buffer->length;
-    double back = NAN;
-    for (size_t i = 0; i < SY_COUNT(digits) && back != value && !buffer->failed; i++) {
-        buffer->length = start;
-        sy_buffer_printf(buffer, "%.*g", digits[i], value);
-        if (!buffer->failed) {
-            (void)sy_parse_double(buffer->text + start, buffer->length - start, &back);
-        }
-    }
-}
-
 void sy_json_put_number(struct sy_json_writer *writer, double value) {
     if (!isfinite(value)) {
         sy_json_put_null(writer);
         return;
     }
     separate(writer);
-    shortest(&writer->buffer, value);
+    sy_buffer_number(&writer->buffer, value);
 }
 
 void sy_json_put_u64(struct sy_json_writer *writer, uint64_t value) {

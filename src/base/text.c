@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,20 @@ void sy_buffer_printf(struct sy_buffer *buffer, const char *format, ...) {
     uselocale(old);
     if (plain) {
         freelocale(plain);
+    }
+}
+
+/* Up to 15 digits survive a double, so %.15g (which drops final zeros) has no more than needed. */
+void sy_buffer_number(struct sy_buffer *buffer, double value) {
+    static const int digits[] = {6, 15, 16, 17};
+    size_t start = buffer->length;
+    double back = NAN;
+    for (size_t i = 0; i < SY_COUNT(digits) && back != value && !buffer->failed; i++) {
+        buffer->length = start;
+        sy_buffer_printf(buffer, "%.*g", digits[i], value);
+        if (!buffer->failed) {
+            (void)sy_parse_double(buffer->text + start, buffer->length - start, &back);
+        }
     }
 }
 
