@@ -66,27 +66,39 @@ struct sy_expr_scope {
 /* --- events and metrics ------------------------------------------------------------------------
  */
 struct sy_event {
-    const char *name;     /* lower case, as perf knows it */
-    const char *unit;     /* perf's PMU: "cpu", "uncore_imc", "amd_df", "nvml" ... */
-    const char *encoding; /* perf's terms: "event=0x3c,umask=0x1,cmask=2" */
-    uint32_t code, umask; /* of the encoding, for those who look for unit-mask sums */
-    uint64_t modifiers;   /* hash of all other terms: events are siblings where code, unit and this
-                             are equal */
-    double scale;         /* of one count, in scale_unit */
+    const char *name;       /* lower case, as perf knows it */
+    const char *unit;       /* perf's PMU: "cpu", "uncore_imc", "amd_df", "nvml" ... */
+    const char *encoding;   /* perf's terms: "event=0x3c,umask=0x1,cmask=2" */
+    uint64_t code, umask;   /* of the encoding, for those who look for unit-mask sums; code is the
+                               value of the first term, be it event=, config= or eventid= */
+    uint64_t modifiers;     /* hash of all other terms, 0 without: events are siblings where code,
+                               unit and this are equal */
+    double scale;           /* of one count, in scale_unit */
     const char *scale_unit; /* "Bytes", "MiB" ...; "": plain counts */
     uint32_t counter_mask;  /* programmable counters it may sit on; 0: any */
+    const char *privilege;  /* "k", "u": counted there alone, as in "cycles:k"; "": everywhere */
     bool fixed;             /* on a counter of its own */
     bool per_package;
+    bool deprecated; /* another name counts the same, or it counts wrongly */
 };
 
 struct sy_metric {
     const char *name;
+    const char
+        *unit; /* the PMU it speaks of: matters where cores differ ("cpu_core", "cpu_atom") */
     const char *group; /* ';'-separated, as listed */
     const char *expr_text;
     struct sy_expr expr;
     double scale; /* the value is multiplied by it for show: 100 with "%" */
     const char *scale_unit;
-    bool bounded; /* a share: in [0,1] before scaling */
+    bool bounded; /* a share: in [0,full] before scaling */
+    double full;  /* 1, or 100 where the expression itself gives percent */
+};
+
+/* One kind of PMU, and how many counters each of its instances has; 0: not said. */
+struct sy_unit {
+    const char *name;
+    uint32_t counters, fixed_counters;
 };
 
 struct sy_listing {
@@ -94,18 +106,22 @@ struct sy_listing {
     const char *source, *licence;
     const struct sy_event *events;
     uint32_t event_count;
+    uint32_t listed_count; /* so many of them are listed; the rest is what metrics make of those:
+                              "cpu/uops_issued.any,cmask=1/", "inst_retired.any:k" */
     const struct sy_metric *metrics;
     uint32_t metric_count;
     const char *const *names; /* that expressions speak of; events and metrics are found by name */
     uint32_t name_count;
     const uint32_t *name_metric; /* per name: the metric it stands for, or SY_NONE */
     const uint32_t *name_event;  /* per name: the event, or SY_NONE */
+    const struct sy_unit *units;
+    uint32_t unit_count;
     struct sy_arena *arena;
     struct sy_map event_map, metric_map;
 };
 
 void sy_listing_destroy(struct sy_listing *listing);
-/* Index, or SY_NONE. */
+/* Index, or SY_NONE. Case does not matter; "cpu_atom/inst_retired.any/" asks for that PMU's. */
 uint32_t sy_listing_event(const struct sy_listing *listing, const char *name);
 uint32_t sy_listing_metric(const struct sy_listing *listing, const char *name);
 /* A metric's value. Metrics that it uses are evaluated too; one that uses itself is NAN. */
@@ -146,8 +162,15 @@ SY_MUST_CHECK int sy_listing_match(const char *folder, const char *cpuid,
 SY_MUST_CHECK int sy_listing_names(const char *folder, struct sy_arena *arena,
                                    const char *const **ret_names, struct sy_error *error);
 /* Compiles one micro-architecture's folder of JSON files (pmu-events/arch/x86/skylakex), with the
- * architecture's shared files above it, into the text of a compact file. */
-SY_MUST_CHECK int sy_listing_compile(const char *tree, const char *name, struct sy_buffer *ret_text,
-                                     struct sy_error *error);
+ * architecture's shared files above it, into the text of a compact file. tree: a Linux tree, or its
+ * pmu-events/arch. source: what the file says about where it comes from; NULL: the tree's name. */
+SY_MUST_CHECK int sy_listing_compile(const char *tree, const char *name, const char *source,
+                                     struct sy_buffer *ret_text, struct sy_error *error);
+/* The names of all folders in the tree that can be compiled, sorted, as sy_listing_names. */
+SY_MUST_CHECK int sy_listing_tree_names(const char *tree, struct sy_arena *arena,
+                                        const char *const **ret_names, struct sy_error *error);
+/* An architecture's mapfile.csv ("x86") as the file that sy_listing_match reads. -ENOENT: none. */
+SY_MUST_CHECK int sy_listing_compile_map(const char *tree, const char *arch,
+                                         struct sy_buffer *ret_text, struct sy_error *error);
 
 #endif
