@@ -58,4 +58,29 @@ void sy_trace_write_paje(const struct sy_trace *trace, const struct sy_trace_nam
 void sy_trace_write_svg(const struct sy_trace *trace, const struct sy_trace_names *names,
                         struct sy_buffer *buffer);
 
+/* --- lines with bands, panel above panel over one axis ----------------------------------------
+ */
+struct sy_plot_line {
+    const char *name;
+    const double *x, *y;
+    const double *low, *high; /* band; NULL: none */
+    uint32_t count;
+};
+struct sy_plot_panel {
+    const char *label;
+    const char *unit; /* behind the numbers of its scale: "%"; NULL: none */
+    double scale;     /* numbers are multiplied by it for show; 0: 1 */
+    double low, high; /* ends of its scale; NAN: as the values ask, from 0 */
+    const struct sy_plot_line *lines;
+    uint32_t line_count;
+};
+struct sy_plot {
+    const char *title, *subtitle, *x_label;
+    bool x_is_time; /* x is in ns, and gets a unit */
+    const struct sy_plot_panel *panels;
+    uint32_t panel_count;
+};
+/* Every point is drawn: keep them to a few thousand. Points that are not finite leave a gap. */
+void sy_plot_write_svg(const struct sy_plot *plot, struct sy_buffer *buffer);
+
 #endif
