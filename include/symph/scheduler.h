@@ -47,10 +47,14 @@ struct sy_view_job {
     double work_left_ns; /* sum over unfinished tasks of the time on their fastest class */
 };
 
-/* Last reading of a shared resource's counter: multiplexed, noisy, old. */
+/* Traffic of a shared resource, as far as the world can tell. Raw (view->posterior false): the last
+ * reading of its counter, multiplexed, noisy, old. Otherwise: what is believed to flow now. */
 struct sy_reading {
-    double bytes_per_s; /* 0 until first seen */
-    double at_ns;       /* end of the window it was taken over; negative: never seen */
+    double bytes_per_s;        /* 0 until first seen */
+    double at_ns;              /* end of the window it was taken over; negative: never seen */
+    double sd_bytes_per_s;     /* standard deviation of the rate; NAN: not known */
+    double others_bytes_per_s; /* of the rate, what this world's tasks and copies are not the cause
+                                  of; NAN: not told apart */
 };
 
 /* The hidden state. NULL for every policy but the oracles. */
@@ -110,6 +114,7 @@ struct sy_view {
 
     bool shared_links;                 /* copies that cross the same resource slow each other */
     const struct sy_reading *readings; /* per resource; NULL: this world has no counters */
+    bool posterior; /* readings are a belief about the rates now: there is nothing to smooth */
     const struct sy_truth *truth;
 };
 
@@ -169,7 +174,7 @@ struct sy_scheduler {
 
 /* A policy in a shared object of its own: `symph simulate --policy ./mine.so,dmdas`. The object
  * needs nothing but this header and says SY_SCHEDULER_PLUGIN(my_ops); once. */
-#define SY_SCHEDULER_ABI 1
+#define SY_SCHEDULER_ABI 2
 #define SY_SCHEDULER_PLUGIN(ops)                                                                   \
     SY_API extern const struct sy_scheduler_ops *const sy_scheduler_plugin;                        \
     SY_API extern const uint32_t sy_scheduler_plugin_abi;                                          \

@@ -26,6 +26,7 @@ struct sy_simulate_args {
     double model_error;
     const char *smt_table, *gpu_table;
     double hidden_load, counter_noise;
+    const char *belief, *hidden_period, *counter_period;
     uint32_t counters;
     struct sy_text_list fails, replays;
     double decision_us;
@@ -73,6 +74,8 @@ struct sy_simulate {
     struct sy_interference *smt, *gpu;
     struct sy_noise_table noise;
     double spike_probability, spike_factor;
+    enum sy_sim_belief belief;
+    double hidden_period_ns, counter_period_ns;
     struct sy_text_list policies;
     struct sy_arena *arena; /* policy names, cases and their results */
     struct sy_fail *fails;

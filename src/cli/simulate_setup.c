@@ -88,6 +88,41 @@ static int read_spikes(struct sy_simulate *simulate) {
     return SY_EXIT_OK;
 }
 
+static int read_period(const char *option, const char *text, double *ret_ns) {
+    double ns;
+    if (!text) {
+        return SY_EXIT_OK;
+    }
+    if (!sy_units_parse_time(text, strlen(text), &ns) || !(ns > 0)) {
+        return sy_options_usage(sy_simulate_command(),
+                                "--%s takes a time such as 2ms or 0.5s, not '%s'", option, text);
+    }
+    *ret_ns = ns;
+    return SY_EXIT_OK;
+}
+
+/* What is told of shared resources, and when it changes and is read. */
+static int read_belief(struct sy_simulate *simulate) {
+    static const char *const names[] = {"raw", "none", "filtered", "true"};
+    const char *text = simulate->args->belief;
+    uint32_t kind = 0;
+    while (text && kind < SY_COUNT(names) && strcmp(text, names[kind]) != 0) {
+        kind++;
+    }
+    if (kind == SY_COUNT(names)) {
+        const char *near = sy_nearest(text, names, SY_COUNT(names));
+        return sy_options_usage(sy_simulate_command(),
+                                "--belief is none, raw, filtered or true, not '%s'%s%s%s", text,
+                                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+    simulate->belief = (enum sy_sim_belief)kind;
+    int r =
+        read_period("hidden-period", simulate->args->hidden_period, &simulate->hidden_period_ns);
+    return r ? r
+             : read_period("counter-period", simulate->args->counter_period,
+                           &simulate->counter_period_ns);
+}
+
 static int unknown_device(const struct sy_machine *machine, const char *name) {
     const char *names[256];
     size_t count = 0;
@@ -211,6 +246,7 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
     }
     int r = read_policies(simulate);
     r = r ? r : read_spikes(simulate);
+    r = r ? r : read_belief(simulate);
     r = r ? r : sy_input_machine(args->machine, &simulate->machine);
     r = r ? r : read_fails(simulate);
     r = r ? r : read_tables(simulate);

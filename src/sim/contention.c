@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sharing: tasks and copies as flows over the machine's resources, co-running tasks that slow each
- * other, other tenants' hidden load, and the noisy counters that show all of it.
+ * other, and other tenants' hidden load.
  *
  * A task's flow counts isolated nanoseconds and runs at speed 1 alone; a copy's flow counts
  * bytes * 1e9, so that rest / rate is nanoseconds for both. Weights make the sharing fair in bytes.
@@ -147,7 +147,7 @@ void sy_sim_flow_end_copy(struct sy_sim *sim, uint32_t index) {
     dirty(sim);
 }
 
-static void sum_use(struct sy_sim *sim) {
+void sy_sim_sum_use(struct sy_sim *sim) {
     double elapsed = sim_now(sim) - sim->use_since_ns;
     sim->use_since_ns = sim_now(sim);
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
@@ -161,7 +161,7 @@ void sy_sim_flow_update(struct sy_sim *sim) {
     }
     sim->flows_dirty = false;
     if (sim->watched) {
-        sum_use(sim);
+        sy_sim_sum_use(sim);
     }
     const uint32_t *changed;
     uint32_t count = sy_flow_solve(sim->net, &changed);
@@ -211,31 +211,4 @@ void sy_sim_hidden_event(struct sy_sim *sim, uint32_t r) {
     sim->hidden_on[r] = !sim->hidden_on[r];
     dirty(sim);
     sy_heap_set(&sim->heap, sim->slot_hidden + r, sim_now(sim) + share);
-}
-
-/* Read late, when somebody is about to look: the mean since the last reading. Only counter_live of
- * them count at a time, in turn; the others keep their old value. */
-void sy_sim_read_counters(struct sy_sim *sim) {
-    double elapsed = sim_now(sim) - sim->counter_at_ns;
-    uint32_t resources = sim->machine->resource_count;
-    if (!resources || elapsed < sim->counter_period_ns) {
-        return;
-    }
-    sum_use(sim);
-    uint32_t live = sim->options.counter_live ? sim->options.counter_live : resources;
-    live = live < resources ? live : resources;
-    for (uint32_t i = 0; i < live; i++) {
-        uint32_t r = (sim->counter_turn + i) % resources;
-        double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed;
-        if (sim->options.counter_noise > 0) {
-            rate *= 1 + sim->options.counter_noise * sy_rng_student(&sim->counter_rng, 4);
-        }
-        rate = fmin(fmax(rate, 0), 1.5 * sim->machine->resources[r].bytes_per_s);
-        sim->readings[r] = (struct sy_reading){rate, sim_now(sim)};
-    }
-    sim->counter_turn = (sim->counter_turn + live) % resources;
-    sim->counter_at_ns = sim_now(sim);
-    for (uint32_t r = 0; r < resources; r++) {
-        sim->resource_seen[r] = sim->resource_sum[r];
-    }
 }

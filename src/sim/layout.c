@@ -237,7 +237,7 @@ static void reset_machine(struct sy_sim *sim) {
         sim->channels[i] = (struct channel){.first_queued = SY_NONE, .last_queued = SY_NONE};
     }
     for (uint32_t r = 0; r < m->resource_count; r++) {
-        sim->readings[r] = (struct sy_reading){0, -1};
+        sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
         sim->resource_use[r] = sim->resource_sum[r] = sim->resource_seen[r] = 0;
     }
 }

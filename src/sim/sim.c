@@ -260,7 +260,7 @@ static void ask(struct sy_sim *sim) {
     if (sim->net) {
         sy_sim_flow_update(sim);
         if (sim->view.readings) {
-            sy_sim_read_counters(sim);
+            sy_sim_sense(sim);
         }
     }
     do {
@@ -348,7 +348,10 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
     sim->policy = policy;
     sim->error = error;
     sim->view.truth = ops->needs_truth ? &sim->truth : NULL;
-    sim->view.readings = sim->net && ops->needs_readings ? sim->readings : NULL;
+    sim->view.readings = sim->net && ops->needs_readings && sim->options.belief != SY_SIM_NONE
+                             ? sim->readings
+                             : NULL;
+    sim->view.posterior = sim->view.readings && sim->options.belief != SY_SIM_RAW;
     sim->watched = sim->net && (ops->needs_readings || ops->needs_truth);
     sim->scheduler.ops = ops;
     sim->scheduler.state = state;

@@ -43,6 +43,14 @@ struct sy_device_event {
     bool lost; /* false: it returns */
 };
 
+/* What policies that ask for readings are given. */
+enum sy_sim_belief {
+    SY_SIM_RAW,      /* the last reading of each counter */
+    SY_SIM_NONE,     /* nothing: the world has no counters */
+    SY_SIM_FILTERED, /* what is believed to flow now, inferred from the counters */
+    SY_SIM_TRUE,     /* what does flow now: what a perfect belief would be worth */
+};
+
 struct sy_sim_options {
     uint64_t seed;
     double noise_sigma;                       /* log-normal, median 1 */
@@ -56,6 +64,7 @@ struct sy_sim_options {
     double counter_period_ns; /* readings; 0: 1/1000 of the lower bound */
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
     uint32_t counter_live;    /* counters that count at a time, others wait; 0: all */
+    enum sy_sim_belief belief;
     double decision_ns;       /* charged to the clock for each task placed */
     const struct sy_device_event *device_events; /* sorted by time */
     uint32_t device_event_count;

@@ -176,7 +176,9 @@ double sy_sim_true_speed(void *world, uint32_t device, uint32_t task);
 double sy_sim_true_disturbance(void *world, uint32_t device, uint32_t task);
 void sy_sim_hidden_reset(struct sy_sim *sim);
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t resource);
-void sy_sim_read_counters(struct sy_sim *sim);
+void sy_sim_sum_use(struct sy_sim *sim); /* up to now, for the counters */
+/* sense.c */
+void sy_sim_sense(struct sy_sim *sim); /* somebody is about to look at the readings */
 /* queue.c: per-device priority queues of committed tasks */
 void sy_sim_queue_push(struct sy_sim *sim, uint32_t device, uint32_t task);
 uint32_t sy_sim_queue_pop(struct sy_sim *sim, uint32_t device);
