@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The filter's state, private to this room.
+ *
+ * x is the mean of ln(rate + offset), p its covariance; one step is: time goes on (p += q), then
+ * one robust least-squares solve over readings and relations together, in the small space of the
+ * rows, then one downdate of p. Invariant: p is symmetric with a positive diagonal; everything is
+ * finite.
+ */
+#ifndef SY_BELIEF_FILTER_H
+#define SY_BELIEF_FILTER_H
+
+#include "belief/belief.h"
+#include "belief/linear.h"
+
+enum {
+    SY_READINGS_MAX = 64, /* that enter one solve; more are taken in turn */
+    SY_ROWS_MAX = 192,    /* readings and relations of one solve */
+};
+
+/* One soft equation of a solve: gradient * x = target, up to noise. */
+struct sy_row {
+    uint32_t source; /* variable of a reading or a limit, index of a relation */
+    bool relation;
+    uint32_t first, count; /* of its gradient */
+    double target;         /* of a reading: ln(rate + offset) */
+    double noise;          /* variance */
+    double weight;         /* the noise counts as noise / weight: Student-t */
+    double residual;
+    double pull; /* element of S^-1 residual: noise / weight * pull is what stays unexplained */
+};
+
+struct sy_factor_now {
+    double width; /* standard deviation of ln left - ln right */
+    double surprise;
+    bool rejected;
+};
+
+struct sy_filter {
+    const struct sy_model *model;
+    struct sy_filter_options options;
+    struct sy_arena *arena;
+    uint32_t n, stride;
+    double *p, *q;
+    double *x;       /* mean now */
+    double *prior;   /* mean before the solve */
+    double *rate;    /* exp(x) where a relation is linearised */
+    double *ceiling; /* variance that a variable never exceeds */
+    double *age_ns;  /* since measured */
+    struct sy_factor_now *factors;
+    /* one solve */
+    struct sy_row rows[SY_ROWS_MAX];
+    uint32_t row_count;
+    uint32_t *gradient_variable;
+    double *gradient;
+    double *gp;     /* rows x stride: gradient * p, then whitened */
+    double *s;      /* rows x rows */
+    double *floors; /* of pivots */
+    uint32_t s_stride;
+    uint32_t examined; /* relation whose turn it is */
+    uint64_t ignored, steps;
+    /* choice */
+    uint32_t *turn;          /* variables in the order of their turns */
+    uint32_t *blanket_first; /* neighbours of variable i: [first[i], first[i + 1]) */
+    uint32_t *blanket;
+    double *ahead; /* p one step on */
+    double *gain, *column;
+    uint8_t *mark;
+};
+
+/* factors.c */
+/* ln(left) - ln(right) of a relation at f->rate, and its gradient in ln rates. */
+double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t *variables,
+                           double *gradient, uint32_t *ret_count);
+/* Learns width and surprise from what the relation missed: error, with variance all told. */
+void sy_factor_learn(struct sy_factor_now *now, double error, double variance);
+/* choose.c */
+SY_MUST_CHECK int sy_choose_prepare(struct sy_filter *f);
+
+#endif

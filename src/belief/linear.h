@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * linear: the few matrix kernels that the filter spends its time in.
+ *
+ * Matrices lie row by row; each row is padded to a multiple of SY_LANES, and so is the number of
+ * rows of a square one. Every element is computed by the same operations in the same order whatever
+ * the vector width, so that machines agree to the bit.
+ */
+#ifndef SY_BELIEF_LINEAR_H
+#define SY_BELIEF_LINEAR_H
+
+#include <stdint.h>
+
+#define SY_LANES 8u
+
+static inline uint32_t sy_padded(uint32_t n) {
+    return (n + SY_LANES - 1) / SY_LANES * SY_LANES;
+}
+
+/* y += scale * x */
+void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length);
+/* The upper triangle of the symmetric a (m rows) becomes U with U'U = a. A pivot under floors[i]
+ * counts as that much: rounding never makes a matrix unusable. */
+void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors);
+/* w = U'^-1 w for m rows of stride. */
+void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride);
+/* z = (U'U)^-1 z */
+void sy_solve_vector(const double *u, uint32_t u_stride, uint32_t m, double *z);
+/* p -= w'w, square and symmetric; w has m rows. */
+void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m);
+/* c -= v'w, square; v and w have m rows. */
+void sy_downdate_cross(double *c, uint32_t stride, const double *v, const double *w, uint32_t m);
+
+#endif
