@@ -84,6 +84,7 @@ uint32_t sy_model_add_factor(struct sy_model *model, const struct sy_factor *fac
 /* Indices in range, numbers finite, widths positive. */
 SY_MUST_CHECK int sy_model_check(const struct sy_model *model, struct sy_error *error);
 void sy_model_write_dot(const struct sy_model *model, struct sy_buffer *buffer);
+const char *sy_factor_origin_name(enum sy_factor_origin origin);
 /* Learns covariance, starts and factor widths from complete series: rates[t * n + i], of several
  * programs one after another (lengths). share: of the learned covariance, the rest is its diagonal.
  */
@@ -187,5 +188,70 @@ SY_MUST_CHECK int sy_model_of_listing(const struct sy_listing *listing, enum sy_
 /* Traffic of each of the machine's resources, one variable each, in the machine's order. */
 SY_MUST_CHECK int sy_model_of_machine(const struct sy_machine *machine, struct sy_model **ret_model,
                                       struct sy_error *error);
+
+/* --- load: what others take of one resource, as levels that come and go; load.c ----------------
+ */
+#define SY_LOAD_LEVELS 21
+#define SY_LOAD_TIMES  5
+
+struct sy_load {
+    double capacity, step_ns, watched_ns;
+    double time_ns[SY_LOAD_TIMES]; /* candidates for how long a level lasts, and their weights */
+    double weight[SY_LOAD_TIMES];
+    double share[SY_LOAD_TIMES][SY_LOAD_LEVELS]; /* probability of each level now */
+    double usual[SY_LOAD_LEVELS];                /* and on average */
+};
+/* step_ns: about the time between two observations. Level k is k / (levels - 1) of the capacity. */
+void sy_load_init(struct sy_load *load, double capacity, double step_ns);
+void sy_load_pass(struct sy_load *load, double elapsed_ns);
+/* Something was seen that is so likely if others take each level. */
+void sy_load_weigh(struct sy_load *load, const double *likelihood);
+/* The whole traffic was seen, while we caused own of it. */
+void sy_load_see(struct sy_load *load, double own, double rate, double noise_ratio);
+void sy_load_now(const struct sy_load *load, double *ret_share);
+/* What others take, and with our own part the whole, with its standard deviation. */
+void sy_load_mean(const struct sy_load *load, double own, double *ret_others, double *ret_whole,
+                  double *ret_sd);
+/* Share of the time ahead in which the level will be the present one. */
+double sy_load_lasting(const struct sy_load *load, double ahead_ns);
+
+/* --- slowdown: what a task would get of shared resources if it began now; slowdown.c ------------
+ */
+struct sy_draw { /* on resources, each once */
+    uint32_t count;
+    const uint32_t *resources;
+    const double *bytes_per_s; /* at full speed */
+};
+
+struct sy_slowing {
+    double ratio, sd; /* duration / duration alone, expected over what is not known */
+    double harm;      /* extra time of what we run already, over this task's time alone */
+};
+
+struct sy_slowdown;
+/* In the arena, which frees it; NULL when out of memory. The machine is borrowed. */
+struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
+                                       uint32_t kernel_count);
+/* A look at the machine: begin, then what runs and what is told of the resources, then ready.
+ * Resources that nobody tells of are inferred from durations. */
+void sy_slowdown_begin(struct sy_slowdown *slowdown, double now_ns);
+void sy_slowdown_runs(struct sy_slowdown *slowdown, struct sy_draw draw);
+void sy_slowdown_told(struct sy_slowdown *slowdown, uint32_t resource, double others_bytes_per_s,
+                      double sd_bytes_per_s);
+void sy_slowdown_ready(struct sy_slowdown *slowdown);
+/* One more that will run, decided since. */
+void sy_slowdown_add(struct sy_slowdown *slowdown, struct sy_draw draw);
+/* What a newcomer can expect of each resource. */
+const double *sy_slowdown_open(const struct sy_slowdown *slowdown);
+/* beside: the kernel on a device that shares its core, or SY_NONE. */
+struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *slowdown, uint32_t kernel,
+                                     uint32_t device, struct sy_draw draw, uint32_t beside,
+                                     double alone_ns);
+/* The extra share of time that a kernel beside another costs that one. */
+double sy_slowdown_disturbs(const struct sy_slowdown *slowdown, uint32_t kernel, uint32_t beside);
+/* A task began under what was just expected; and ended, having taken ratio * its time alone. */
+void sy_slowdown_started(struct sy_slowdown *slowdown, uint32_t device, uint32_t kernel,
+                         struct sy_draw draw, uint32_t beside, double alone_ns);
+void sy_slowdown_ended(struct sy_slowdown *slowdown, uint32_t device, double ratio);
 
 #endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * model_listing: the factor graph of one core, or of one socket, of any architecture listed.
+ *
+ * In: a listing. Out: the model that would be built there if every event could be read:
+ * variable.counter is then the event's index in the listing, and variable.pmu a number per kind of
+ * PMU. Also the names of the events that roles ask for.
+ */
+#include "belief/build.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t unit_index(const struct sy_listing *listing, const char *unit) {
+    for (uint32_t i = 0; i < listing->unit_count; i++) {
+        if (strcmp(listing->units[i].name, unit) == 0) {
+            return i;
+        }
+    }
+    return listing->unit_count;
+}
+
+static uint32_t list_signals(const struct sy_listing *listing, const char *unit, bool core,
+                             struct sy_signal *signals) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < listing->event_count; i++) {
+        const struct sy_event *event = &listing->events[i];
+        bool derived = i >= listing->listed_count;
+        if (event->deprecated || event->privilege[0] || (core && derived) || (core && !unit) ||
+            !sy_event_is_of(event, unit)) {
+            continue;
+        }
+        signals[count++] = (struct sy_signal){
+            .name = event->name,
+            .event = i,
+            .counter = i,
+            .pmu = event->fixed ? SY_PMU_NONE : unit_index(listing, event->unit),
+            .kind = SY_COUNTER_RATE,
+        };
+    }
+    return count;
+}
+
+int sy_find_all(const struct sy_listing *listing, const char *unit, struct sy_found_list *list) {
+    int code = sy_find_unit_masks(listing, unit, list);
+    code = code ? code : sy_find_names(listing, unit, list);
+    return code ? code : sy_find_metrics(listing, unit, list);
+}
+
+static int build_listing(struct sy_build *build, const char *unit) {
+    struct sy_found_list found = {0};
+    sy_build_roles(build);
+    int code = sy_find_all(build->listing, unit, &found);
+    if (!code) {
+        sy_build_listing(build, &found, true);
+        sy_build_relations(build);
+        code = build->failed ? -ENOMEM : 0;
+    }
+    sy_found_finish(&found);
+    return code;
+}
+
+int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
+                        struct sy_model **ret_model, struct sy_error *error) {
+    bool core = scope == SY_SCOPE_CORE;
+    if (!core && scope != SY_SCOPE_PACKAGE) {
+        return sy_fail(error, -EINVAL, "a listing has a model of a core and of a package only");
+    }
+    const char *unit = core ? sy_main_unit(listing) : NULL;
+    struct sy_signal *signals = calloc(listing->event_count + 1u, sizeof *signals);
+    if (!signals) {
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    uint32_t count = list_signals(listing, unit, core, signals);
+    struct sy_build build;
+    struct sy_buffer name = {0};
+    sy_buffer_printf(&name, "%s %s", listing->name, core ? "core" : "package");
+    int code = name.failed ? -ENOMEM : 0;
+    code = code ? code
+                : sy_build_init(&build, name.text, listing, signals, count,
+                                core ? SY_AT_CORE : SY_AT_PACKAGE);
+    if (!code) {
+        code = build_listing(&build, unit);
+        code = code ? code : sy_model_check(build.model, error);
+        sy_build_finish(&build);
+        if (code) {
+            sy_model_destroy(build.model);
+        } else {
+            *ret_model = build.model;
+        }
+    }
+    sy_buffer_finish(&name);
+    free(signals);
+    return code == -ENOMEM ? sy_fail(error, code, "out of memory") : code;
+}
+
+int sy_belief_wanted(const struct sy_listing *listing, struct sy_arena *arena,
+                     const char *const **ret_events) {
+    struct sy_model *models[2] = {NULL, NULL};
+    int code = sy_model_of_listing(listing, SY_SCOPE_CORE, &models[0], NULL);
+    code = code ? code : sy_model_of_listing(listing, SY_SCOPE_PACKAGE, &models[1], NULL);
+    uint32_t total = code ? 0 : models[0]->variable_count + models[1]->variable_count;
+    const char **names = code ? NULL : sy_arena_alloc(arena, total + 1u, sizeof *names);
+    code = code ? code : names ? 0 : -ENOMEM;
+    uint32_t count = 0;
+    for (uint32_t m = 0; m < 2 && !code; m++) {
+        for (uint32_t i = 0; i < models[m]->variable_count && !code; i++) {
+            uint32_t event = models[m]->variables[i].counter;
+            if (event != SY_NONE) {
+                names[count++] = listing->events[event].name;
+            }
+        }
+    }
+    if (!code) {
+        *ret_events = names;
+    }
+    sy_model_destroy(models[0]);
+    sy_model_destroy(models[1]);
+    return code;
+}
