@@ -35,6 +35,12 @@ int sy_live_check_policy(const char *policy, struct sy_error *error) {
     return find_policy(policy, &args, error) ? 0 : -EINVAL;
 }
 
+bool sy_live_wants_readings(const char *policy) {
+    const char *args = NULL;
+    const struct sy_scheduler_ops *ops = find_policy(policy, &args, NULL);
+    return ops && ops->needs_readings;
+}
+
 #define TAKE(field, count)                                                                         \
     ((live->field = sy_arena_alloc(live->arena, (count), sizeof *live->field)) != NULL)
 
@@ -111,6 +117,8 @@ int sy_live_create(const struct sy_live_options *options, struct sy_live **ret_l
     }
     live->explain = options->explain;
     live->view.shared_links = true; /* real copies always disturb each other */
+    live->view.readings = ops->needs_readings ? options->readings : NULL;
+    live->view.posterior = true;
     live->number = options->number;
     live->view.machine = options->machine;
     live->view.task_capacity = options->task_capacity;
@@ -416,6 +424,12 @@ static void send_back(struct sy_live *live, uint32_t device) {
                 sy_live_ready(live, t);
             }
         }
+    }
+}
+
+void sy_live_believed(struct sy_live *live) {
+    if (live->view.readings && live->scheduler.ops->belief_updated) {
+        live->scheduler.ops->belief_updated(&live->scheduler, &live->view);
     }
 }
 

@@ -37,8 +37,10 @@ struct sy_live_options {
     const char *policy;
     uint64_t seed;
     uint32_t task_capacity;
-    uint64_t number; /* the owner's name for this world */
-    bool explain;    /* work out the alternatives of every decision */
+    uint64_t number;                   /* the owner's name for this world */
+    bool explain;                      /* work out the alternatives of every decision */
+    const struct sy_reading *readings; /* per resource, kept up to date by the owner; for policies
+                                          that want them. NULL: there are none */
 };
 
 struct sy_live;
@@ -49,6 +51,9 @@ SY_MUST_CHECK int sy_live_create(const struct sy_live_options *options, struct s
 void sy_live_destroy(struct sy_live *live);
 /* Whether a policy can run here at all; for a check before there is a machine. */
 SY_MUST_CHECK int sy_live_check_policy(const char *policy, struct sy_error *error);
+
+/* Whether it would look at readings. */
+bool sy_live_wants_readings(const char *policy);
 
 const struct sy_view *sy_live_view(const struct sy_live *live);
 uint64_t sy_live_number(const struct sy_live *live);
@@ -76,6 +81,8 @@ void sy_live_ready(struct sy_live *live, uint32_t task);
 /* It began on that device, whether the policy or somebody else put it there. */
 void sy_live_started(struct sy_live *live, uint32_t task, uint32_t device);
 void sy_live_done(struct sy_live *live, uint32_t task, double duration_ns);
+/* The readings have changed. */
+void sy_live_believed(struct sy_live *live);
 /* What was committed to a lost device is ready again. */
 void sy_live_lost(struct sy_live *live, uint32_t device, bool lost);
 

@@ -381,12 +381,35 @@ static void higher_priority_first(void **state) {
     teardown(&p);
 }
 
+static void readings_for_those_who_want_them(void **state) {
+    (void)state;
+    struct sy_machine *machine = NULL;
+    struct sy_error error = {0};
+    assert_int_equal(sy_machine_parse("cpu:2 gpu:1", &machine, &error), 0);
+    struct sy_reading readings[16] = {{.bytes_per_s = 1e9, .sd_bytes_per_s = 1e8}};
+    const char *const policies[] = {"lb-cont", "dmda"};
+    for (int i = 0; i < 2; i++) {
+        struct sy_live *live = NULL;
+        struct sy_live_options options = {
+            .machine = machine, .policy = policies[i], .task_capacity = 4, .readings = readings};
+        assert_int_equal(sy_live_create(&options, &live, &error), 0);
+        assert_ptr_equal(sy_live_view(live)->readings, i == 0 ? readings : NULL);
+        assert_true(sy_live_view(live)->posterior);
+        assert_int_equal(sy_live_wants_readings(policies[i]), i == 0);
+        sy_live_believed(live);
+        sy_live_destroy(live);
+    }
+    assert_false(sy_live_wants_readings("no such policy"));
+    sy_machine_destroy(machine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_policy_finishes),
         cmocka_unit_test(oracles_are_refused),
         cmocka_unit_test(lost_devices),
         cmocka_unit_test(higher_priority_first),
+        cmocka_unit_test(readings_for_those_who_want_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
