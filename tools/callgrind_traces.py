@@ -301,8 +301,8 @@ class Maker:
                 self.file("in", text(rng, 14000))]
 
     def make_grep(self, rng):
-        return ["grep", "-cE", r"\b([a-z]{2,5})([a-z]*) .*\1[a-z]* .*\2\1|(\.[0-9])0\3",
-                self.file("in", text(rng, 20000))]
+        return ["grep", "-cE", r"([a-z]{2})[a-z]* .*\1[a-z]* .*[xz]|([0-9])[0-9]\2.* [0-9]*\2\2",
+                self.file("in", text(rng, 12000))]
 
     def make_cc1(self, rng):
         where = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE, text=True,
@@ -329,9 +329,10 @@ class Maker:
     def make_symph(self, rng):
         if not self.symph:
             raise FileNotFoundError("give --symph PATH to the built program")
-        return [str(self.symph.resolve()), "simulate", "cholesky:12", "--policy", "heft,dmdas,lb",
-                "--machine", "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16", "--contention", "--noise",
-                "0.2", "--seeds", "2", "--seed", str(rng.randrange(1000)), "--threads", "1"]
+        return [str(self.symph.resolve()), "simulate", "--graphs", "gen:cholesky:16", "gen:lu:9",
+                f"gen:layered:width=20,depth=40,seed={rng.randrange(1000)}", "--policy",
+                "heft,dmdas,lb,eager", "--machine", "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16",
+                "--contention", "--noise", "0.2", "--seeds", "4", "--threads", "1", "--quiet"]
 
 
 # --- running and reading --------------------------------------------------------------------------
@@ -343,10 +344,11 @@ def run(command, folder, most, limit_s):
     """Runs until the program ends, most windows are there, or the time is up."""
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": str(folder),
                    "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
-    with open(folder / "log", "wb") as log:
+    # Not /dev/null: grep would notice and stop at its first match.
+    with open(folder / "log", "wb") as log, open(folder / "result", "wb") as result:
         process = subprocess.Popen(CALLGRIND + [f"--callgrind-out-file={folder}/cg"] + command,
                                    cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=log)
+                                   stdout=result, stderr=log)
         end = time.monotonic() + limit_s
         while process.poll() is None:
             if part(folder, most + 1).exists() or time.monotonic() > end:

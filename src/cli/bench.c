@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "bounds/bounds.h"
+#include "cli/bench_counters.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "commit.h"
@@ -27,6 +28,7 @@ struct bench_args {
     struct sy_text_list names;
     const char *data, *write;
     uint32_t seeds, threads;
+    struct sy_bench_counters_args counters;
 };
 
 static const struct sy_option options[] = {
@@ -36,6 +38,26 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "seeds", "N", "worlds per noisy scenario (default 20)", AT(seeds), 0, 1, 1e5},
     {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
      AT(threads), 0, 1, 4096},
+    {SY_OPTION_HEADING, NULL, NULL, "Of the bench counters:", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "traces", "FOLDER",
+     "exact time series of programs, as tools/callgrind_traces.py makes them", AT(counters.traces),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "counters", "LIST", "counters that the events share (default 4,8)",
+     AT(counters.counters), 0, 0, 0},
+    {SY_OPTION_TEXT, "split", "SPLIT", "only programs for development, or only those held-out",
+     AT(counters.split), 0, 0, 0},
+    {SY_OPTION_NUMBER, "noise", "RATIO", "relative spread of one reading (default 0.02)",
+     AT(counters.noise), 0, 1e-6, 1},
+    {SY_OPTION_NUMBER, "outliers", "RATIO",
+     "share of readings that are 10 times too large or too small (default 0.03)",
+     AT(counters.outliers), 0, 0, 1},
+    {SY_OPTION_FLAG, "ablations", NULL, "also without parts of it, and with more noise",
+     AT(counters.ablations), 0, 0, 0},
+    {SY_OPTION_FLAG, "papers", NULL, "the papers' setting, on a synthetic trace",
+     AT(counters.papers), 0, 0, 0},
+    {SY_OPTION_TEXT, "plot", "FILE", "draw the errors and an example as SVG", AT(counters.plot), 0,
+     0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Output:", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "write", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead",
      AT(write), 0, 0, 0},
     SY_OPTION_COMMON(struct bench_args),
@@ -46,17 +68,21 @@ static const struct sy_command command = {
     .usage = "NAME... [OPTION]...",
     .examples = "  symph bench classic --data recorded\n"
                 "  symph bench streams --seeds 5\n"
+                "  symph bench counters --traces traces --seeds 5\n"
+                "  symph bench counters --papers\n"
                 "  symph bench all --data recorded --write docs/bench",
     .about = "Benches: classic (policies against lower bounds), ablation (what contention "
              "awareness is worth), streams (job orders, tenants), decisions and speed (what "
-             "deciding and simulating cost here), all.",
+             "deciding and simulating cost here), counters (what multiplexing hides, and how much "
+             "of it the belief finds again), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),
     .operand_max = 16,
 };
 
-static const char *const bench_names[] = {"classic", "ablation", "streams", "decisions", "speed"};
+static const char *const bench_names[] = {"classic",   "ablation", "streams",
+                                          "decisions", "speed",    "counters"};
 
 /* --- one scenario ------------------------------------------------------------------------------
  */
@@ -373,6 +399,14 @@ static void put_host(struct sy_json_writer *out) {
     sy_json_member_u64(out, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+static int run_counters(const struct bench_args *args, struct sy_json_writer *out,
+                        struct sy_buffer *text) {
+    struct sy_bench_counters_args counters = args->counters;
+    counters.seeds = args->seeds;
+    counters.quiet = args->common.quiet;
+    return sy_bench_counters(&counters, out, text);
+}
+
 static int run_bench(const struct bench_args *args, const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
     struct sy_buffer text = {0};
@@ -383,8 +417,9 @@ static int run_bench(const struct bench_args *args, const char *name) {
     put_host(&out);
     sy_json_key(&out, "tables");
     sy_json_open(&out, '[');
-    int r = strcmp(name, "speed") == 0 ? sy_bench_speed(&out, &text)
-                                       : run_sheets(args, name, &out, &text);
+    int r = strcmp(name, "speed") == 0      ? sy_bench_speed(&out, &text)
+            : strcmp(name, "counters") == 0 ? run_counters(args, &out, &text)
+                                            : run_sheets(args, name, &out, &text);
     sy_json_close(&out, ']');
     sy_json_close(&out, '}');
     if (!r && args->write) {
@@ -409,7 +444,7 @@ static bool is_bench(const char *name) {
 static int run(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(&command, "which bench? classic, ablation, streams, decisions, "
-                                          "speed or all");
+                                          "speed, counters or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];
@@ -439,7 +474,9 @@ static int run(const struct bench_args *args) {
 }
 
 int sy_cmd_bench(int argc, char **argv) {
-    struct bench_args args = {.data = getenv("SYMPH_DATA"), .seeds = 20};
+    struct bench_args args = {.data = getenv("SYMPH_DATA"),
+                              .seeds = 20,
+                              .counters = {.counters = "4,8", .noise = 0.02, .outliers = 0.03}};
     args.data = args.data && *args.data ? args.data : NULL;
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {

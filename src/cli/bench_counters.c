@@ -509,10 +509,9 @@ int sy_bench_counters(const struct sy_bench_counters_args *args, struct sy_json_
     int r = SY_EXIT_OK;
     if (args->traces) {
         r = run_traces(args, writer, buffer);
-    } else if (!args->papers && !args->speed) {
-        sy_message_note(args->quiet, "left out: counters: needs --traces (or --papers, --speed)");
+    } else if (!args->papers) {
+        sy_message_note(args->quiet, "left out: counters: needs --traces or --papers");
         sy_buffer_printf(buffer, "Multiplexed counters\n(left out: needs --traces)\n\n");
     }
-    r = r || !args->papers ? r : sy_bench_counters_papers(args, writer, buffer);
-    return r || !args->speed ? r : sy_bench_counters_speed(writer, buffer);
+    return r || !args->papers ? r : sy_bench_counters_papers(args, writer, buffer);
 }

@@ -35,7 +35,8 @@ struct sy_traces {
     const char *source; /* where the counts come from, in words */
     const char *length; /* column that holds a window's length; NULL: all are equal */
     const char **events;
-    bool *fixed; /* has a counter of its own and needs no slot */
+    bool *fixed;  /* has a counter of its own and needs no slot */
+    bool *hidden; /* nothing counts it; neither read nor scored */
     uint32_t event_count;
     struct sy_relation *relations;
     uint32_t relation_count;
@@ -122,13 +123,12 @@ struct sy_bench_counters_args {
     const char *traces, *counters, *split, *plot;
     double noise, outliers;
     uint32_t seeds;
-    bool ablations, papers, speed, quiet;
+    bool ablations, papers, quiet;
 };
 /* Appends tables as text and as JSON objects. Returns an exit code. */
 int sy_bench_counters(const struct sy_bench_counters_args *args, struct sy_json_writer *writer,
                       struct sy_buffer *buffer);
 int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
                              struct sy_json_writer *writer, struct sy_buffer *buffer);
-int sy_bench_counters_speed(struct sy_json_writer *writer, struct sy_buffer *buffer);
 
 #endif

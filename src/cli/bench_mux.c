@@ -34,7 +34,7 @@ int sy_mux_init(struct sy_mux *mux) {
     mux->order_count = 0;
     struct sy_rng rng = sy_rng_make(stream_seed(mux), ORDER_PURPOSE, 0);
     for (uint32_t i = 0; i < n; i++) {
-        if (mux->traces->fixed[i]) {
+        if (mux->traces->fixed[i] || mux->traces->hidden[i]) {
             continue;
         }
         uint32_t at = sy_rng_below(&rng, mux->order_count + 1);
@@ -199,7 +199,7 @@ int sy_score_guess(const struct sy_mux *mux, const struct sy_guess *guess,
     struct sy_score score = {.coverage = NAN};
     for (uint32_t i = 0; i < n; i++) {
         double mean = mean_truth(mux, i, from);
-        if (mean >= COUNTS_MIN) {
+        if (mean >= COUNTS_MIN && !mux->traces->hidden[i]) {
             score.wape += event_wape(mux, guess, i, from, 1);
             score.rotation_wape += event_wape(mux, guess, i, from, sy_mux_rotation(mux));
             tally_event(mux, guess, i, from, mean, &tally);

@@ -78,8 +78,8 @@ static int add_variables(struct sy_model *model, const struct sy_traces *traces,
         struct sy_variable variable = {
             .name = traces->events[i],
             .role = "",
-            .counter = i,
-            .pmu = traces->fixed[i] ? SY_PMU_NONE : 0,
+            .counter = traces->hidden[i] ? SY_NONE : i,
+            .pmu = traces->fixed[i] || traces->hidden[i] ? SY_PMU_NONE : 0,
             .start_log = log(mean + OFFSET_MIN),
             .start_sd = 2,
             .drift_sd = 0.2,
@@ -154,6 +154,21 @@ int sy_mux_model(const struct sy_traces *traces, uint32_t series,
     return 0;
 }
 
+/* No reading is had without a slot, and none twice. */
+static bool all_take_slots(const struct sy_mux *mux, const uint32_t *chosen, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++) {
+        if (mux->traces->fixed[chosen[k]] || mux->traces->hidden[chosen[k]]) {
+            return false;
+        }
+        for (uint32_t l = 0; l < k; l++) {
+            if (chosen[l] == chosen[k]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static uint32_t observe(const struct sy_mux *mux, uint32_t window, const uint32_t *chosen,
                         uint32_t chosen_count, struct sy_observation *ret_observations) {
     uint32_t count = 0;
@@ -195,7 +210,7 @@ int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config
     int code = observations && chosen ? sy_filter_create(model, &options, &filter) : -ENOMEM;
     for (uint32_t t = 0; !code && t < mux->series->windows; t++) {
         uint32_t count = sy_filter_choose(filter, &mux->slots, 1, chosen);
-        SY_ASSERT(count <= mux->slots);
+        SY_ASSERT(count <= mux->slots && all_take_slots(mux, chosen, count));
         count = observe(mux, t, chosen, count, observations);
         sy_filter_step(filter, STEP_NS, observations, count);
         put_posterior(filter, n, (size_t)t * n, guess);

@@ -78,7 +78,8 @@ static int read_events(struct reader *r) {
     }
     if (!code) {
         traces->fixed = sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->fixed);
-        code = traces->fixed ? 0 : -ENOMEM;
+        traces->hidden = sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->hidden);
+        code = traces->fixed && traces->hidden ? 0 : -ENOMEM;
     }
     return code;
 }
