@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A listing in memory: found by name, destroyed.
+ * A listing in memory: found by name, checked, destroyed.
+ *
+ * In: names. Out: indices. Invariant: names are found in any case; where two units list the same
+ * name, the first one has the plain name and the others are "unit/name/".
  */
 #include "listing/listing.h"
+#include "listing/read.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +20,134 @@ void sy_listing_destroy(struct sy_listing *listing) {
     }
 }
 
-static uint32_t find(const struct sy_map *map, const char *name) {
+uint32_t sy_listing_find(const struct sy_map *map, const char *unit, const char *name,
+                         size_t length) {
+    char key[2 * SY_LISTING_NAME_MAX + 4];
     uint32_t index;
-    return sy_map_get(map, name, strlen(name), &index) ? index : SY_NONE;
+    if (length > SY_LISTING_NAME_MAX || (unit && strlen(unit) > SY_LISTING_NAME_MAX)) {
+        return SY_NONE;
+    }
+    if (unit) {
+        int n = snprintf(key, sizeof key, "%s/%.*s/", unit, (int)length, name);
+        if (sy_map_get(map, key, (size_t)n, &index)) {
+            return index;
+        }
+    }
+    return sy_map_get(map, name, length, &index) ? index : SY_NONE;
+}
+
+int sy_listing_put(struct sy_arena *arena, struct sy_map *map, const char *unit, const char *name,
+                   uint32_t index) {
+    int code = sy_map_put(map, name, strlen(name), index);
+    if (code == -EEXIST) {
+        struct sy_buffer key = {0};
+        sy_buffer_printf(&key, "%s/%s/", unit, name);
+        char *kept = key.failed ? NULL : sy_arena_strndup(arena, key.text, key.length);
+        code = kept ? sy_map_put(map, kept, key.length, index) : -ENOMEM;
+        sy_buffer_finish(&key);
+    }
+    return code;
+}
+
+/* The unit in "unit/name/", else NULL; *ret_name and *ret_length become the name alone. */
+static const char *split(char *text, const char **ret_name, size_t *ret_length) {
+    char *slash = strchr(text, '/');
+    size_t length = strlen(text);
+    if (!slash || slash == text || text[length - 1] != '/' || slash == text + length - 1) {
+        *ret_name = text;
+        *ret_length = length;
+        return NULL;
+    }
+    *slash = '\0';
+    *ret_name = slash + 1;
+    *ret_length = (size_t)(text + length - 1 - (slash + 1));
+    return text;
+}
+
+static uint32_t find_any_case(const struct sy_map *map, const char *name, const char **ret_unit,
+                              char *text, size_t size) {
+    size_t length = strlen(name);
+    if (length >= size) {
+        return SY_NONE;
+    }
+    for (size_t i = 0; i <= length; i++) {
+        text[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    }
+    uint32_t whole; /* a derived event's name has slashes of its own */
+    *ret_unit = NULL;
+    if (sy_map_get(map, text, length, &whole)) {
+        return whole;
+    }
+    const char *plain;
+    *ret_unit = split(text, &plain, &length);
+    return sy_listing_find(map, *ret_unit, plain, length);
 }
 
 uint32_t sy_listing_event(const struct sy_listing *listing, const char *name) {
-    return find(&listing->event_map, name);
+    char text[2 * SY_LISTING_NAME_MAX + 4];
+    const char *unit;
+    uint32_t index = find_any_case(&listing->event_map, name, &unit, text, sizeof text);
+    bool fits = index != SY_NONE && (!unit || strcmp(listing->events[index].unit, unit) == 0);
+    return fits ? index : SY_NONE;
 }
 
 uint32_t sy_listing_metric(const struct sy_listing *listing, const char *name) {
-    return find(&listing->metric_map, name);
+    char text[2 * SY_LISTING_NAME_MAX + 4];
+    const char *unit;
+    uint32_t index = find_any_case(&listing->metric_map, name, &unit, text, sizeof text);
+    bool fits = index != SY_NONE && (!unit || strcmp(listing->metrics[index].unit, unit) == 0);
+    return fits ? index : SY_NONE;
+}
+
+/* --- what a metric comes down to -------------------------------------------------------------- */
+struct walk {
+    const struct sy_listing *listing;
+    uint32_t *queue; /* metrics to look at */
+    uint32_t queued;
+    bool *seen_metric, *seen_event;
+    uint32_t *ret_events;
+    uint32_t capacity, found;
+};
+
+static void visit_name(struct walk *walk, uint32_t name) {
+    uint32_t metric = walk->listing->name_metric[name], event = walk->listing->name_event[name];
+    if (metric != SY_NONE && !walk->seen_metric[metric]) {
+        walk->seen_metric[metric] = true;
+        walk->queue[walk->queued++] = metric;
+    } else if (metric == SY_NONE && event != SY_NONE && !walk->seen_event[event]) {
+        walk->seen_event[event] = true;
+        if (walk->found < walk->capacity) {
+            walk->ret_events[walk->found] = event;
+        }
+        walk->found++;
+    }
+}
+
+static void walk_metric(struct walk *walk, uint32_t metric) {
+    walk->seen_metric[metric] = true;
+    walk->queue[walk->queued++] = metric;
+    for (uint32_t i = 0; i < walk->queued; i++) {
+        const struct sy_expr *expr = &walk->listing->metrics[walk->queue[i]].expr;
+        for (uint32_t j = 0; j < expr->count; j++) {
+            const struct sy_expr_node *node = &expr->nodes[j];
+            if (node->op == SY_EXPR_NAME || node->op == SY_EXPR_SOURCE_COUNT) {
+                visit_name(walk, node->a);
+            }
+        }
+    }
+}
+
+uint32_t sy_listing_metric_events(const struct sy_listing *listing, uint32_t metric,
+                                  uint32_t *ret_events, uint32_t capacity) {
+    struct walk walk = {.listing = listing, .ret_events = ret_events, .capacity = capacity};
+    walk.queue = calloc(listing->metric_count, sizeof *walk.queue);
+    walk.seen_metric = calloc(listing->metric_count, sizeof *walk.seen_metric);
+    walk.seen_event = calloc((size_t)listing->event_count + 1, sizeof *walk.seen_event);
+    if (walk.queue && walk.seen_metric && walk.seen_event) {
+        walk_metric(&walk, metric);
+    }
+    free(walk.queue);
+    free(walk.seen_metric);
+    free(walk.seen_event);
+    return walk.found;
 }
