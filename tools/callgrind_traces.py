@@ -332,7 +332,7 @@ class Maker:
         return [str(self.symph.resolve()), "simulate", "--graphs", "gen:cholesky:16", "gen:lu:9",
                 f"gen:layered:width=20,depth=40,seed={rng.randrange(1000)}", "--policy",
                 "heft,dmdas,lb,eager", "--machine", "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16",
-                "--contention", "--noise", "0.2", "--seeds", "4", "--threads", "1", "--quiet"]
+                "--contention", "--noise", "0.2", "--seeds", "8", "--threads", "1", "--quiet"]
 
 
 # --- running and reading --------------------------------------------------------------------------
