@@ -48,10 +48,15 @@ static int out_of_memory(const struct walk *walk) {
     return sy_fail(walk->error, -ENOMEM, "out of memory");
 }
 
+/* alphasort would follow the locale. */
+static int by_bytes(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
 /* name NULL: the folder that was asked for itself. */
 static int visit_folder(struct walk *walk, const char *path, const char *name, uint32_t depth) {
     struct dirent **entries = NULL;
-    int count = scandir(path, &entries, NULL, alphasort), code = 0;
+    int count = scandir(path, &entries, NULL, by_bytes), code = 0;
     if (count < 0) {
         return sy_fail(walk->error, -errno, "%s: %s", path, strerror(errno));
     }

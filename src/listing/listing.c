@@ -151,3 +151,72 @@ uint32_t sy_listing_metric_events(const struct sy_listing *listing, uint32_t met
     free(walk.seen_event);
     return walk.found;
 }
+
+/* --- metrics that use themselves -------------------------------------------------------------- */
+struct step {
+    uint32_t metric, node; /* node: the next one to look at */
+};
+
+static int fail_loop(const struct sy_listing *listing, const struct step *steps, uint32_t depth,
+                     uint32_t metric, struct sy_error *error) {
+    char way[200] = "";
+    size_t used = 0;
+    uint32_t first = 0;
+    while (steps[first].metric != metric) {
+        first++;
+    }
+    for (uint32_t i = first; i < depth && used < sizeof way; i++) {
+        used += (size_t)snprintf(way + used, sizeof way - used, "%s -> ",
+                                 listing->metrics[steps[i].metric].name);
+    }
+    return sy_fail(error, -ELOOP, "%.60s: a metric uses itself: %s%.60s", listing->name, way,
+                   listing->metrics[metric].name);
+}
+
+/* The metric that the step's expression uses next, or SY_NONE; moves on. */
+static uint32_t next_used(const struct sy_listing *listing, struct step *step) {
+    const struct sy_expr *expr = &listing->metrics[step->metric].expr;
+    while (step->node < expr->count) {
+        const struct sy_expr_node *node = &expr->nodes[step->node++];
+        uint32_t used = node->op == SY_EXPR_NAME ? listing->name_metric[node->a] : SY_NONE;
+        if (used != SY_NONE) {
+            return used;
+        }
+    }
+    return SY_NONE;
+}
+
+static int follow(const struct sy_listing *listing, uint32_t metric, struct step *steps,
+                  uint8_t *states, struct sy_error *error) {
+    enum { NEW, OPEN, DONE };
+    uint32_t depth = 1;
+    if (states[metric] != NEW) {
+        return 0;
+    }
+    steps[0] = (struct step){.metric = metric};
+    states[metric] = OPEN;
+    while (depth) {
+        uint32_t used = next_used(listing, &steps[depth - 1]);
+        if (used == SY_NONE) {
+            states[steps[--depth].metric] = DONE;
+        } else if (states[used] == OPEN) {
+            return fail_loop(listing, steps, depth, used, error);
+        } else if (states[used] == NEW) {
+            states[used] = OPEN;
+            steps[depth++] = (struct step){.metric = used};
+        }
+    }
+    return 0;
+}
+
+int sy_listing_check(const struct sy_listing *listing, struct sy_error *error) {
+    struct step *steps = calloc((size_t)listing->metric_count + 1, sizeof *steps);
+    uint8_t *states = calloc((size_t)listing->metric_count + 1, sizeof *states);
+    int code = steps && states ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < listing->metric_count && !code; i++) {
+        code = follow(listing, i, steps, states, error);
+    }
+    free(steps);
+    free(states);
+    return code;
+}

@@ -39,6 +39,7 @@ struct reader {
     uint64_t code;
     char name[SY_LISTING_NAME_MAX + 1];
     size_t name_length;
+    struct sy_buffer encoding; /* of the event in hand */
 };
 
 static int fail(const struct reader *r, const char *where, const char *what) {
@@ -258,6 +259,10 @@ static bool read_hex(struct field field, uint64_t *ret_value) {
     return true;
 }
 
+static void put(struct sy_buffer *buffer, const char *text) {
+    sy_buffer_append(buffer, text, strlen(text));
+}
+
 static int read_term(const struct reader *r, struct field term, struct sy_buffer *buffer) {
     if (memchr(term.text, '=', term.length)) {
         sy_buffer_append(buffer, term.text, term.length);
@@ -266,7 +271,8 @@ static int read_term(const struct reader *r, struct field term, struct sy_buffer
     for (uint32_t i = 0; i < sy_short_term_count && term.length; i++) {
         uint64_t value;
         if (sy_short_terms[i].letter == term.text[0] && read_hex(after(term, 1), &value)) {
-            sy_buffer_printf(buffer, "%s=", sy_short_terms[i].term);
+            put(buffer, sy_short_terms[i].term);
+            put(buffer, "=");
             sy_put_value(buffer, value);
             return 0;
         }
@@ -291,17 +297,17 @@ static int read_encoding(struct reader *r, struct field field, struct sy_buffer 
         return fail(r, umask.text, "expected the unit mask in hexadecimal");
     }
     if (r->has_code) {
-        sy_buffer_printf(buffer, "event=");
+        put(buffer, "event=");
         sy_put_value(buffer, r->code);
     }
     if (has_umask) {
-        sy_buffer_printf(buffer, "%sumask=", buffer->length ? "," : "");
+        put(buffer, buffer->length ? ",umask=" : "umask=");
         sy_put_value(buffer, value);
     }
     int result = 0;
     for (bool more = head.length < field.length; more && !result; more = terms.length) {
         struct field term = cut(&terms, ',');
-        sy_buffer_printf(buffer, "%s", buffer->length ? "," : "");
+        put(buffer, buffer->length ? "," : "");
         result = read_term(r, term, buffer);
     }
     return result;
@@ -369,21 +375,22 @@ static int read_event(struct reader *r) {
                              .privilege = "",
                              .per_package = r->per_package,
                              .counter_mask = r->counter_mask};
-    struct sy_buffer buffer = {0};
+    struct sy_buffer *buffer = &r->encoding;
+    buffer->length = 0;
     int code = read_name(r, name);
     for (size_t i = 0; i < r->name_length && !code; i++) {
         if (r->name[i] >= 'A' && r->name[i] <= 'Z') {
             code = fail(r, name.text, "expected an event's name in lower case");
         }
     }
-    code = code ? code : read_encoding(r, encoding, &buffer);
+    code = code ? code : read_encoding(r, encoding, buffer);
     code = code ? code : read_extras(r, rest, &event);
     if (!code) {
         event.counter_mask = event.fixed ? 0 : event.counter_mask;
-        event.encoding = buffer.failed ? NULL : keep(r, (struct field){buffer.text, buffer.length});
+        struct field whole = {buffer->text ? buffer->text : "", buffer->length};
+        event.encoding = buffer->failed ? NULL : keep(r, whole);
         code = event.encoding ? add_event(r, &event) : out_of_memory(r);
     }
-    sy_buffer_finish(&buffer);
     return code;
 }
 
@@ -519,6 +526,7 @@ int sy_listing_read(const char *file, const char *text, size_t length,
     free(r.names);
     free(r.unit_of);
     sy_expr_names_finish(&r.section_names);
+    sy_buffer_finish(&r.encoding);
     if (code) {
         sy_listing_destroy(r.listing);
         return code;
