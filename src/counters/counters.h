@@ -39,8 +39,9 @@ enum sy_counter_kind {
 struct sy_counter {
     const char *name;   /* unique: "perf.cpu0.cycles", "nvml.gpu0.pcie_rx" */
     const char *source; /* the provider: "perf", "psi", "nvml" ... */
-    const char *event;  /* of the listing ("inst_retired.any"), else the provider's own word; a role
-                           of belief/ is recognised by it */
+    const char *event;  /* of the listing ("inst_retired.any"; counts as they are, the listing's
+                           scale is not applied), else the provider's own word of
+                           docs/counters-format.md; a role of belief/ is recognised by it */
     enum sy_counter_kind kind;
     const char *unit; /* "/s", "B/s", "W", "" */
     enum sy_scope scope;
@@ -78,7 +79,11 @@ struct sy_sources_options {
     const char *const *wanted;        /* event names of the listing, NULL-terminated; NULL: none */
     const char *group;  /* cgroup folder or "pid:N" to watch; NULL: the whole machine */
     const char *replay; /* a recording: the only source, its clock is the clock */
-    const char *root;   /* instead of "/", for tests: where /proc and /sys are found */
+    const char *root;   /* instead of "/", for tests: where /proc and /sys are found; perf and NVML
+                           are then left out */
+    const char *const *kernels; /* whose durations will be pushed, NULL-terminated; NULL: none */
+    const struct sy_counter *pushed; /* whose samples will be pushed: a simulator, a board */
+    uint32_t pushed_count;
 };
 
 struct sy_sources;
@@ -99,8 +104,18 @@ SY_MUST_CHECK int sy_sources_select(struct sy_sources *sources, const uint32_t *
 SY_MUST_CHECK int sy_sources_read(struct sy_sources *sources, double now_ns,
                                   struct sy_sample *ret_samples, uint32_t capacity);
 
-/* --- recordings: symph-counters-1, docs/counters-format.md
- * ---------------------------------------- */
+/* What no file tells. A task of that kernel took so long; the kernel was named in the options. The
+ * next read gives the mean of what was pushed since the last, and its noise. -ENOENT: not named;
+ * -EINVAL: not a duration. */
+SY_MUST_CHECK int sy_sources_push_duration(struct sy_sources *sources, const char *kernel,
+                                           double seconds);
+/* The value of a pushed counter, by its index in sy_sources_counters; the next read gives it.
+ * noise_ratio 0: the counter's. -ENOENT: not a pushed one; -EINVAL: not a value. */
+SY_MUST_CHECK int sy_sources_push(struct sy_sources *sources, uint32_t counter, double value,
+                                  double noise_ratio);
+
+/* --- recordings: symph-counters-1, docs/counters-format.md -------------------------------------
+ */
 struct sy_recording {
     struct sy_arena *arena;
     struct sy_counter *counters;
@@ -117,14 +132,15 @@ void sy_recording_write_head(struct sy_buffer *buffer, const struct sy_counter *
                              uint32_t counter_count, const struct sy_pmu *pmus, uint32_t pmu_count);
 void sy_recording_write(struct sy_buffer *buffer, const struct sy_sample *samples, uint32_t count);
 
-/* --- energy since open, by source; the engine's summary uses it
- * ------------------------------------ */
+/* --- energy since open, by source; the engine's summary uses it --------------------------------
+ */
 struct sy_energy;
-/* gpus: NVML indices; -ENODATA where nothing can be read. */
-SY_MUST_CHECK int sy_energy_open(const uint32_t *gpus, uint32_t gpu_count,
+/* gpus: their addresses on the bus, "0000:3b:00.0". -ENODATA where nothing can be read. */
+SY_MUST_CHECK int sy_energy_open(const char *const *gpus, uint32_t gpu_count,
                                  struct sy_energy **ret_energy);
 void sy_energy_close(struct sy_energy *energy);
-double sy_energy_joules(const struct sy_energy *energy);      /* NAN once a meter has failed */
-const char *sy_energy_source(const struct sy_energy *energy); /* "RAPL package, NVML" */
+void sy_energy_restart(struct sy_energy *energy);             /* as if opened now */
+double sy_energy_joules(struct sy_energy *energy);            /* NAN once a meter has failed */
+const char *sy_energy_source(const struct sy_energy *energy); /* "RAPL packages + NVML" */
 
 #endif

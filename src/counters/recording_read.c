@@ -135,7 +135,7 @@ static int decode(struct reader *reader, struct word word, const char **ret_text
 
 static int need_name(struct reader *reader, const char *what, bool may_be_empty,
                      const char **ret_text) {
-    struct word word;
+    struct word word = {0};
     const char *text;
     int code = need_word(reader, what, &word);
     code = code ? code : decode(reader, word, &text);
@@ -151,7 +151,7 @@ static int need_name(struct reader *reader, const char *what, bool may_be_empty,
 /* One of the names; they are few. */
 static int need_choice(struct reader *reader, const char *what, const char *const *names,
                        uint32_t count, uint32_t *ret_index) {
-    struct word word;
+    struct word word = {0};
     int code = need_word(reader, what, &word);
     if (code) {
         return code;
@@ -205,7 +205,7 @@ static int read_pmu(struct reader *reader) {
 }
 
 static int need_pmu(struct reader *reader, uint32_t *ret_pmu) {
-    struct word word;
+    struct word word = {0};
     const char *name;
     *ret_pmu = SY_PMU_NONE;
     int code = need_word(reader, "the pmu", &word);
@@ -332,7 +332,7 @@ static int read_sample(struct reader *reader, struct word word, struct sy_sample
 /* read END START SAMPLE... */
 static int read_read(struct reader *reader) {
     struct sy_sample sample = {.running_ratio = 1};
-    struct word word;
+    struct word word = {0};
     int code = need_word(reader, "the end of the window", &word);
     code = code ? code
                 : need_number(reader, word, "the end of the window", -SY_RECORDING_TIME_MAX,
