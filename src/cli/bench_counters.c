@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -435,6 +436,53 @@ static void print_json(const struct bench *bench, struct sy_json_writer *out) {
     sy_json_close(out, '}');
 }
 
+/* Errors over the number of counters, and one program as an example: the first that is held out. */
+static int draw(const struct bench *bench) {
+    static double x[COUNTS_MAX], y[SPLITS][SY_COUNT(methods)][3][COUNTS_MAX];
+    struct sy_plot_line lines[SPLITS][SY_COUNT(methods)];
+    struct sy_plot_panel panels[SPLITS];
+    struct sy_plot plot = {.title = "Error of multiplexed counters",
+                           .subtitle = "WAPE by number of counters; bands: 95 % over programs",
+                           .x_label = "counters",
+                           .panels = panels};
+    for (int split = 0; split < SPLITS; split++) {
+        for (uint32_t m = 0; bench->wanted[split] && m < SY_COUNT(methods); m++) {
+            for (uint32_t k = 0; k < bench->slots_count; k++) {
+                struct summary summary = summarise(bench, m, k, split);
+                x[k] = bench->slots[k];
+                y[split][m][0][k] = summary.mean.wape;
+                y[split][m][1][k] = summary.interval.low;
+                y[split][m][2][k] = summary.interval.high;
+            }
+            bool banded = is_ours(methods[m].method);
+            lines[split][m] = (struct sy_plot_line){methods[m].name,
+                                                    x,
+                                                    y[split][m][0],
+                                                    banded ? y[split][m][1] : NULL,
+                                                    banded ? y[split][m][2] : NULL,
+                                                    bench->slots_count};
+        }
+        if (bench->wanted[split]) {
+            panels[plot.panel_count++] = (struct sy_plot_panel){.label = split_names[split],
+                                                                .unit = " %",
+                                                                .scale = 100,
+                                                                .low = NAN,
+                                                                .high = NAN,
+                                                                .lines = lines[split],
+                                                                .line_count = SY_COUNT(methods)};
+        }
+    }
+    uint32_t example = 0;
+    while (!scored(bench, example) ||
+           (bench->wanted[HELD_OUT] && !bench->traces->series[example].held_out)) {
+        example++;
+    }
+    int r = sy_bench_plot(bench->args->plot, "errors", &plot);
+    return r ? r
+             : sy_bench_plot_example(bench->args->plot, bench->traces, example,
+                                     bench->slots[bench->slots_count - 1], bench->args->noise);
+}
+
 /* --- arguments ----------------------------------------------------------------------------------
  */
 static int parse_slots(struct bench *bench) {
@@ -498,6 +546,7 @@ static int run_traces(const struct sy_bench_counters_args *args, struct sy_json_
     } else {
         print_tables(&bench, buffer);
         print_json(&bench, writer);
+        r = args->plot ? draw(&bench) : r;
     }
     free(bench.scores);
     sy_traces_destroy(bench.traces);

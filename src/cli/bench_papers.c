@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -416,9 +417,55 @@ static void put_text(struct sy_buffer *text, const struct point *points, double 
     sy_buffer_printf(text, "\n");
 }
 
+enum { X, BAYESPERF, LINUX, SCALING, OURS, LOW, HIGH, SERIES };
+
+/* One panel for each noise. */
+static int draw(const char *path, struct point (*points)[SY_COUNT(published)],
+                const double *noises) {
+    static double c[2][SERIES][SY_COUNT(published)];
+    struct sy_plot_line lines[2][4];
+    struct sy_plot_panel panels[2];
+    char labels[2][32];
+    uint32_t count = SY_COUNT(published);
+    for (uint32_t n = 0; n < 2; n++) {
+        for (uint32_t i = 0; i < count; i++) {
+            c[n][X][i] = published[i].events;
+            c[n][BAYESPERF][i] = published[i].bayesperf_percent / 100;
+            c[n][LINUX][i] = published[i].linux_percent / 100;
+            c[n][SCALING][i] = points[n][i].wape[0];
+            c[n][OURS][i] = points[n][i].wape[COLUMNS - 1];
+            c[n][LOW][i] = points[n][i].interval.low;
+            c[n][HIGH][i] = points[n][i].interval.high;
+        }
+        const struct sy_plot_line all[4] = {
+            {"time-scaling", c[n][X], c[n][SCALING], NULL, NULL, count},
+            {"ours", c[n][X], c[n][OURS], c[n][LOW], c[n][HIGH], count},
+            {"published: Linux", c[n][X], c[n][LINUX], NULL, NULL, count},
+            {"published: BayesPerf", c[n][X], c[n][BAYESPERF], NULL, NULL, count},
+        };
+        memcpy(lines[n], all, sizeof all);
+        snprintf(labels[n], sizeof labels[n], "reads wrong by %g %%", noises[n] * 100);
+        panels[n] = (struct sy_plot_panel){.label = labels[n],
+                                           .unit = " %",
+                                           .scale = 100,
+                                           .low = NAN,
+                                           .high = NAN,
+                                           .lines = lines[n],
+                                           .line_count = 4};
+    }
+    struct sy_plot plot = {
+        .title = "The papers' setting, synthetic trace",
+        .subtitle = "4 counters; published figures were measured on hardware with another metric",
+        .x_label = "events that share the counters",
+        .panels = panels,
+        .panel_count = 2};
+    return sy_bench_plot(path, "papers", &plot);
+}
+
 int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
                              struct sy_json_writer *writer, struct sy_buffer *buffer) {
-    static const double noises[] = {0.4, 0.02};
+    static const double noises[2] = {0.4, 0.02};
+    struct point points[2][SY_COUNT(published)];
     double *scratch = malloc(sizeof *scratch * 3 * WINDOWS * NODES);
     struct sy_error error = {0};
     int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
@@ -438,5 +485,5 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
         sy_message_error(&error);
         return sy_message_exit(code);
     }
-    return SY_EXIT_OK;
+    return args->plot ? draw(args->plot, points, noises) : SY_EXIT_OK;
 }
