@@ -161,7 +161,9 @@ struct sy_utilisation {
 };
 
 struct sy_belief;
-/* listing may be NULL. machine, listing and counters are borrowed. */
+/* listing may be NULL. machine, listing and counters are borrowed. A counter whose event is the name
+ * of a resource of the machine ("dram0", "gpu0.down") measures its traffic, in bytes per second or
+ * as a share; others are recognised by their role (docs/belief.md). */
 SY_MUST_CHECK int sy_belief_create(const struct sy_machine *machine,
                                    const struct sy_listing *listing,
                                    const struct sy_counter *counters, uint32_t counter_count,
@@ -182,7 +184,8 @@ const struct sy_model *sy_belief_model(const struct sy_belief *belief, uint32_t 
 SY_MUST_CHECK int sy_belief_wanted(const struct sy_listing *listing, struct sy_arena *arena,
                                    const char *const **ret_events);
 /* The model of one core (or of one socket) of an architecture whose counters need not be here: what
- * `symph counters model --arch` shows. scope: SY_SCOPE_CORE or SY_SCOPE_PACKAGE. */
+ * `symph counters model --arch` shows. scope: SY_SCOPE_CORE or SY_SCOPE_PACKAGE; or SY_SCOPE_GPU,
+ * for which listing may be NULL. variable.counter is the event's index in the listing. */
 SY_MUST_CHECK int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
                                       struct sy_model **ret_model, struct sy_error *error);
 /* Traffic of each of the machine's resources, one variable each, in the machine's order. */

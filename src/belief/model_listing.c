@@ -47,6 +47,42 @@ int sy_find_all(const struct sy_listing *listing, const char *unit, struct sy_fo
     return code ? code : sy_find_metrics(listing, unit, list);
 }
 
+/* A GPU's counters are in no listing: what its providers may give, under the first of its names. */
+static int build_gpu(struct sy_model **ret_model) {
+    struct sy_signal signals[SY_ROLE_COUNT];
+    char names[SY_ROLE_COUNT][32];
+    uint32_t count = 0, row_count;
+    const struct sy_role_row *rows = sy_role_rows(&row_count);
+    for (uint32_t i = 0; i < row_count && count < SY_ROLE_COUNT; i++) {
+        const struct sy_role_info *info = sy_role_info(rows[i].role);
+        if (info->places & SY_AT_GPU) {
+            snprintf(names[count], sizeof names[0], "%.*s", (int)strcspn(rows[i].words, " "),
+                     rows[i].words);
+            signals[count] =
+                (struct sy_signal){.name = names[count],
+                                   .event = SY_NONE,
+                                   .counter = count,
+                                   .pmu = SY_PMU_NONE,
+                                   .kind = info->unit[0] ? SY_COUNTER_RATE : SY_COUNTER_SHARE};
+            count++;
+        }
+    }
+    struct sy_build build;
+    int code = sy_build_init(&build, "gpu", NULL, signals, count, SY_AT_GPU);
+    if (code) {
+        return code;
+    }
+    sy_build_roles(&build);
+    sy_build_relations(&build);
+    sy_build_finish(&build);
+    if (build.failed) {
+        sy_model_destroy(build.model);
+        return -ENOMEM;
+    }
+    *ret_model = build.model;
+    return 0;
+}
+
 static int build_listing(struct sy_build *build, const char *unit) {
     struct sy_found_list found = {0};
     sy_build_roles(build);
@@ -63,8 +99,11 @@ static int build_listing(struct sy_build *build, const char *unit) {
 int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
                         struct sy_model **ret_model, struct sy_error *error) {
     bool core = scope == SY_SCOPE_CORE;
+    if (scope == SY_SCOPE_GPU) {
+        return build_gpu(ret_model) ? sy_fail(error, -ENOMEM, "out of memory") : 0;
+    }
     if (!core && scope != SY_SCOPE_PACKAGE) {
-        return sy_fail(error, -EINVAL, "a listing has a model of a core and of a package only");
+        return sy_fail(error, -EINVAL, "there are models of a core, a package and a GPU only");
     }
     const char *unit = core ? sy_main_unit(listing) : NULL;
     struct sy_signal *signals = calloc(listing->event_count + 1u, sizeof *signals);
