@@ -75,9 +75,10 @@ double sy_mux_read(const struct sy_mux *mux, uint32_t window, uint32_t event);
 /* Windows until each event had its turn. */
 uint32_t sy_mux_rotation(const struct sy_mux *mux);
 
-/* What a method said of each window; low and high are NULL where it gives no band. */
+/* What a method said of each window; low and high are NULL where it gives no band. readings: what
+ * it was told, NAN where nothing; NULL: not wanted. */
 struct sy_guess {
-    double *rates, *low, *high;
+    double *rates, *low, *high, *readings;
 };
 void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_guess *guess);
 void sy_guess_interpolation(const struct sy_mux *mux, struct sy_guess *guess);

@@ -94,9 +94,12 @@ void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_guess *guess) {
             uint32_t to = from + rotation < windows ? from + rotation : windows, count = 0;
             double sum = 0;
             for (uint32_t t = from; t < to; t++) {
-                if (has_turn(mux, t, place)) {
-                    sum += sy_mux_read(mux, t, i);
-                    count++;
+                bool turn = has_turn(mux, t, place);
+                double reading = turn ? sy_mux_read(mux, t, i) : NAN;
+                sum += turn ? reading : 0;
+                count += turn;
+                if (guess->readings) {
+                    guess->readings[(size_t)t * n + i] = reading;
                 }
             }
             last = count ? sum / count : last;

@@ -185,6 +185,16 @@ static uint32_t observe(const struct sy_mux *mux, uint32_t window, const uint32_
     return count;
 }
 
+static void put_readings(uint32_t n, size_t at, const struct sy_observation *observations,
+                         uint32_t count, struct sy_guess *guess) {
+    for (uint32_t i = 0; guess->readings && i < n; i++) {
+        guess->readings[at + i] = NAN;
+    }
+    for (uint32_t k = 0; guess->readings && k < count; k++) {
+        guess->readings[at + observations[k].variable] = observations[k].rate;
+    }
+}
+
 static void put_posterior(const struct sy_filter *filter, uint32_t n, size_t at,
                           struct sy_guess *guess) {
     for (uint32_t i = 0; i < n; i++) {
@@ -213,6 +223,7 @@ int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config
         SY_ASSERT(count <= mux->slots && all_take_slots(mux, chosen, count));
         count = observe(mux, t, chosen, count, observations);
         sy_filter_step(filter, STEP_NS, observations, count);
+        put_readings(n, (size_t)t * n, observations, count, guess);
         put_posterior(filter, n, (size_t)t * n, guess);
     }
     sy_filter_destroy(filter);

@@ -470,14 +470,13 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
     struct sy_error error = {0};
     int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
     for (size_t n = 0; !code && n < SY_COUNT(noises); n++) {
-        struct point points[SY_COUNT(published)];
         for (size_t i = 0; !code && i < SY_COUNT(published); i++) {
-            code =
-                run_point(published[i].events, noises[n], args->seeds, scratch, &points[i], &error);
+            code = run_point(published[i].events, noises[n], args->seeds, scratch, &points[n][i],
+                             &error);
         }
         if (!code) {
-            put_json(writer, points, noises[n], args->seeds);
-            put_text(buffer, points, noises[n], args->seeds);
+            put_json(writer, points[n], noises[n], args->seeds);
+            put_text(buffer, points[n], noises[n], args->seeds);
         }
     }
     free(scratch);

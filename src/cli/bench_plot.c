@@ -53,14 +53,16 @@ static int run_filter(struct example *example, uint32_t series, enum sy_mux_meth
 
 static int run_example(struct example *example, uint32_t series, struct sy_error *error) {
     size_t cells = (size_t)example->mux.series->windows * example->mux.traces->event_count;
-    double *at = example->memory = calloc(cells, 7 * sizeof *example->memory);
+    double *at = example->memory = calloc(cells, 10 * sizeof *example->memory);
     int code = at ? sy_mux_init(&example->mux) : -ENOMEM;
     if (code) {
         return sy_fail(error, code, "out of memory");
     }
-    example->scaling = (struct sy_guess){.rates = at};
-    example->unseen = (struct sy_guess){at + cells, at + 2 * cells, at + 3 * cells};
-    example->seen = (struct sy_guess){at + 4 * cells, at + 5 * cells, at + 6 * cells};
+    example->scaling = (struct sy_guess){.rates = at, .readings = at + cells};
+    at += 2 * cells;
+    example->unseen = (struct sy_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
+    at += 4 * cells;
+    example->seen = (struct sy_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
     sy_guess_time_scaling(&example->mux, &example->scaling);
     code = run_filter(example, series, SY_MUX_UNSEEN, &example->unseen, error);
     return code ? code : run_filter(example, series, SY_MUX_SEEN, &example->seen, error);
@@ -102,43 +104,38 @@ static void column(const double *values, uint32_t n, uint32_t event, uint32_t fr
     }
 }
 
-enum { X, TRUTH, SCALING, UNSEEN, UNSEEN_LOW, UNSEEN_HIGH, SEEN, SEEN_LOW, SEEN_HIGH, COLUMNS };
+enum { GUESS, TRUTH, READINGS, LOW, HIGH, COLUMNS };
+#define PANELS 3
 
 static int draw_example(const struct example *example, const char *path, uint32_t event) {
-    static double c[COLUMNS][EXAMPLE_WINDOWS];
+    static double x[EXAMPLE_WINDOWS], c[PANELS][COLUMNS][EXAMPLE_WINDOWS];
+    static const char *const labels[PANELS] = {"time-scaling", "ours, unseen", "ours, seen"};
+    const struct sy_guess *const guesses[PANELS] = {&example->scaling, &example->unseen,
+                                                    &example->seen};
+    struct sy_plot_line lines[PANELS][3];
+    struct sy_plot_panel panels[PANELS];
     uint32_t n = example->mux.traces->event_count, windows = example->mux.series->windows;
     uint32_t from = windows / 2, count = windows - from;
     count = count < EXAMPLE_WINDOWS ? count : EXAMPLE_WINDOWS;
-    const double *const tables[COLUMNS] = {
-        NULL,
-        example->mux.series->rates,
-        example->scaling.rates,
-        example->unseen.rates,
-        example->unseen.low,
-        example->unseen.high,
-        example->seen.rates,
-        example->seen.low,
-        example->seen.high,
-    };
     for (uint32_t t = 0; t < count; t++) {
-        c[X][t] = from + t;
+        x[t] = from + t;
     }
-    for (uint32_t k = TRUTH; k < COLUMNS; k++) {
-        column(tables[k], n, event, from, count, c[k]);
+    for (uint32_t p = 0; p < PANELS; p++) {
+        const double *const tables[COLUMNS] = {guesses[p]->rates, example->mux.series->rates,
+                                               guesses[p]->readings, guesses[p]->low,
+                                               guesses[p]->high};
+        for (uint32_t k = 0; k < COLUMNS && tables[k]; k++) {
+            column(tables[k], n, event, from, count, c[p][k]);
+        }
+        bool band = guesses[p]->low != NULL;
+        lines[p][0] = (struct sy_plot_line){
+            "guess, 95 % band",       x,    c[p][GUESS], band ? c[p][LOW] : NULL,
+            band ? c[p][HIGH] : NULL, count};
+        lines[p][1] = (struct sy_plot_line){"truth", x, c[p][TRUTH], NULL, NULL, count};
+        lines[p][2] = (struct sy_plot_line){"readings", x, c[p][READINGS], NULL, NULL, count};
+        panels[p] = (struct sy_plot_panel){
+            .label = labels[p], .low = NAN, .high = NAN, .lines = lines[p], .line_count = 3};
     }
-    const struct sy_plot_line lines[3][2] = {
-        {{"guess, 95 % band", c[X], c[SCALING], NULL, NULL, count},
-         {"truth", c[X], c[TRUTH], NULL, NULL, count}},
-        {{"", c[X], c[UNSEEN], c[UNSEEN_LOW], c[UNSEEN_HIGH], count},
-         {"", c[X], c[TRUTH], NULL, NULL, count}},
-        {{"", c[X], c[SEEN], c[SEEN_LOW], c[SEEN_HIGH], count},
-         {"", c[X], c[TRUTH], NULL, NULL, count}},
-    };
-    const struct sy_plot_panel panels[] = {
-        {.label = "time-scaling", .low = NAN, .high = NAN, .lines = lines[0], .line_count = 2},
-        {.label = "ours, unseen", .low = NAN, .high = NAN, .lines = lines[1], .line_count = 2},
-        {.label = "ours, seen", .low = NAN, .high = NAN, .lines = lines[2], .line_count = 2},
-    };
     char title[160], subtitle[160];
     snprintf(title, sizeof title, "%s of %s, %u events on %u counters",
              example->mux.traces->events[event], example->mux.series->name,
@@ -150,7 +147,7 @@ static int draw_example(const struct example *example, const char *path, uint32_
                            .subtitle = subtitle,
                            .x_label = "window",
                            .panels = panels,
-                           .panel_count = SY_COUNT(panels)};
+                           .panel_count = PANELS};
     return sy_bench_plot(path, "example", &plot);
 }
 
