@@ -75,6 +75,8 @@ int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args
  */
 /* From now on the first SIGINT or SIGTERM is remembered; the second ends the process. */
 void sy_interrupt_watch(void);
+/* The same without a word, for commands that people end in this way; SIGHUP and SIGQUIT too. */
+void sy_interrupt_watch_quietly(void);
 bool sy_interrupt_seen(void);
 
 #endif

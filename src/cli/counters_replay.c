@@ -2,30 +2,146 @@
  *
  * symph counters replay: what watch would have shown of a recording.
  *
- * In: arguments. Out: an exit code. Invariant: says plainly that this part is not built yet.
+ * In: a recording (docs/counters-format.md). Out: as watch. Invariant: the clock is the
+ * recording's, so that the same file gives the same bytes, however fast it is replayed.
  */
-#include "cli/counters.h"
+#include "cli/counters_show.h"
+
+#include "cli/progress.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#define SLEEP_MAX_NS 1e8 /* keys and the window's size are looked at in between */
 
 struct args {
-    struct sy_common_args common;
+    struct sy_counters_args base;
+    struct sy_text_list files;
+    const char *interval, *plot, *output;
+    double speed;
+    bool speed_given, fast, once, prometheus, all;
 };
 
+#define AT(field) offsetof(struct args, field)
+
 static const struct sy_option options[] = {
-    SY_OPTION_COMMON(struct args),
+    {SY_OPTION_NUMBER, "speed", "X",
+     "so many times as fast as it was recorded (default 1 on a terminal)", AT(speed),
+     AT(speed_given), 1e-3, 1e9},
+    {SY_OPTION_FLAG, "fast", NULL, "as fast as possible (default where stdout is no terminal)",
+     AT(fast), 0, 0, 0},
+    {SY_OPTION_TEXT, "interval", "T", "between two outputs, by the recording's clock (default 1s)",
+     AT(interval), 0, 0, 0},
+    {SY_OPTION_FLAG, "once", NULL, "only what is believed at the end", AT(once), 0, 0, 0},
+    {SY_OPTION_TEXT, "arch", "NAME",
+     "use the listing of this architecture (default: the one recorded)", AT(base.arch), 0, 0, 0},
+    {SY_OPTION_TEXT, "machine", "MACHINE",
+     "here, a file or a line of text (default: the machine recorded)", AT(base.machine), 0, 0, 0},
+    {SY_OPTION_TEXT, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
+     0},
+    {SY_OPTION_FLAG, "all", NULL, "a line for each resource, also those that are not measured",
+     AT(all), 0, 0, 0},
+    {SY_OPTION_FLAG, "prometheus", NULL, "what is believed at the end in Prometheus' text format",
+     AT(prometheus), 0, 0, 0},
+    {SY_OPTION_TEXT, "output", "FILE", "replace FILE by each output, instead of printing it",
+     AT(output), 0, 0, 0},
+    {SY_OPTION_FLAG, "json", NULL, "one JSON object per output, each on a line",
+     AT(base.common.json), 0, 0, 0},
+    {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
 };
 
 static const struct sy_command command = {
     .name = "counters replay",
-    .usage = "[OPTION]...",
-    .examples = "  symph counters replay",
+    .usage = "FILE [OPTION]...",
+    .examples = "  symph counters replay night.counters\n"
+                "  symph counters replay night.counters --speed 10\n"
+                "  symph counters replay night.counters --fast --json --interval 10s\n"
+                "  symph counters replay night.counters --plot night.svg --once",
+    .about = "Forms the belief again from what symph counters record wrote. The same file gives "
+             "the same bytes.",
     .options = options,
     .option_count = SY_COUNT(options),
+    .operands = AT(files),
+    .operand_max = 1,
 };
 
-static int run(const struct args *args) {
-    (void)args;
-    sy_message_fail("counters replay is not built yet");
-    return SY_EXIT_FAILED;
+/* Until it is time for the step that was just read. False: stop. */
+static bool wait_until(double then_ns, struct sy_show *show) {
+    for (double now_ns = sy_clock_ns(); now_ns < then_ns; now_ns = sy_clock_ns()) {
+        sy_counters_sleep_until(fmin(then_ns, now_ns + SLEEP_MAX_NS));
+        if (sy_interrupt_seen() || !sy_show_idle(show)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* speed 0: no waiting. */
+static int loop(struct sy_counters_session *session, struct sy_show *show, double speed) {
+    double start_ns = sy_clock_ns(), first_ns = NAN;
+    bool more = true;
+    int code = 0;
+    while (more && !sy_interrupt_seen()) {
+        code = sy_counters_step(session, 0);
+        if (code) {
+            break;
+        }
+        first_ns = isnan(first_ns) ? session->now_ns : first_ns;
+        double then_ns = speed > 0 ? start_ns + (session->now_ns - first_ns) / speed : 0;
+        more = wait_until(then_ns, show) && sy_show_step(show);
+    }
+    if (code && code != -ENODATA) {
+        sy_message_fail("the recording cannot be read any more: %s", strerror(-code));
+        return SY_EXIT_FAILED;
+    }
+    return sy_interrupt_seen() ? SY_EXIT_INTERRUPTED : SY_EXIT_OK;
+}
+
+static int replay(const struct args *args, double interval_ns, double speed) {
+    struct sy_counters_session session;
+    struct sy_show *show = NULL;
+    const struct sy_show_options shown = {
+        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->output),
+        .interval_ns = interval_ns,
+        .plot = args->plot,
+        .output = args->output,
+        .title = args->base.replay,
+        .all = args->all,
+        .once = args->once || (args->prometheus && !args->output)};
+    int r = sy_counters_open(&args->base, &session);
+    signal(SIGPIPE, SIG_IGN);
+    sy_interrupt_watch_quietly();
+    r = r == SY_EXIT_OK ? sy_show_create(&session, &shown, &show) : r;
+    if (r == SY_EXIT_OK) {
+        int looped = loop(&session, show, speed);
+        r = sy_show_finish(show);
+        r = r == SY_EXIT_OK ? looped : r;
+    }
+    sy_counters_close(&session);
+    return r;
+}
+
+static int run(struct args *args) {
+    double interval_ns = 1e9;
+    int r = SY_EXIT_OK;
+    if (args->files.count == 0) {
+        return sy_options_usage(&command, "a recording is missing");
+    }
+    if (args->speed_given && args->fast) {
+        return sy_options_usage(&command, "--speed and --fast contradict each other");
+    }
+    if (args->prometheus && args->base.common.json) {
+        return sy_options_usage(&command, "--json and --prometheus are two forms; give one");
+    }
+    if (!sy_counters_time(&command, "interval", args->interval, 1e6, 3600e9, &interval_ns, &r)) {
+        return r;
+    }
+    args->base.replay = args->files.items[0];
+    bool screen =
+        sy_show_form_for(args->base.common.json, args->prometheus, args->output) == SY_SHOW_SCREEN;
+    double speed = args->speed_given ? args->speed : args->fast || args->once || !screen ? 0 : 1;
+    return replay(args, interval_ns, speed);
 }
 
 int sy_counters_replay(int argc, char **argv) {
@@ -34,5 +150,6 @@ int sy_counters_replay(int argc, char **argv) {
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = run(&args);
     }
+    sy_text_list_finish(&args.files);
     return r;
 }

@@ -1,38 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symph counters watch: how busy each resource is.
+ * symph counters watch: how busy each resource is, with what is not known about it.
  *
- * In: arguments. Out: an exit code. Invariant: says plainly that this part is not built yet.
+ * In: the counters of this machine. Out: a screen that is redrawn, lines, JSON
+ * "symph-counters-watch-1" or Prometheus' text. Invariants: counters are read at least ten times a
+ * second, so that those that take turns get theirs; without --duration, Ctrl-C is the way to end it
+ * and no failure.
  */
-#include "cli/counters.h"
+#include "cli/counters_show.h"
+
+#include "cli/progress.h"
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#define STEP_MAX_NS 1e8
 
 struct args {
-    struct sy_common_args common;
+    struct sy_counters_args base;
+    const char *interval, *duration, *plot, *output;
+    bool once, prometheus, all;
 };
 
+#define AT(field) offsetof(struct args, field)
+
 static const struct sy_option options[] = {
-    SY_OPTION_COMMON(struct args),
+    {SY_OPTION_TEXT, "interval", "T", "between two outputs: 100ms, 2s ... (default 1s)",
+     AT(interval), 0, 0, 0},
+    {SY_OPTION_TEXT, "duration", "T", "stop after this time (default: until q or Ctrl-C)",
+     AT(duration), 0, 0, 0},
+    {SY_OPTION_FLAG, "once", NULL, "one output after one interval, or after --duration", AT(once),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "only", "SOURCES",
+     "read these sources only, separated by commas; symph counters sources lists them",
+     AT(base.only), 0, 0, 0},
+    {SY_OPTION_TEXT, "arch", "NAME",
+     "use the listing of this architecture (default: this processor's)", AT(base.arch), 0, 0, 0},
+    {SY_OPTION_TEXT, "machine", "MACHINE",
+     "here, a file or a line of text: whose resources are shown (default here)", AT(base.machine),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "group", "PID|CGROUP",
+     "watch a process or a control group, where the source can (default: the whole machine)",
+     AT(base.group), 0, 0, 0},
+    {SY_OPTION_TEXT, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
+     0},
+    {SY_OPTION_FLAG, "all", NULL, "a line for each resource, also those that are not measured",
+     AT(all), 0, 0, 0},
+    {SY_OPTION_FLAG, "prometheus", NULL,
+     "one output in Prometheus' text format; with --output, one at every interval", AT(prometheus),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "output", "FILE", "replace FILE by each output, instead of printing it",
+     AT(output), 0, 0, 0},
+    {SY_OPTION_FLAG, "json", NULL, "one JSON object per output, each on a line",
+     AT(base.common.json), 0, 0, 0},
+    {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
 };
 
 static const struct sy_command command = {
     .name = "counters watch",
     .usage = "[OPTION]...",
-    .examples = "  symph counters watch",
+    .examples = "  symph counters watch\n"
+                "  symph counters watch --once\n"
+                "  symph counters watch --interval 100ms --duration 1min --plot load.svg\n"
+                "  symph counters watch --json | jq '.resources[] | {name, mean}'\n"
+                "  symph counters watch --prometheus --interval 15s --output symph.prom",
+    .about = "Shows how much of each processor, memory and link is in use, as far as the counters "
+             "that can be read here tell: the mean of the belief, its 95 % band, and how long ago "
+             "something was measured. What is not measured is said, with what would help.",
     .options = options,
     .option_count = SY_COUNT(options),
 };
 
-static int run(const struct args *args) {
-    (void)args;
-    sy_message_fail("counters watch is not built yet");
-    return SY_EXIT_FAILED;
+/* Steps at fixed times, so that errors of sleeping do not add up. 0 or a negative errno. */
+static int loop(struct sy_counters_session *session, struct sy_show *show, double interval_ns,
+                double end_ns) {
+    double start_ns = sy_clock_ns(), step_ns = interval_ns / ceil(interval_ns / STEP_MAX_NS);
+    int code = sy_counters_step(session, start_ns);
+    bool more = code == 0 && sy_show_step(show);
+    for (uint64_t i = 1; more && !sy_interrupt_seen(); i++) {
+        double due_ns = sy_counters_due_ns(start_ns, step_ns, &i);
+        sy_counters_sleep_until(due_ns);
+        if (sy_interrupt_seen()) {
+            break;
+        }
+        code = sy_counters_step(session, sy_clock_ns());
+        more = code == 0 && sy_show_step(show) && due_ns - start_ns < end_ns - step_ns / 2;
+    }
+    if (code) {
+        sy_message_fail("the counters cannot be read any more: %s", strerror(-code));
+    }
+    return code;
+}
+
+static int watch(const struct args *args, double interval_ns, double duration_ns) {
+    struct sy_counters_session session;
+    struct sy_show *show = NULL;
+    bool once = args->once || (args->prometheus && !args->output);
+    const struct sy_show_options shown = {
+        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->output),
+        .interval_ns = interval_ns,
+        .plot = args->plot,
+        .output = args->output,
+        .title = "live",
+        .all = args->all,
+        .once = once};
+    int r = sy_counters_open(&args->base, &session);
+    signal(SIGPIPE, SIG_IGN); /* a reader that has enough ends the show, not the plot */
+    sy_interrupt_watch_quietly();
+    r = r == SY_EXIT_OK ? sy_show_create(&session, &shown, &show) : r;
+    if (r == SY_EXIT_OK) {
+        double end_ns = isfinite(duration_ns) ? duration_ns : once ? interval_ns : INFINITY;
+        int code = loop(&session, show, interval_ns, end_ns);
+        bool cut_short = sy_interrupt_seen() && isfinite(end_ns);
+        if (cut_short && once) {
+            sy_show_destroy(show); /* all or nothing */
+        } else {
+            r = sy_show_finish(show);
+        }
+        r = code ? SY_EXIT_FAILED : r == SY_EXIT_OK && cut_short ? SY_EXIT_INTERRUPTED : r;
+    }
+    sy_counters_close(&session);
+    return r;
 }
 
 int sy_counters_watch(int argc, char **argv) {
     struct args args = {0};
     int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
+    double interval_ns = 1e9, duration_ns = INFINITY;
+    if (!sy_options_parse(&command, argc, argv, &args, &r) ||
+        !sy_counters_time(&command, "interval", args.interval, 1e6, 3600e9, &interval_ns, &r) ||
+        !sy_counters_time(&command, "duration", args.duration, 1e6, 1e18, &duration_ns, &r)) {
+        return r;
     }
-    return r;
+    if (args.prometheus && args.base.common.json) {
+        return sy_options_usage(&command, "--json and --prometheus are two forms; give one");
+    }
+    return watch(&args, fmin(interval_ns, duration_ns), duration_ns);
 }

@@ -30,6 +30,23 @@ void sy_interrupt_watch(void) {
     sigaction(SIGTERM, &action, NULL);
 }
 
+static void on_signal_quietly(int signal_number) {
+    (void)signal_number;
+    atomic_store(&seen, true);
+}
+
+void sy_interrupt_watch_quietly(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action = {.sa_handler = on_signal_quietly, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < SY_COUNT(signals); i++) {
+        struct sigaction now;
+        /* What is ignored stays so: SIGHUP after nohup, SIGINT behind a shell's "&". */
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+            sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
 bool sy_interrupt_seen(void) {
     return atomic_load(&seen);
 }

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * counters_session: sources and belief, tied together.
+ *
+ * In: what the command line asks for. Out: a belief that is updated step by step. Invariant: what
+ * is missing (no listing for this processor, no permission) leaves out a part, and the rest goes
+ * on; only where nothing at all can be read is it an error.
+ */
+#include "cli/counters_show.h"
+
+#include "cli/progress.h"
+#include "cli/units.h"
+#include "topology/topology.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MACHINE_WORD "#machine "
+#define ARCH_WORD    "#arch "
+
+static int fail(int code, const struct sy_error *error) {
+    sy_message_error(error);
+    return sy_message_exit(code);
+}
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+/* --- what a recording says of the machine it was made on ----------------------------------------
+ */
+void sy_counters_write_machine(const struct sy_counters_session *session,
+                               struct sy_buffer *buffer) {
+    struct sy_buffer json = {0};
+    sy_machine_write_json(session->machine, &json);
+    buffer->failed = buffer->failed || json.failed;
+    for (size_t at = 0; !json.failed && at < json.length;) {
+        const char *start = json.text + at, *end = memchr(start, '\n', json.length - at);
+        size_t length = end ? (size_t)(end - start) : json.length - at;
+        sy_buffer_printf(buffer, MACHINE_WORD "%.*s\n", (int)length, start);
+        at += length + 1;
+    }
+    if (session->listing) {
+        sy_buffer_printf(buffer, ARCH_WORD "%s\n", session->listing->name);
+    }
+    sy_buffer_finish(&json);
+}
+
+/* The text behind all lines that begin with word, up to the first reading; with a NUL. */
+static void gather(const char *text, size_t length, const char *word, struct sy_buffer *ret_text) {
+    size_t word_length = strlen(word);
+    for (const char *at = text, *end = text + length; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t line = stop ? (size_t)(stop - at) : (size_t)(end - at);
+        if (line >= word_length && memcmp(at, word, word_length) == 0) {
+            sy_buffer_append(ret_text, at + word_length, line - word_length);
+            sy_buffer_append(ret_text, "\n", 1);
+        } else if (line >= 5 && memcmp(at, "read ", 5) == 0) {
+            break;
+        }
+        at += line + 1;
+    }
+    sy_buffer_append(ret_text, "", 1);
+}
+
+static int read_machine(const char *path, const struct sy_buffer *json,
+                        struct sy_counters_session *session) {
+    struct sy_error error = {0};
+    int code = sy_machine_read_json("", json->text, json->length - 1, &session->machine, &error);
+    if (code) {
+        sy_message_fail("%s: the machine it was recorded on cannot be read: %s (--machine names "
+                        "another)",
+                        path, error.message);
+    }
+    return sy_message_exit(code);
+}
+
+/* The machine of a recording, where it names one; else the one in front of us. */
+static int recorded_machine(const char *path, struct sy_counters_session *session,
+                            const char **ret_arch) {
+    struct sy_error error = {0};
+    struct sy_buffer json = {0}, arch = {0};
+    char *text = NULL;
+    size_t length = 0;
+    int code = sy_read_file(path, &text, &length, &error);
+    if (code) {
+        return fail(code, &error);
+    }
+    gather(text, length, MACHINE_WORD, &json);
+    gather(text, length, ARCH_WORD, &arch);
+    free(text);
+    int r = json.failed || arch.failed ? no_memory() : SY_EXIT_OK;
+    if (r == SY_EXIT_OK && !session->machine) {
+        r = json.length > 1 ? read_machine(path, &json, session)
+                            : sy_input_machine("here", &session->machine);
+    }
+    if (r == SY_EXIT_OK && arch.length > 2) {
+        *ret_arch = sy_arena_strndup(session->arena, arch.text, strcspn(arch.text, "\n"));
+    }
+    sy_buffer_finish(&json);
+    sy_buffer_finish(&arch);
+    return r;
+}
+
+static int open_machine(const struct sy_counters_args *args, struct sy_counters_session *session,
+                        const char **ret_arch) {
+    int r = SY_EXIT_OK;
+    if (args->machine || !args->replay) {
+        r = sy_input_machine(args->machine ? args->machine : "here", &session->machine);
+    }
+    return r == SY_EXIT_OK && args->replay ? recorded_machine(args->replay, session, ret_arch) : r;
+}
+
+/* --- opening -----------------------------------------------------------------------------------
+ */
+static int open_named_listing(const char *name, struct sy_counters_session *session) {
+    struct sy_error error = {0};
+    int code = sy_listing_open(name, NULL, &session->listing, &error);
+    if (code) {
+        sy_message_about("architecture", name, &error);
+        return sy_message_exit(code);
+    }
+    session->arch = session->listing->name;
+    return SY_EXIT_OK;
+}
+
+/* A listing that was asked for must be there; one that was not may be missing. */
+static int open_listing(const struct sy_counters_args *args, const char *recorded,
+                        struct sy_counters_session *session) {
+    struct sy_error error = {0};
+    struct sy_buffer name = {0};
+    int code = 0;
+    if (args->arch || recorded) {
+        return open_named_listing(args->arch ? args->arch : recorded, session);
+    }
+    session->arch = session->replay ? "no listing" : "no listing for this processor";
+    if (!session->replay) {
+        code = sy_listing_match(NULL, NULL, &name, &error);
+    }
+    sy_buffer_append(&name, "", 1);
+    if (!code && !name.failed && name.length > 1) {
+        code = sy_listing_open(name.text, NULL, &session->listing, &error);
+    }
+    if (session->listing) {
+        session->arch = session->listing->name;
+    }
+    sy_buffer_finish(&name);
+    return SY_EXIT_OK;
+}
+
+/* A bare number is a process. */
+static const char *group_text(const char *group, struct sy_arena *arena) {
+    size_t digits = group ? strspn(group, "0123456789") : 0;
+    if (digits == 0 || group[digits]) {
+        return group;
+    }
+    char *text = sy_arena_alloc(arena, digits + 5, 1);
+    if (text) {
+        snprintf(text, digits + 5, "pid:%s", group);
+    }
+    return text;
+}
+
+static int open_sources(const struct sy_counters_args *args, struct sy_counters_session *session) {
+    struct sy_error error = {0};
+    const char *const *wanted = NULL;
+    if (session->listing && sy_belief_wanted(session->listing, session->arena, &wanted)) {
+        return no_memory();
+    }
+    const struct sy_sources_options options = {.only = args->only,
+                                               .listing = session->listing,
+                                               .wanted = wanted,
+                                               .group = group_text(args->group, session->arena),
+                                               .replay = args->replay};
+    int code = sy_sources_open(&options, &session->sources, &error);
+    if (code) {
+        sy_message_error(&error);
+        return code == -EINVAL || args->replay ? sy_message_exit(code) : SY_EXIT_FAILED;
+    }
+    session->counters = sy_sources_counters(session->sources, &session->counter_count);
+    session->pmus = sy_sources_pmus(session->sources, &session->pmu_count);
+    session->gaps = sy_sources_gaps(session->sources, &session->gap_count);
+    return SY_EXIT_OK;
+}
+
+static int open_belief(struct sy_counters_session *session) {
+    struct sy_error error = {0};
+    int code = sy_belief_create(session->machine, session->listing, session->counters,
+                                session->counter_count, session->pmus, session->pmu_count,
+                                &session->belief, &error);
+    if (code) {
+        return fail(code, &error);
+    }
+    size_t room = session->counter_count + 1u;
+    session->samples = sy_arena_alloc(session->arena, room, sizeof *session->samples);
+    session->chosen = sy_arena_alloc(session->arena, room, sizeof *session->chosen);
+    return session->samples && session->chosen ? SY_EXIT_OK : no_memory();
+}
+
+int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_session *session) {
+    const char *recorded_arch = NULL;
+    *session = (struct sy_counters_session){.arena = sy_arena_create(), .replay = args->replay};
+    if (!session->arena) {
+        return no_memory();
+    }
+    int r = open_machine(args, session, &recorded_arch);
+    r = r == SY_EXIT_OK ? open_listing(args, recorded_arch, session) : r;
+    r = r == SY_EXIT_OK ? open_sources(args, session) : r;
+    return r == SY_EXIT_OK ? open_belief(session) : r;
+}
+
+void sy_counters_close(struct sy_counters_session *session) {
+    sy_belief_destroy(session->belief);
+    sy_sources_close(session->sources);
+    sy_listing_destroy(session->listing);
+    sy_machine_destroy(session->machine);
+    sy_arena_destroy(session->arena);
+    *session = (struct sy_counters_session){0};
+}
+
+/* --- running -----------------------------------------------------------------------------------
+ */
+static int choose(struct sy_counters_session *session) {
+    uint32_t count = sy_belief_choose(session->belief, session->chosen, session->counter_count);
+    int code = sy_sources_select(session->sources, session->chosen, count);
+    /* A counter that cannot be had now is one that gives no sample; the belief sees that. */
+    return code == -ENOMEM ? code : 0;
+}
+
+int sy_counters_step(struct sy_counters_session *session, double now_ns) {
+    int count = sy_sources_read(session->sources, now_ns, session->samples, session->counter_count);
+    if (count < 0) {
+        return count;
+    }
+    session->sample_count = (uint32_t)count;
+    if (session->replay) {
+        now_ns = session->now_ns;
+        for (int i = 0; i < count; i++) {
+            now_ns = fmax(now_ns, session->samples[i].end_ns);
+        }
+    }
+    session->now_ns = now_ns;
+    sy_belief_update(session->belief, now_ns, session->samples, session->sample_count);
+    return session->replay || session->pmu_count == 0 ? 0 : choose(session);
+}
+
+void sy_counters_source_text(const struct sy_counters_session *session, struct sy_buffer *buffer) {
+    for (uint32_t i = 0; i < session->counter_count; i++) {
+        const char *source = session->counters[i].source;
+        uint32_t count = 0;
+        bool first = true;
+        for (uint32_t j = 0; j < session->counter_count && first; j++) {
+            bool same = strcmp(session->counters[j].source, source) == 0;
+            first = !(same && j < i);
+            count += same;
+        }
+        if (first) {
+            sy_buffer_printf(buffer, "%s%s %u", i ? ", " : "", source, count);
+        }
+    }
+    sy_buffer_append(buffer, "", 1);
+}
+
+bool sy_counters_time(const struct sy_command *command, const char *name, const char *text,
+                      double low_ns, double high_ns, double *ret_ns, int *ret_exit) {
+    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
+    double ns = 0;
+    if (!text) {
+        return true;
+    }
+    if (!sy_units_parse_time(text, strlen(text), &ns)) {
+        *ret_exit = sy_options_usage(
+            command, "--%s takes a time such as 100ms, 2s or 5min, not '%s'", name, text);
+        return false;
+    }
+    if (!(ns >= low_ns && ns <= high_ns)) {
+        *ret_exit =
+            sy_options_usage(command, "--%s must be %s to %s, not %s", name,
+                             sy_units_time(low_ns, low), sy_units_time(high_ns, high), text);
+        return false;
+    }
+    *ret_ns = ns;
+    return true;
+}
+
+void sy_counters_sleep_until(double then_ns) {
+    struct timespec then = {.tv_sec = (time_t)(then_ns / 1e9)};
+    then.tv_nsec = (long)(then_ns - (double)then.tv_sec * 1e9);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
+}
+
+double sy_counters_due_ns(double start_ns, double step_ns, uint64_t *step) {
+    double now_ns = sy_clock_ns(), due_ns = start_ns + (double)*step * step_ns;
+    if (due_ns < now_ns - step_ns) {
+        *step = (uint64_t)ceil((now_ns - start_ns) / step_ns);
+        due_ns = start_ns + (double)*step * step_ns;
+    }
+    return due_ns;
+}
