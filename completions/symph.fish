@@ -110,6 +110,8 @@ complete -c symph -n '__symph_using kernels' -l calibrate -d 'measure each kerne
 complete -c symph -n '__symph_using kernels' -l samples -x -d 'runs of each kernel and size'
 complete -c symph -n '__symph_using kernels' -l forget -d 'forget measured times'
 complete -c symph -n '__symph_using counters' -a 'watch sources record replay listing model'
+complete -c symph -n '__symph_using counters' -l only -x -d 'these sources alone'
+complete -c symph -n '__symph_using counters' -l group -x -d 'a control group or pid:N'
 complete -c symph -n '__symph_using counters' -l arch -x -d 'a micro-architecture'
 complete -c symph -n '__symph_using counters' -l events -d 'every event'
 complete -c symph -n '__symph_using counters' -l metrics -d 'every metric'

@@ -329,49 +329,56 @@ static void add_packages(struct sy_sources *sources, struct sy_perf *perf, const
     }
 }
 
-static void add_uncore_unit(struct sy_sources *sources, struct sy_perf *perf, const char *unit) {
+/* False: there is no such unit. */
+static bool add_uncore_unit(struct sy_sources *sources, struct sy_perf *perf, const char *unit) {
     struct sy_perf_device device = {.name = ""};
     struct places places;
     struct basket basket;
     find_places(sources, unit, &device, &places);
     if (places.count == 0 || !make_basket(sources, perf->wanted_count, &basket)) {
-        sy_add_gap(sources, "perf", sy_text(sources, "events of %s", unit),
-                   "the kernel shows no such unit here",
-                   "a kernel with its driver (modprobe intel_uncore, amd_uncore ...)");
-        return;
+        return false;
     }
     collect(sources, perf, &device, unit, false, (int)places.cpus[0], &basket);
     collect(sources, perf, &device, unit, true, (int)places.cpus[0], &basket);
+    say_refused(sources, unit, basket.refused);
     if (basket.count == 0) {
-        say_refused(sources, unit, basket.refused);
-        return;
+        return true;
     }
     uint32_t slots = sy_perf_slots(sources, &basket.events[0].attributes, NULL, 0, &perf->target,
                                    (int)places.cpus[0]);
     if (slots == 0) {
         sy_add_gap(sources, "perf", sy_text(sources, "events of %s", unit),
                    "all of its counters are taken", "");
-        return;
+    } else {
+        add_packages(sources, perf, unit, &places, &basket, slots);
     }
-    say_refused(sources, unit, basket.refused);
-    add_packages(sources, perf, unit, &places, &basket, slots);
+    return true;
+}
+
+static bool is_core_unit(struct sy_sources *sources, const char *unit) {
+    char path[SY_PATH_MAX];
+    snprintf(path, sizeof path, DEVICES "/%s/cpus", unit);
+    return strcmp(unit, "cpu") == 0 || sy_file_exists(sources, path);
 }
 
 /* The units of the wanted events, each once; a core's own are done already. */
 static void add_uncore(struct sy_sources *sources, struct sy_perf *perf) {
     const struct sy_listing *listing = sources->options.listing;
+    const char *absent = "";
     for (uint32_t i = 0; i < perf->wanted_count; i++) {
         const char *unit = listing->events[perf->wanted[i]].unit;
-        char path[SY_PATH_MAX];
-        bool seen = strcmp(unit, "cpu") == 0;
-        snprintf(path, sizeof path, DEVICES "/%s/cpus", unit);
-        seen = seen || sy_file_exists(sources, path);
+        bool seen = is_core_unit(sources, unit);
         for (uint32_t j = 0; j < i && !seen; j++) {
             seen = strcmp(listing->events[perf->wanted[j]].unit, unit) == 0;
         }
-        if (!seen) {
-            add_uncore_unit(sources, perf, unit);
+        if (!seen && !add_uncore_unit(sources, perf, unit)) {
+            absent = sy_text(sources, "%s%s%s", absent, *absent ? ", " : "", unit);
         }
+    }
+    if (*absent) {
+        sy_add_gap(sources, "perf", sy_text(sources, "events outside the cores (%s)", absent),
+                   "the kernel shows no such units (a virtual machine, or a missing driver)",
+                   "on bare metal: modprobe intel_uncore or amd_uncore");
     }
 }
 

@@ -134,6 +134,7 @@ static void stop(struct sy_engine *engine) {
         starpu_data_unregister_no_coherency(engine->handles[d]);
     }
     starpu_shutdown();
+    sy_energy_close(engine->energy);
     if (engine->workload && engine->workload->destroy) {
         engine->workload->destroy(engine->state);
     }

@@ -9,6 +9,7 @@
 #ifndef SY_ENGINE_STARPU_PROCESS_H
 #define SY_ENGINE_STARPU_PROCESS_H
 
+#include "counters/counters.h"
 #include "engine/engine.h"
 #include "engine/starpu/policy.h"
 #include "graph/graph.h"
@@ -58,8 +59,6 @@ struct sy_engine_slot {
     struct starpu_task *starpu; /* of this round */
 };
 
-struct sy_engine_energy; /* energy.c */
-
 struct sy_engine {
     struct sy_engine_options options;
     struct sy_arena *arena;
@@ -96,7 +95,7 @@ struct sy_engine {
     _Atomic uint64_t progress_ns; /* when a task last began or ended */
     double *moved_bytes;          /* [from * memory_count + to] */
     double result_error, result_tolerance;
-    struct sy_engine_energy *energy;
+    struct sy_energy *energy;
     double energy_joules;      /* NAN: nothing readable */
     const char *energy_source; /* NULL: none */
 };
@@ -144,10 +143,6 @@ SY_MUST_CHECK int sy_engine_report(struct sy_engine *engine, struct sy_error *er
 /* model.c */
 /* Times that the cost model gives now, into the record and into its graph. */
 SY_MUST_CHECK int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record);
-
-/* energy.c */
-void sy_engine_energy_start(struct sy_engine *engine);
-void sy_engine_energy_stop(struct sy_engine *engine);
 
 /* faults.c */
 /* Fault handlers; again after other libraries have put theirs. */

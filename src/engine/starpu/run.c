@@ -8,6 +8,7 @@
  * and size was seen often enough on each class of device.
  */
 #include "engine/starpu/process.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -243,6 +244,42 @@ static void read_buses(struct sy_engine *engine) {
     }
 }
 
+/* --- energy -------------------------------------------------------------------------------------
+ */
+#define GPU_MAX 16
+
+/* The GPUs that CUDA shows to StarPU, by their address on the bus: NVML counts others too. */
+static void open_energy(struct sy_engine *engine) {
+    char buses[GPU_MAX][32];
+    const char *gpus[GPU_MAX];
+    uint32_t count = 0;
+    int (*bus_of)(char *, int, int) = NULL;
+    /* The way POSIX asks for: an object pointer becomes a function pointer. */
+    *(void **)&bus_of = dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId");
+    for (int gpu = 0; bus_of && gpu < (int)starpu_cuda_worker_get_count() && count < GPU_MAX;
+         gpu++) {
+        if (bus_of(buses[count], sizeof buses[count], gpu) == 0) {
+            gpus[count] = buses[count];
+            count++;
+        }
+    }
+    (void)!sy_energy_open(gpus, count, &engine->energy); /* without: nothing readable */
+}
+
+static void start_energy(struct sy_engine *engine) {
+    if (engine->energy) {
+        sy_energy_restart(engine->energy);
+    } else {
+        open_energy(engine);
+    }
+}
+
+static void stop_energy(struct sy_engine *engine) {
+    engine->energy_joules = engine->energy ? sy_energy_joules(engine->energy) : NAN;
+    engine->energy_source =
+        isfinite(engine->energy_joules) ? sy_energy_source(engine->energy) : NULL;
+}
+
 static int run_round(struct sy_engine *engine, struct calibration *calibration,
                      struct sy_error *error) {
     struct timespec now;
@@ -250,7 +287,7 @@ static int run_round(struct sy_engine *engine, struct calibration *calibration,
     atomic_store(&engine->progress_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
     atomic_store(&engine->page->done_count, 0);
     read_buses(engine);
-    sy_engine_energy_start(engine);
+    start_energy(engine);
     atomic_store(&engine->running, true);
     int code = submit_all(engine, calibration, error);
     if (code) {
@@ -258,7 +295,7 @@ static int run_round(struct sy_engine *engine, struct calibration *calibration,
     }
     starpu_task_wait_for_all();
     atomic_store(&engine->running, false);
-    sy_engine_energy_stop(engine);
+    stop_energy(engine);
     read_buses(engine);
     const char *failure = engine->ours ? sy_starpu_failure() : NULL;
     return failure ? sy_fail(error, -EPROTO, "policy %s: %s", engine->options.policy, failure) : 0;
