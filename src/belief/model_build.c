@@ -263,7 +263,8 @@ static uint32_t missing_of(const struct placed *placed, const struct sy_found *i
         }
         uint32_t variable = variable_at(placed, event);
         missing += variable == SY_NONE;
-        *ret_touches = *ret_touches || variable < placed->role_count;
+        *ret_touches = *ret_touches || (variable < placed->role_count &&
+                                        placed->build->model->variables[variable].role[0]);
     }
     return missing;
 }
@@ -296,11 +297,11 @@ static void say_why(const struct placed *placed, const struct sy_found *item, ch
     const struct sy_listing *listing = placed->build->listing;
     switch (item->origin) {
     case SY_FROM_UNIT_MASK:
-        snprintf(text, size, "unit mask 0x%llx is the union of the others'",
+        snprintf(text, size, "mask 0x%llx is the union of the others",
                  (unsigned long long)listing->events[item->out].umask);
         break;
     case SY_FROM_SUBSET:
-        snprintf(text, size, "unit mask 0x%llx contains the other's",
+        snprintf(text, size, "mask 0x%llx contains the other",
                  (unsigned long long)listing->events[item->out].umask);
         break;
     case SY_FROM_METRIC:

@@ -4,7 +4,8 @@
  *
  * In: a listing. Out: the model that would be built there if every event could be read:
  * variable.counter is then the event's index in the listing, and variable.pmu a number per kind of
- * PMU. Also the names of the events that roles ask for.
+ * PMU. Also the names of the events that roles ask for. POWER's nest has no events in the listing,
+ * only names in metrics ("hv_24x7/PM_MCS01_..., chip=?/"): those count from event_count on.
  */
 #include "belief/build.h"
 #include <errno.h>
@@ -18,6 +19,11 @@ static uint32_t unit_index(const struct sy_listing *listing, const char *unit) {
         }
     }
     return listing->unit_count;
+}
+
+static bool is_nest_name(const struct sy_listing *listing, uint32_t name) {
+    return listing->name_event[name] == SY_NONE && listing->name_metric[name] == SY_NONE &&
+           strncmp(listing->names[name], "hv_24x7/", 8) == 0;
 }
 
 static uint32_t list_signals(const struct sy_listing *listing, const char *unit, bool core,
@@ -37,6 +43,15 @@ static uint32_t list_signals(const struct sy_listing *listing, const char *unit,
             .pmu = event->fixed ? SY_PMU_NONE : unit_index(listing, event->unit),
             .kind = SY_COUNTER_RATE,
         };
+    }
+    for (uint32_t i = 0; i < listing->name_count && !core; i++) {
+        if (is_nest_name(listing, i)) {
+            signals[count++] = (struct sy_signal){.name = listing->names[i],
+                                                  .event = SY_NONE,
+                                                  .counter = listing->event_count + i,
+                                                  .pmu = SY_PMU_NONE,
+                                                  .kind = SY_COUNTER_RATE};
+        }
     }
     return count;
 }
@@ -106,7 +121,8 @@ int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
         return sy_fail(error, -EINVAL, "there are models of a core, a package and a GPU only");
     }
     const char *unit = core ? sy_main_unit(listing) : NULL;
-    struct sy_signal *signals = calloc(listing->event_count + 1u, sizeof *signals);
+    struct sy_signal *signals =
+        calloc(listing->event_count + listing->name_count + 1u, sizeof *signals);
     if (!signals) {
         return sy_fail(error, -ENOMEM, "out of memory");
     }
@@ -146,7 +162,9 @@ int sy_belief_wanted(const struct sy_listing *listing, struct sy_arena *arena,
         for (uint32_t i = 0; i < models[m]->variable_count && !code; i++) {
             uint32_t event = models[m]->variables[i].counter;
             if (event != SY_NONE) {
-                names[count++] = listing->events[event].name;
+                names[count++] = event < listing->event_count
+                                     ? listing->events[event].name
+                                     : listing->names[event - listing->event_count];
             }
         }
     }

@@ -172,13 +172,30 @@ static int relate_whole(const struct sibling *siblings, uint32_t whole, uint32_t
     return code;
 }
 
-/* Names for the same mask count as one; the first stays. */
+static bool has_role(const char *name) {
+    uint32_t count;
+    const struct sy_role_row *rows = sy_role_rows(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        for (const char *word = rows[i].words; *word; word += strspn(word, " ")) {
+            size_t length = strcspn(word, " ");
+            if (sy_role_matches(word, length, name)) {
+                return true;
+            }
+            word += length;
+        }
+    }
+    return false;
+}
+
+/* Names for the same mask count as one: that of a role, else the first. */
 static int relate_group(const struct sibling *group, uint32_t count, struct sy_found_list *list) {
     struct sibling kept[SIBLINGS_MAX];
     uint32_t kept_count = 0;
     for (uint32_t i = 0; i < count && kept_count < SIBLINGS_MAX; i++) {
         if (kept_count == 0 || kept[kept_count - 1].event->umask != group[i].event->umask) {
             kept[kept_count++] = group[i];
+        } else if (!has_role(kept[kept_count - 1].event->name) && has_role(group[i].event->name)) {
+            kept[kept_count - 1] = group[i];
         }
     }
     int code = 0;

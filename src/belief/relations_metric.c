@@ -328,24 +328,24 @@ static bool is_same(const struct sy_found_list *list, const struct sy_found *ite
     return true;
 }
 
-/* form >= 0, where one event stands on the greater side. */
+/* form >= 0: what is taken away is at most the rest. */
 static int emit(const struct expansion *expansion, const struct form *form, uint32_t metric,
                 const char *unit, struct sy_found_list *list) {
     struct sy_term terms[FORM_TERMS_MAX], out = {SY_NONE, 0};
-    uint32_t count = 0, greater = 0;
+    uint32_t count = 0, less = 0;
     for (uint32_t i = 0; i < form->count; i++) {
         const struct sy_event *event = &expansion->listing->events[form->terms[i].variable];
         if (!sy_event_is_of(event, unit)) {
             return 0;
         }
-        if (form->terms[i].coefficient > 0) {
+        less += form->terms[i].coefficient < 0;
+        if (form->terms[i].coefficient > 0 && out.variable == SY_NONE) {
             out = form->terms[i];
-            greater++;
         } else {
             terms[count++] = form->terms[i];
         }
     }
-    if (greater != 1 || count == 0) {
+    if (out.variable == SY_NONE || less == 0) {
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -49,6 +49,13 @@ static const struct sy_role_info infos[SY_ROLE_COUNT] = {
     [SY_ROLE_L2_HIT] = {"l2_hit", "/s", SY_AT_CORE, RATE(1e7), "L2 hits"},
     [SY_ROLE_L2_MISS] = {"l2_miss", "/s", SY_AT_CORE, RATE(5e6), "L2 misses"},
     [SY_ROLE_L2_WB] = {"l2_wb", "/s", ANY_CPU, RATE(2e6), "dirty lines out of L2"},
+    [SY_ROLE_L1D_LOAD_MISS] = {"l1d_load_miss", "/s", SY_AT_CORE, RATE(1e7), "loads that miss L1"},
+    [SY_ROLE_L2_LOAD_HIT] = {"l2_load_hit", "/s", SY_AT_CORE, RATE(7e6), "loads that hit L2"},
+    [SY_ROLE_L2_LOAD_MISS] = {"l2_load_miss", "/s", SY_AT_CORE, RATE(3e6), "loads that miss L2"},
+    [SY_ROLE_L3_LOAD_HIT] = {"l3_load_hit", "/s", SY_AT_CORE, RATE(2e6),
+                             "loads that hit the last cache"},
+    [SY_ROLE_L3_LOAD_MISS] = {"l3_load_miss", "/s", SY_AT_CORE, RATE(1e6),
+                              "loads that miss the last cache"},
     [SY_ROLE_DRAM_FILL] = {"dram_fill", "/s", SY_AT_CORE, RATE(1e6),
                            "fills from this socket's memory"},
     [SY_ROLE_REMOTE_FILL] = {"remote_fill", "/s", ANY_CPU, RATE(1e5),
@@ -159,11 +166,10 @@ static const struct sy_role_row rows[] = {
     {SY_ROLE_L1D_ACCESS, 0, 1,
      "ls_dc_accesses all_data_cache_accesses l1d_cache l1d_all_ref.any l1_dcache_access"},
     {SY_ROLE_L1D_MISS, 0, 1,
-     "l1d.replacement mem_load_retired.l1_miss mem_load_uops_retired.l1_miss l1d.repl "
-     "dl1.replacement ls_any_fills_from_sys.all l1_data_cache_fills_all ls_refills_from_sys.* "
-     "ls_mab_alloc.all_allocations ls_mab_alloc.loads l1d_cache_refill pm_ld_miss_l1 "
-     "pm_data_from_l1miss l1_dcache_read_miss l1d_dir_writes l1d_directory_writes "
-     "l1-dcache-load-misses"},
+     "l1d.replacement l1d.repl dl1.replacement ls_any_fills_from_sys.all "
+     "l1_data_cache_fills_all ls_refills_from_sys.* ls_mab_alloc.all_allocations "
+     "ls_mab_alloc.loads l1d_cache_refill l1_dcache_read_miss l1d_dir_writes "
+     "l1d_directory_writes l1-dcache-load-misses"},
     {SY_ROLE_L1I_MISS, 0, 1,
      "icache_64b.iftag_miss icache.misses l1i.misses frontend_retired.l1i_miss "
      "icache_data.stalls ic_tag_hit_miss.instruction_cache_miss ic_fw32_miss ic_cache_fill_l2 "
@@ -183,16 +189,26 @@ static const struct sy_role_row rows[] = {
      "l2_rqsts.references l2_request_g1.all l2_request_g1.all_no_prefetch "
      "l2_trans.all_requests l2d_cache pm_l2_ld pm_l2_ld_disp l2_request.all"},
     {SY_ROLE_L2_HIT, 0, 1,
-     "l2_rqsts.hit mem_load_retired.l2_hit mem_load_uops_retired.l2_hit l2_request.hit "
-     "l2_cache_req_stat.ic_dc_hit_in_l2 l2_cache_hits_from_dc_misses pm_data_from_l2 "
-     "pm_data_from_l2_all"},
+     "l2_rqsts.hit l2_request.hit l2_cache_req_stat.ic_dc_hit_in_l2 "
+     "l2_cache_hits_from_dc_misses"},
     {SY_ROLE_L2_MISS, 0, 1,
-     "l2_rqsts.miss l2_request.miss mem_load_retired.l2_miss mem_load_uops_retired.l2_miss "
-     "l2_lines_in.all l2_lines_in.any l2_cache_req_stat.ic_dc_miss_in_l2 l2d_cache_refill "
-     "pm_data_from_l2miss pm_l2_ld_miss l2_miss_count"},
+     "l2_rqsts.miss l2_request.miss l2_lines_in.all l2_lines_in.any "
+     "l2_cache_req_stat.ic_dc_miss_in_l2 l2d_cache_refill pm_l2_ld_miss l2_miss_count"},
     {SY_ROLE_L2_WB, 0, 1,
      "l2_lines_out.non_silent l2_trans.l2_wb l2_transactions.wb l2_lines_out.dirty_all "
      "l2d_cache_wb pm_l2_castout_mod pm_l3_co dcache_writeback"},
+    {SY_ROLE_L1D_LOAD_MISS, 0, 1,
+     "mem_load_retired.l1_miss mem_load_uops_retired.l1_miss pm_ld_miss_l1 pm_data_from_l1miss"},
+    {SY_ROLE_L2_LOAD_HIT, 0, 1,
+     "mem_load_retired.l2_hit mem_load_uops_retired.l2_hit pm_data_from_l2 pm_data_from_l2_all"},
+    {SY_ROLE_L2_LOAD_MISS, 0, 1,
+     "mem_load_retired.l2_miss mem_load_uops_retired.l2_miss pm_data_from_l2miss"},
+    {SY_ROLE_L3_LOAD_HIT, 0, 1,
+     "mem_load_retired.l3_hit mem_load_uops_retired.l3_hit mem_load_uops_retired.llc_hit "
+     "mem_load_retired.llc_unshared_hit pm_data_from_l3 pm_data_from_l3_all"},
+    {SY_ROLE_L3_LOAD_MISS, 0, 1,
+     "mem_load_retired.l3_miss mem_load_uops_retired.l3_miss mem_load_uops_retired.llc_miss "
+     "mem_load_retired.llc_miss pm_data_from_l3miss"},
     {SY_ROLE_DRAM_FILL, 0, 1,
      "mem_load_l3_miss_retired.local_dram mem_load_uops_l3_miss_retired.local_dram "
      "mem_load_uops_llc_miss_retired.local_dram mem_load_uops_retired.dram_hit "
@@ -232,14 +248,12 @@ static const struct sy_role_row rows[] = {
      "l3_lookup_state.all_l3_req_typs l3_cache_accesses l3_request_g1.caching_l3_cache_accesses "
      "hnf_slc_sf_cache_access arm_cmn_hnf_slc_sf_cache_access l3d_cache l3d_cache_rd ll_cache_rd "
      "ll_cache_read_access cache-references llc-loads"},
-    {SY_ROLE_L3_HIT, 0, 1,
-     "l3_lookup_state.l3_hit mem_load_retired.l3_hit mem_load_uops_retired.l3_hit "
-     "mem_load_uops_retired.llc_hit mem_load_retired.llc_unshared_hit pm_data_from_l3 "
-     "pm_data_from_l3_all"},
+    {SY_ROLE_L3_HIT, 0, 1, "l3_lookup_state.l3_hit"},
     {SY_ROLE_L3_MISS, 0, 1,
-     "longest_lat_cache.miss l3_lookup_state.l3_miss l3_misses l3_comb_clstr_state.request_miss "
-     "hnf_cache_miss arm_cmn_hnf_cache_miss l3d_cache_refill ll_cache_miss_rd l3d_cache_lmiss_rd "
-     "pm_data_from_l3miss ll_cache_read_miss cache-misses llc-load-misses"},
+     "longest_lat_cache.miss l3_lookup_state.l3_miss l3_misses "
+     "l3_comb_clstr_state.request_miss hnf_cache_miss arm_cmn_hnf_cache_miss "
+     "l3d_cache_refill ll_cache_miss_rd l3d_cache_lmiss_rd ll_cache_read_miss cache-misses "
+     "llc-load-misses"},
     {SY_ROLE_CPU_BUSY, 0, 1, "busy cpu_busy cpu.busy utilisation"},
     {SY_ROLE_DRAM_READ, 0, 64,
      "unc_m_cas_count.rd umc_cas_cmd.rd unc_m_cas_count_rd llc_misses.mem_read "
