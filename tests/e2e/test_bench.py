@@ -34,6 +34,79 @@ class Bench(cli.Case):
         self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--write", "nowhere")
 
 
+class Counters(cli.Case):
+    """On a folder of made-up traces: three programs, a sum of two others, one that always counts."""
+    EVENTS = ["cycles", "loads", "stores", "memory"]
+
+    def rows(self, program):
+        for t in range(120):
+            loads = 900 + 500 * ((t * (7 + program)) % 13) // 13
+            stores = 300 + 200 * (((t // 9) * (3 + program)) % 5) // 5
+            yield [1000 + 10 * (t % 3), 2000 + loads, loads, stores, loads + stores]
+
+    def folder_of_traces(self):
+        programs = [("one", "development"), ("two", "development"), ("three", "held-out")]
+        for i, (name, _) in enumerate(programs):
+            lines = [",".join(["blocks"] + self.EVENTS)] + [",".join(map(str, row))
+                                                            for row in self.rows(i)]
+            self.write(name + ".csv", "\n".join(lines) + "\n")
+        self.write("traces.json", json.dumps({
+            "schema": "symph-traces-1", "source": "made up", "length": "blocks",
+            "events": self.EVENTS, "fixed": ["cycles"],
+            "relations": [{"out": "memory", "terms": {"loads": 1, "stores": 1}}],
+            "programs": [{"name": name, "split": split, "file": name + ".csv"}
+                         for name, split in programs]}))
+        return ["bench", "counters", "--traces", ".", "--seeds", "2", "--counters", "1,2"]
+
+    def test_tables(self):
+        command = self.folder_of_traces()
+        text = self.ok(*command)
+        for words in ["2 development programs, 1 counters", "1 held-out programs, 2 counters",
+                      "time-scaling", "ours, unseen", "seeds 1 to 2", "made up"]:
+            self.assertIn(words, text)
+        self.assertEqual(text, self.ok(*command))  # same seeds, same bytes
+
+    def test_json(self):
+        rows = self.ok_json(*self.folder_of_traces(), "--split", "held-out")["tables"][0]["rows"]
+        self.assertEqual({row["split"] for row in rows}, {"held-out"})
+        self.assertEqual({row["counters"] for row in rows}, {1, 2})
+        for row in rows:
+            self.assertGreaterEqual(row["wape"], 0, row)
+        more = {row["method"]: row["wape"] for row in rows
+                if row["counters"] == 2 and row["section"] == "main" and "program" not in row}
+        self.assertEqual(len(more), 5)
+
+    def test_plot_and_ablations(self):
+        command = self.folder_of_traces()
+        text = self.ok(*command, "--plot", "out.svg", "--ablations", "--seeds", "1")
+        self.assertIn("no relations", text)
+        self.assertIn("40 % read noise", text)
+        for name in ["out.errors.svg", "out.example.svg"]:
+            self.assertIn(b"</svg>", self.read(name))
+
+    def test_papers(self):
+        tables = self.ok_json("bench", "counters", "--papers", "--seeds", "1", "--plot",
+                              "p.svg")["tables"]
+        self.assertEqual([row["events"] for row in tables[0]["rows"]], [10, 15, 20, 25, 30, 35])
+        self.assertEqual(tables[0]["rows"][5]["published_bayesperf"], 0.2)
+        self.assertIn(b"synthetic", self.read("p.papers.svg"))
+
+    def test_mistakes(self):
+        command = self.folder_of_traces()
+        self.assertIn("callgrind_traces.py", self.fails(3, "bench", "counters", "--traces", "gone"))
+        self.assertIn("--counters", self.fails(2, *command[:4], "--counters", "4,x"))
+        self.assertIn("--split", self.fails(2, *command[:4], "--split", "all"))
+        self.write("one.csv", "blocks,cycles,loads,stores,memory\n1,2,3,4,-5\n")
+        self.assertIn("one.csv:2:9", self.fails(3, *command))
+        self.write("one.csv", "blocks,cycles\n")
+        self.assertIn("one.csv:1", self.fails(3, *command))
+        self.write("traces.json", '{"schema": "symph-traces-1",\n "events": ["a"], "fixed": ["b"]}')
+        self.assertIn("traces.json:2:", self.fails(3, *command))
+
+    def test_without_traces(self):
+        self.assertIn("needs --traces", self.ok("bench", "counters", "--quiet"))
+
+
 class Arrivals(cli.Case):
     def test_stream(self):
         path = self.write("a.csv", ARRIVALS + "0.5,1,2,lu:3\n0,0,1,cholesky:4\n")
