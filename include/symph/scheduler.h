@@ -60,6 +60,7 @@ struct sy_reading {
 /* The hidden state. NULL for every policy but the oracles. */
 struct sy_truth {
     const double *resource_bytes_per_s; /* what flows now, all tenants */
+    const double *others_bytes_per_s;   /* of it, what others than this world's tasks cause */
     const double *task_factor;          /* true time / estimated time, isolated, per task */
     const double *kernel_factor;        /* [kernel * class_count + class] error of the cost model */
     /* Speed (0..1] a task would have on a device beside what its siblings execute now, and the

@@ -235,6 +235,7 @@ struct sy_slowdown;
 /* In the arena, which frees it; NULL when out of memory. The machine is borrowed. */
 struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
                                        uint32_t kernel_count);
+void sy_slowdown_reset(struct sy_slowdown *slowdown); /* nothing was learned */
 /* A look at the machine: begin, then what runs and what is told of the resources, then ready.
  * Resources that nobody tells of are inferred from durations. */
 void sy_slowdown_begin(struct sy_slowdown *slowdown, double now_ns);

@@ -6,75 +6,35 @@
 #include <errno.h>
 #include <string.h>
 
+#define SMOOTH       0.5 /* weight of a raw reading against those before */
+#define RAW_SD_RATIO 0.3 /* of a raw reading, whose spread nobody knows */
+
 int sy_sharing_init(struct sharing *s, struct sy_arena *arena, const struct sy_view *view) {
     size_t resources = view->machine->resource_count + 1u;
-    size_t kernels = view->kernel_count;
-    s->use_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->use_bytes_per_s);
-    s->open_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->open_bytes_per_s);
+    s->slowdown = sy_slowdown_create(arena, view->machine, view->kernel_count);
     s->smooth_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->smooth_bytes_per_s);
     s->seen_ns = sy_arena_alloc(arena, resources, sizeof *s->seen_ns);
     s->own_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->own_bytes_per_s);
-    s->coming_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *s->coming_bytes_per_s);
-    s->users = sy_arena_alloc(arena, resources, sizeof *s->users);
+    s->running = sy_arena_alloc(arena, view->machine->device_count, sizeof *s->running);
     s->beside_now = sy_arena_alloc(arena, view->machine->device_count, sizeof *s->beside_now);
-    bool taken = s->use_bytes_per_s && s->open_bytes_per_s && s->smooth_bytes_per_s && s->seen_ns &&
-                 s->own_bytes_per_s && s->coming_bytes_per_s && s->users && s->beside_now;
-    if (taken && kernels <= SY_SHARING_KERNELS) {
-        s->beside = sy_arena_alloc(arena, kernels * kernels + 1, sizeof *s->beside);
-        for (size_t i = 0; s->beside && i < kernels * kernels; i++) {
-            sy_drift_init(&s->beside[i]);
-        }
-        taken = s->beside != NULL;
+    if (!s->slowdown || !s->smooth_bytes_per_s || !s->seen_ns || !s->own_bytes_per_s ||
+        !s->running || !s->beside_now) {
+        return -ENOMEM;
     }
-    for (uint32_t d = 0; taken && d < view->machine->device_count; d++) {
-        s->beside_now[d] = SY_NONE;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        s->running[d] = s->beside_now[d] = SY_NONE;
     }
-    return taken ? 0 : -ENOMEM;
+    s->open_bytes_per_s = sy_slowdown_open(s->slowdown);
+    return 0;
 }
 
-static void demand_of(const struct sy_view *view, uint32_t kernel, uint32_t device,
-                      struct sy_demand *ret) {
+static struct sy_draw draw_of(const struct sy_view *view, uint32_t task, uint32_t device,
+                              struct sy_demand *demand) {
     const struct sy_machine *m = view->machine;
-    size_t at = (size_t)kernel * m->class_count + m->devices[device].class_index;
-    sy_cost_demand(m, device, view->demand_bytes_per_s[at], view->link_demand_bytes_per_s[at], ret);
-}
-
-static void add_demand(struct sharing *s, const struct sy_view *view, uint32_t kernel,
-                       uint32_t device) {
-    struct sy_demand demand;
-    demand_of(view, kernel, device, &demand);
-    bool stalled = view->truth && !isfinite(view->truth->device_free_ns[device]);
-    for (uint32_t i = 0; i < demand.count; i++) {
-        uint32_t r = demand.resources[i];
-        s->own_bytes_per_s[r] += demand.bytes_per_s[i];
-        s->coming_bytes_per_s[r] += stalled ? demand.bytes_per_s[i] : 0;
-        s->users[r]++;
-    }
-}
-
-/* A newcomer gets what is left, or its fair share of what is there, whichever is more. */
-static void open_up(struct sharing *s, const struct sy_view *view) {
-    for (uint32_t r = 0; r < view->machine->resource_count; r++) {
-        double capacity = view->machine->resources[r].bytes_per_s;
-        double own = s->own_bytes_per_s[r] < capacity ? s->own_bytes_per_s[r] : capacity;
-        double use =
-            view->truth
-                ? fmin(capacity, view->truth->resource_bytes_per_s[r] + s->coming_bytes_per_s[r])
-                : fmax(s->smooth_bytes_per_s[r], own);
-        s->use_bytes_per_s[r] = use;
-        s->open_bytes_per_s[r] = fmax(capacity - use, capacity / (s->users[r] + 1.5));
-    }
-}
-
-static void smooth_readings(struct sharing *s, const struct sy_view *view) {
-    for (uint32_t r = 0; view->readings && r < view->machine->resource_count; r++) {
-        if (view->readings[r].at_ns > s->seen_ns[r]) {
-            double weight = s->seen_ns[r] > 0 ? 0.5 : 1;
-            s->smooth_bytes_per_s[r] +=
-                weight * (view->readings[r].bytes_per_s - s->smooth_bytes_per_s[r]);
-            s->seen_ns[r] = view->readings[r].at_ns;
-        }
-    }
+    size_t at = (size_t)view->task_kernel[task] * m->class_count + m->devices[device].class_index;
+    sy_cost_demand(m, device, view->demand_bytes_per_s[at], view->link_demand_bytes_per_s[at],
+                   demand);
+    return (struct sy_draw){demand->count, demand->resources, demand->bytes_per_s};
 }
 
 static uint32_t neighbour(const struct sy_view *view, uint32_t device) {
@@ -93,70 +53,103 @@ static uint32_t neighbour(const struct sy_view *view, uint32_t device) {
     return SY_NONE;
 }
 
+static void smooth(struct sharing *s, const struct sy_reading *reading, uint32_t r) {
+    if (reading->at_ns > s->seen_ns[r]) {
+        double weight = s->seen_ns[r] > 0 ? SMOOTH : 1;
+        s->smooth_bytes_per_s[r] += weight * (reading->bytes_per_s - s->smooth_bytes_per_s[r]);
+        s->seen_ns[r] = reading->at_ns;
+    }
+}
+
+/* What others take, as far as anybody says. */
+static void tell(struct sharing *s, const struct sy_view *view) {
+    for (uint32_t r = 0; r < view->machine->resource_count; r++) {
+        double own = fmin(s->own_bytes_per_s[r], view->machine->resources[r].bytes_per_s);
+        if (view->truth) {
+            sy_slowdown_told(s->slowdown, r, view->truth->others_bytes_per_s[r], 0);
+            continue;
+        }
+        const struct sy_reading *reading = view->readings ? &view->readings[r] : NULL;
+        if (!reading || reading->at_ns < 0) {
+            continue;
+        }
+        if (view->posterior) {
+            double others = isnan(reading->others_bytes_per_s) ? reading->bytes_per_s - own
+                                                               : reading->others_bytes_per_s;
+            sy_slowdown_told(s->slowdown, r, fmax(0, others), reading->sd_bytes_per_s);
+        } else {
+            smooth(s, reading, r);
+            sy_slowdown_told(s->slowdown, r, fmax(0, s->smooth_bytes_per_s[r] - own),
+                             RAW_SD_RATIO * s->smooth_bytes_per_s[r]);
+        }
+    }
+}
+
+/* What began since the last look began under what is known now. */
+static void notice(struct sharing *s, const struct sy_view *view) {
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        uint32_t task = view->devices[d].running;
+        if (task != s->running[d] && task != SY_NONE) {
+            struct sy_demand demand;
+            struct sy_draw draw = draw_of(view, task, d, &demand);
+            sy_slowdown_started(s->slowdown, d, view->task_kernel[task], draw, s->beside_now[d],
+                                sy_estimate_time_ns(view, task, d));
+            sy_slowdown_add(s->slowdown, draw);
+        }
+        s->running[d] = task;
+    }
+}
+
 void sy_sharing_update(struct sharing *s, const struct sy_view *view) {
     const struct sy_machine *m = view->machine;
     memset(s->own_bytes_per_s, 0, m->resource_count * sizeof *s->own_bytes_per_s);
-    memset(s->coming_bytes_per_s, 0, m->resource_count * sizeof *s->coming_bytes_per_s);
-    memset(s->users, 0, m->resource_count * sizeof *s->users);
-    smooth_readings(s, view);
+    sy_slowdown_begin(s->slowdown, view->now_ns);
     for (uint32_t d = 0; d < m->device_count; d++) {
-        uint32_t running = view->devices[d].running;
-        if (running != SY_NONE) {
-            add_demand(s, view, view->task_kernel[running], d);
-        }
+        uint32_t task = view->devices[d].running;
         s->beside_now[d] = neighbour(view, d);
+        if (task == SY_NONE) {
+            continue;
+        }
+        struct sy_demand demand;
+        struct sy_draw draw = draw_of(view, task, d, &demand);
+        for (uint32_t i = 0; i < draw.count; i++) {
+            s->own_bytes_per_s[draw.resources[i]] += draw.bytes_per_s[i];
+        }
+        if (task == s->running[d]) {
+            sy_slowdown_runs(s->slowdown, draw);
+        }
     }
-    open_up(s, view);
+    tell(s, view);
+    sy_slowdown_ready(s->slowdown);
+    notice(s, view);
 }
 
 void sy_sharing_add(struct sharing *s, const struct sy_view *view, uint32_t task, uint32_t device) {
     struct sy_demand demand;
-    demand_of(view, view->task_kernel[task], device, &demand);
-    for (uint32_t i = 0; i < demand.count; i++) {
-        uint32_t r = demand.resources[i];
-        double capacity = view->machine->resources[r].bytes_per_s;
-        s->users[r]++;
-        s->use_bytes_per_s[r] = fmin(capacity, s->use_bytes_per_s[r] + demand.bytes_per_s[i]);
-        s->open_bytes_per_s[r] =
-            fmax(capacity - s->use_bytes_per_s[r], capacity / (s->users[r] + 1.5));
-    }
-}
-
-static double co_run(const struct sharing *s, const struct sy_view *view, uint32_t task,
-                     uint32_t device, double *harm) {
-    if (view->truth) {
-        *harm += view->truth->disturbance(view->truth->world, device, task);
-        return 1 / view->truth->speed(view->truth->world, device, task);
-    }
-    uint32_t kernel = view->task_kernel[task], beside = s->beside_now[device];
-    if (!s->beside || beside == SY_NONE) {
-        return 1;
-    }
-    *harm += fmax(0, sy_drift_ratio(&s->beside[(size_t)beside * view->kernel_count + kernel]) - 1);
-    return fmax(1, sy_drift_ratio(&s->beside[(size_t)kernel * view->kernel_count + beside]));
+    sy_slowdown_add(s->slowdown, draw_of(view, task, device, &demand));
 }
 
 double sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view, uint32_t task,
                            uint32_t device, double *ret_harm) {
     struct sy_demand demand;
-    double slowdown = 1, harm = 0;
-    demand_of(view, view->task_kernel[task], device, &demand);
-    for (uint32_t i = 0; i < demand.count; i++) {
-        uint32_t r = demand.resources[i];
-        double capacity = view->machine->resources[r].bytes_per_s;
-        slowdown = fmax(slowdown, demand.bytes_per_s[i] / s->open_bytes_per_s[r]);
-        harm += fmax(0, (s->use_bytes_per_s[r] + demand.bytes_per_s[i]) / capacity - 1);
+    struct sy_draw draw = draw_of(view, task, device, &demand);
+    uint32_t kernel = view->task_kernel[task], beside = s->beside_now[device];
+    const struct sy_truth *truth = view->truth;
+    struct sy_slowing slowing =
+        sy_slowdown_expect(s->slowdown, kernel, device, draw, truth ? SY_NONE : beside,
+                           sy_estimate_time_ns(view, task, device));
+    if (truth) {
+        slowing.ratio /= truth->speed(truth->world, device, task);
     }
-    slowdown *= co_run(s, view, task, device, &harm);
-    *ret_harm = harm;
-    return slowdown;
+    *ret_harm = slowing.harm + (truth ? truth->disturbance(truth->world, device, task)
+                                      : sy_slowdown_disturbs(s->slowdown, kernel, beside));
+    return slowing.ratio;
 }
 
 void sy_sharing_observe(struct sharing *s, const struct sy_view *view, uint32_t task,
                         uint32_t device, double ratio) {
-    uint32_t beside = s->beside_now[device];
-    if (s->beside && beside != SY_NONE && ratio > 0) {
-        size_t at = (size_t)view->task_kernel[task] * view->kernel_count + beside;
-        sy_drift_observe(&s->beside[at], ratio);
+    (void)view;
+    if (s->running[device] == task) {
+        sy_slowdown_ended(s->slowdown, device, ratio);
     }
 }

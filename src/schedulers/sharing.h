@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a task would get of the shared resources if it started now.
+ * What a task would get of the shared resources if it started now: belief/'s slowdown, fed with
+ * what a view shows.
  *
- * In: counter readings (or, for an oracle, the truth), and the demands of what we run ourselves.
- * Out: expected slowdown of a task on a device, harm it does to others, time of its copies.
+ * In: readings (or, for an oracle, the truth), what runs, and how long tasks took. Out: expected
+ * slowdown of a task on a device, harm it does to others, what copies can expect.
  */
 #ifndef SY_SCHEDULERS_SHARING_H
 #define SY_SCHEDULERS_SHARING_H
 
+#include "belief/belief.h"
 #include "schedulers/policy.h"
 
-#define SY_SHARING_KERNELS 256 /* more kernels: co-run ratios are not learned */
-
 struct sharing {
-    double *use_bytes_per_s;              /* per resource */
-    double *open_bytes_per_s;             /* per resource: what a newcomer can expect */
-    double *smooth_bytes_per_s, *seen_ns; /* readings, smoothed */
-    double *own_bytes_per_s;              /* demand of the tasks we know of */
-    double *coming_bytes_per_s; /* of them, what does not flow yet: only an oracle can tell */
-    uint32_t *users;            /* of them, per resource */
-    struct sy_drift *beside; /* [kernel * kernel_count + kernel running beside]; NULL: not kept */
-    uint32_t *beside_now;    /* per device: kernel beside it at the last look */
+    struct sy_slowdown *slowdown;
+    const double *open_bytes_per_s;       /* per resource: what a newcomer can expect */
+    double *smooth_bytes_per_s, *seen_ns; /* raw readings, smoothed */
+    double *own_bytes_per_s;              /* per resource: demand of the tasks we know of */
+    uint32_t *running;                    /* per device: task at the last look */
+    uint32_t *beside_now;                 /* per device: kernel beside it at the last look */
 };
 SY_MUST_CHECK int sy_sharing_init(struct sharing *sharing, struct sy_arena *arena,
                                   const struct sy_view *view);
@@ -33,7 +31,7 @@ void sy_sharing_add(struct sharing *sharing, const struct sy_view *view, uint32_
  * task's isolated time. */
 double sy_sharing_slowdown(const struct sharing *sharing, const struct sy_view *view, uint32_t task,
                            uint32_t device, double *ret_harm);
-/* A task ended: learn what its neighbour did to it. ratio: duration / predicted. */
+/* A task ended: learn from how long it took. ratio: duration / predicted alone. */
 void sy_sharing_observe(struct sharing *sharing, const struct sy_view *view, uint32_t task,
                         uint32_t device, double ratio);
 

@@ -134,6 +134,7 @@ void sy_sim_flow_start_copy(struct sy_sim *sim, uint32_t index) {
     const struct sy_route *route = &m->routes[(size_t)copy->from * m->memory_count + copy->to];
     SY_ASSERT(sim->flow_free_count > 0);
     copy->flow = sim->flow_free[--sim->flow_free_count];
+    sim->flow_route[copy->flow] = route;
     begin(sim, copy->flow, sim->slot_copy + index,
           sim->w->data_bytes[copy->datum] * 1e9 + route->latency_ns * route->bytes_per_s);
     sy_flow_add(sim->net, copy->flow, route->bytes_per_s, 1, route->resource_count,
@@ -143,6 +144,7 @@ void sy_sim_flow_start_copy(struct sy_sim *sim, uint32_t index) {
 void sy_sim_flow_end_copy(struct sy_sim *sim, uint32_t index) {
     uint32_t flow = sim->copies[index].flow;
     sy_flow_remove(sim->net, flow);
+    sim->flow_route[flow] = NULL;
     sim->flow_free[sim->flow_free_count++] = flow;
     dirty(sim);
 }
@@ -161,7 +163,7 @@ void sy_sim_flow_update(struct sy_sim *sim) {
     }
     sim->flows_dirty = false;
     if (sim->watched) {
-        sy_sim_sum_use(sim);
+        sy_sim_sense_change(sim);
     }
     const uint32_t *changed;
     uint32_t count = sy_flow_solve(sim->net, &changed);
@@ -178,6 +180,11 @@ void sy_sim_flow_update(struct sy_sim *sim) {
     }
     for (uint32_t r = 0; sim->watched && r < sim->machine->resource_count; r++) {
         sim->resource_use[r] = sy_flow_use(sim->net, r);
+        sim->resource_others[r] =
+            sim->hidden_on[r] ? sy_flow_rate(sim->net, sim->flow_hidden + r) : 0;
+    }
+    if (sim->judge) {
+        sy_sim_judge_starts(sim);
     }
 }
 

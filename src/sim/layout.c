@@ -35,8 +35,9 @@ static bool take_machine(struct sy_sim *sim) {
            TAKE(kernel_gpu, kernels) & TAKE(channels, memories) & TAKE(memory_bytes, memories) &
            TAKE(memory_peak_bytes, memories) & TAKE(group_start, m->group_count + 1u) &
            TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &
-           TAKE(hidden_on, resources) & TAKE(readings, resources) & TAKE(resource_use, resources) &
-           TAKE(resource_sum, resources) & TAKE(resource_seen, resources);
+           TAKE(hidden_on, resources) & TAKE(resource_use, resources) &
+           TAKE(resource_others, resources) & TAKE(resource_sum, resources) &
+           TAKE(resource_seen, resources);
 }
 
 static bool take_events(struct sy_sim *sim) {
@@ -68,7 +69,8 @@ static bool take_flows(struct sy_sim *sim) {
     size_t flows = sim->flow_count + 1u;
     sim->net = capacities ? sy_flow_create(m->resource_count, capacities, sim->flow_count) : NULL;
     return sim->net && TAKE(flow_rest, flows) && TAKE(flow_rate, flows) &&
-           TAKE(flow_since_ns, flows) && TAKE(flow_slot, flows) && TAKE(flow_free, flows);
+           TAKE(flow_since_ns, flows) && TAKE(flow_slot, flows) && TAKE(flow_free, flows) &&
+           TAKE(flow_route, flows);
 }
 
 static void list_groups(struct sy_sim *sim) {
@@ -177,7 +179,7 @@ int sy_sim_layout(struct sy_sim *sim) {
     list_groups(sim);
     draw_hidden(sim);
     choose_periods(sim);
-    return 0;
+    return sy_sim_sense_layout(sim);
 }
 
 static void reset_tasks(struct sy_sim *sim) {
@@ -237,8 +239,8 @@ static void reset_machine(struct sy_sim *sim) {
         sim->channels[i] = (struct channel){.first_queued = SY_NONE, .last_queued = SY_NONE};
     }
     for (uint32_t r = 0; r < m->resource_count; r++) {
-        sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
-        sim->resource_use[r] = sim->resource_sum[r] = sim->resource_seen[r] = 0;
+        sim->resource_use[r] = sim->resource_others[r] = 0;
+        sim->resource_sum[r] = sim->resource_seen[r] = 0;
     }
 }
 
@@ -260,6 +262,7 @@ static void reset_events(struct sy_sim *sim) {
         sim->flow_free_count = 0;
         for (uint32_t f = sim->flow_count; f-- > sim->flow_copy;) {
             sim->flow_free[sim->flow_free_count++] = f;
+            sim->flow_route[f] = NULL;
         }
         sy_sim_hidden_reset(sim);
     }
@@ -279,9 +282,7 @@ void sy_sim_reset(struct sy_sim *sim) {
     sim->copy_free = SY_NONE;
     sim->fetched_count = 0;
     sim->flows_dirty = false;
-    sim->use_since_ns = sim->counter_at_ns = 0;
-    sim->counter_turn = 0;
-    sim->counter_rng = sy_rng_make(sim->options.seed, COUNTER, 0);
+    sim->use_since_ns = 0;
     sim->trace.count = 0;
     sim->event_count = sim->decision_count = sim->decided_count = 0;
     sim->transfer_count = sim->reconfigure_count = sim->tasks_done = 0;
@@ -290,5 +291,6 @@ void sy_sim_reset(struct sy_sim *sim) {
     memset(sim->histogram, 0, sizeof sim->histogram);
     reset_tasks(sim);
     reset_machine(sim);
+    sy_sim_sense_reset(sim);
     reset_events(sim);
 }

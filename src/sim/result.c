@@ -111,6 +111,9 @@ void sy_sim_collect(struct sy_sim *sim, struct sy_sim_result *r) {
                                 .device_busy_ns = sim->device_busy_ns,
                                 .memory_peak_bytes = sim->memory_peak_bytes,
                                 .jobs = sim->job_results};
+    if (sim->judge) {
+        sy_sim_judge_collect(sim, &r->accuracy);
+    }
     for (uint32_t d = 0; d < m->device_count; d++) {
         const struct device *device = &sim->devices[d];
         sim->device_busy_ns[d] = device->busy_ns;

@@ -1,13 +1,181 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What policies are told of the shared resources: synthetic counters, multiplexed and noisy, as
- * they are read or through the belief, or the truth.
+ * they are read, or what is believed on their ground, or the truth.
+ *
+ * The belief knows what any world knows: the counters that count now, how noisy they are, the
+ * demands of what runs and the copies in flight. It chooses which counters count next.
  */
 #include "sim/world.h"
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
-/* Read late, when somebody is about to look: the mean since the last reading. Only counter_live of
- * them count at a time, in turn; the others keep their old value. */
+#define PERIODS_AT_ONCE 128
+
+#define TAKE(field, count)                                                                         \
+    ((int)((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL))
+
+int sy_sim_sense_layout(struct sy_sim *sim) {
+    size_t resources = sim->machine->resource_count + 1u;
+    bool filtered = sim->options.belief == SY_SIM_FILTERED && sim->net;
+    bool taken = TAKE(readings, resources) & TAKE(counting, resources) & TAKE(own, resources) &
+                 TAKE(own_sum, resources) & TAKE(others, resources) & TAKE(others_sd, resources);
+    taken = taken && (!filtered || TAKE(loads, resources));
+    return !taken ? -ENOMEM : sim->options.judge && sim->net ? sy_sim_judge_layout(sim) : 0;
+}
+
+static uint32_t live_count(const struct sy_sim *sim) {
+    uint32_t resources = sim->machine->resource_count, live = sim->options.counter_live;
+    return live && live < resources ? live : resources;
+}
+
+void sy_sim_sense_reset(struct sy_sim *sim) {
+    uint32_t resources = sim->machine->resource_count;
+    if (sim->judge) {
+        sy_sim_judge_reset(sim);
+    }
+    sim->counter_at_ns = 0;
+    sim->counter_rng = sy_rng_make(sim->options.seed, COUNTER, 0);
+    sim->counting_count = live_count(sim);
+    sim->counter_turn = resources ? sim->counting_count % resources : 0;
+    for (uint32_t r = 0; r < resources; r++) {
+        sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
+        sim->own[r] = sim->own_sum[r] = sim->others[r] = sim->others_sd[r] = 0;
+        sim->counting[r] = r;
+        if (sim->loads) {
+            sy_load_init(&sim->loads[r], sim->machine->resources[r].bytes_per_s,
+                         sim->counter_period_ns);
+        }
+    }
+}
+
+/* --- our own flows -------------------------------------------------------------------------------
+ */
+void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret) {
+    const struct sy_workload *w = sim->w;
+    size_t at = (size_t)w->task_kernel[sim->view_devices[device].running] * w->class_count +
+                sim->machine->devices[device].class_index;
+    sy_cost_demand(sim->machine, device, w->demand_bytes_per_s[at], w->link_demand_bytes_per_s[at],
+                   ret);
+}
+
+/* Adds flows that want so much to sums; scaled: no more than the fullest resource they cross, full
+ * of our own flows alone, lets through. */
+static void add_flows(const struct sy_sim *sim, const double *wanted, double *sums) {
+    const struct sy_machine *m = sim->machine;
+    struct sy_demand demand;
+    for (uint32_t f = 0; f < sim->flow_count; f++) {
+        const struct sy_route *route = f < sim->flow_copy ? NULL : sim->flow_route[f];
+        if (f < m->device_count && sim->devices[f].phase == EXECUTING) {
+            sy_sim_demand(sim, f, &demand);
+        } else if (route) {
+            demand.count = route->resource_count;
+            for (uint32_t i = 0; i < demand.count; i++) {
+                demand.resources[i] = route->resources[i];
+                demand.bytes_per_s[i] = route->bytes_per_s;
+            }
+        } else {
+            continue;
+        }
+        double scale = 1;
+        for (uint32_t i = 0; wanted && i < demand.count; i++) {
+            uint32_t r = demand.resources[i];
+            scale = fmin(scale, m->resources[r].bytes_per_s / wanted[r]);
+        }
+        for (uint32_t i = 0; i < demand.count; i++) {
+            sums[demand.resources[i]] += scale * demand.bytes_per_s[i];
+        }
+    }
+}
+
+static void sum_own(struct sy_sim *sim) {
+    uint32_t resources = sim->machine->resource_count;
+    double wanted[64];
+    memset(sim->own, 0, resources * sizeof *sim->own);
+    if (resources > SY_COUNT(wanted)) {
+        add_flows(sim, NULL, sim->own);
+        return;
+    }
+    memset(wanted, 0, sizeof wanted);
+    add_flows(sim, NULL, wanted);
+    add_flows(sim, wanted, sim->own);
+}
+
+/* --- counters ------------------------------------------------------------------------------------
+ */
+/* In turn; under the belief half of them, the others are those of which least is known. */
+static void choose_counters(struct sy_sim *sim) {
+    uint32_t resources = sim->machine->resource_count, live = live_count(sim);
+    uint32_t in_turn = sim->loads ? (live + 1) / 2 : live;
+    bool taken[64] = {false};
+    for (uint32_t i = 0; i < live; i++) {
+        uint32_t r = (sim->counter_turn + i) % resources;
+        for (uint32_t k = 0; i >= in_turn && resources <= SY_COUNT(taken) && k < resources; k++) {
+            double best = sim->others_sd[r] / sim->machine->resources[r].bytes_per_s;
+            double here = sim->others_sd[k] / sim->machine->resources[k].bytes_per_s;
+            r = !taken[k] && (taken[r] || here > best) ? k : r;
+        }
+        taken[r % SY_COUNT(taken)] = true;
+        sim->counting[i] = r;
+    }
+    sim->counting_count = live;
+    sim->counter_turn = (sim->counter_turn + in_turn) % resources;
+}
+
+/* The mean rate since the last reading, as the counter says. */
+static double read_counter(struct sy_sim *sim, uint32_t r, double elapsed) {
+    double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed;
+    if (sim->options.counter_noise > 0) {
+        rate *= 1 + sim->options.counter_noise * sy_rng_student(&sim->counter_rng, 4);
+    }
+    return fmin(fmax(rate, 0), 1.5 * sim->machine->resources[r].bytes_per_s);
+}
+
+/* A period of the counters is over: what they say moves the belief. */
+static void believe(struct sy_sim *sim, double elapsed) {
+    uint32_t resources = sim->machine->resource_count;
+    for (uint32_t r = 0; r < resources; r++) {
+        sy_load_pass(&sim->loads[r], elapsed);
+    }
+    for (uint32_t i = 0; i < sim->counting_count; i++) {
+        uint32_t r = sim->counting[i];
+        sy_load_see(&sim->loads[r], sim->own_sum[r] / elapsed, read_counter(sim, r, elapsed),
+                    sim->options.counter_noise);
+    }
+    for (uint32_t r = 0; r < resources; r++) {
+        double whole;
+        sy_load_mean(&sim->loads[r], 0, &sim->others[r], &whole, &sim->others_sd[r]);
+        sim->own_sum[r] = 0;
+        sim->resource_seen[r] = sim->resource_sum[r];
+    }
+    choose_counters(sim);
+}
+
+/* Whoever believes reads his counters on time, not only when somebody looks. What flows has been
+ * constant since it was last summed up; a long pause is cut into no more than so many periods. */
+static void pass(struct sy_sim *sim) {
+    double now = sim_now(sim), late = now - sim->counter_at_ns, since = sim->use_since_ns;
+    double period = fmax(sim->counter_period_ns, late / PERIODS_AT_ONCE);
+    uint32_t resources = sim->machine->resource_count;
+    for (; sim->counter_at_ns + period <= now; since = sim->counter_at_ns) {
+        double elapsed = sim->counter_at_ns + period - since;
+        for (uint32_t r = 0; r < resources; r++) {
+            sim->resource_sum[r] += sim->resource_use[r] * elapsed;
+            sim->own_sum[r] += sim->own[r] * elapsed;
+        }
+        sim->counter_at_ns += period;
+        believe(sim, period);
+    }
+    for (uint32_t r = 0; r < resources; r++) {
+        sim->resource_sum[r] += sim->resource_use[r] * (now - since);
+        sim->own_sum[r] += sim->own[r] * (now - since);
+    }
+    sim->use_since_ns = now;
+}
+
+/* Read late, when somebody is about to look. Only some count at a time; the others keep their old
+ * value. */
 static void read_counters(struct sy_sim *sim) {
     double elapsed = sim_now(sim) - sim->counter_at_ns;
     uint32_t resources = sim->machine->resource_count;
@@ -15,35 +183,59 @@ static void read_counters(struct sy_sim *sim) {
         return;
     }
     sy_sim_sum_use(sim);
-    uint32_t live = sim->options.counter_live ? sim->options.counter_live : resources;
-    live = live < resources ? live : resources;
-    for (uint32_t i = 0; i < live; i++) {
-        uint32_t r = (sim->counter_turn + i) % resources;
-        double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed;
-        if (sim->options.counter_noise > 0) {
-            rate *= 1 + sim->options.counter_noise * sy_rng_student(&sim->counter_rng, 4);
-        }
-        rate = fmin(fmax(rate, 0), 1.5 * sim->machine->resources[r].bytes_per_s);
-        sim->readings[r] = (struct sy_reading){rate, sim_now(sim), NAN, NAN};
+    for (uint32_t i = 0; i < sim->counting_count; i++) {
+        uint32_t r = sim->counting[i];
+        sim->readings[r] =
+            (struct sy_reading){read_counter(sim, r, elapsed), sim_now(sim), NAN, NAN};
     }
-    sim->counter_turn = (sim->counter_turn + live) % resources;
+    choose_counters(sim);
     sim->counter_at_ns = sim_now(sim);
     for (uint32_t r = 0; r < resources; r++) {
         sim->resource_seen[r] = sim->resource_sum[r];
     }
 }
 
-static void tell_truth(struct sy_sim *sim) {
+static void tell(struct sy_sim *sim) {
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
-        double others = sim->hidden_on[r] ? sy_flow_rate(sim->net, sim->flow_hidden + r) : 0;
-        sim->readings[r] = (struct sy_reading){sim->resource_use[r], sim_now(sim), 0, others};
+        if (sim->loads) {
+            double whole =
+                fmin(sim->own[r] + sim->others[r], sim->machine->resources[r].bytes_per_s);
+            sim->readings[r] =
+                (struct sy_reading){whole, sim_now(sim), sim->others_sd[r], sim->others[r]};
+        } else {
+            sim->readings[r] =
+                (struct sy_reading){sim->resource_use[r], sim_now(sim), 0, sim->resource_others[r]};
+        }
     }
 }
 
 void sy_sim_sense(struct sy_sim *sim) {
-    if (sim->options.belief == SY_SIM_TRUE) {
-        tell_truth(sim);
-    } else {
+    if (sim->loads) {
+        pass(sim);
+    } else if (sim->options.belief == SY_SIM_RAW) {
         read_counters(sim);
     }
+    if (sim->options.belief != SY_SIM_RAW) {
+        tell(sim);
+    }
+}
+
+/* Flows are about to change, or have changed and were not solved yet. */
+void sy_sim_sense_change(struct sy_sim *sim) {
+    if (sim->judge) {
+        sy_sim_judge_pass(sim);
+    }
+    if (sim->loads) {
+        pass(sim);
+        sum_own(sim);
+    } else {
+        sy_sim_sum_use(sim);
+    }
+}
+
+double sy_sim_sense_now(const struct sy_sim *sim, uint32_t r) {
+    double capacity = sim->machine->resources[r].bytes_per_s;
+    return sim->loads                           ? fmin(sim->own[r] + sim->others[r], capacity)
+           : sim->options.belief == SY_SIM_TRUE ? sim->resource_use[r]
+                                                : sim->readings[r].bytes_per_s;
 }

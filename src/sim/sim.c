@@ -54,7 +54,7 @@ static double rollout(void *world, const char *policy, const double *scale) {
     }
     if (!sim->inner) {
         struct sy_sim_options options = sim->options;
-        options.record = false;
+        options.record = options.judge = false;
         options.clock_ns = NULL;
         if (sy_sim_create(sim->w, &options, &sim->inner, NULL) < 0) {
             return NAN;
@@ -86,6 +86,7 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
     }
     fill_view(sim);
     sim->truth = (struct sy_truth){.resource_bytes_per_s = sim->resource_use,
+                                   .others_bytes_per_s = sim->resource_others,
                                    .task_factor = sim->task_factor,
                                    .kernel_factor = sim->kernel_factor,
                                    .speed = sy_sim_true_speed,
@@ -352,7 +353,7 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
                              ? sim->readings
                              : NULL;
     sim->view.posterior = sim->view.readings && sim->options.belief != SY_SIM_RAW;
-    sim->watched = sim->net && (ops->needs_readings || ops->needs_truth);
+    sim->watched = sim->net && (ops->needs_readings || ops->needs_truth || sim->options.judge);
     sim->scheduler.ops = ops;
     sim->scheduler.state = state;
     sim->scheduler.seed = sim->options.seed;

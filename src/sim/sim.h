@@ -65,10 +65,11 @@ struct sy_sim_options {
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
     uint32_t counter_live;    /* counters that count at a time, others wait; 0: all */
     enum sy_sim_belief belief;
-    double decision_ns;       /* charged to the clock for each task placed */
+    double decision_ns;                          /* charged to the clock for each task placed */
     const struct sy_device_event *device_events; /* sorted by time */
     uint32_t device_event_count;
     bool record;              /* fill the trace */
+    bool judge;               /* fill the result's accuracy; costs time */
     bool (*stop)(void);       /* asked now and then: end the run with -ECANCELED; NULL: never */
     double (*clock_ns)(void); /* real clock to time decide() with; NULL: not timed */
 };
@@ -76,6 +77,18 @@ struct sy_sim_options {
 struct sy_sim_job_result {
     double done_ns;  /* completion time - arrival */
     double slowdown; /* done_ns / isolated_ns */
+};
+
+/* How good what is told of shared resources was, and slowdowns foretold from it. */
+struct sy_sim_accuracy {
+    double error_points[SY_RES_INTERCONNECT + 1]; /* per kind of resource: mean over time of
+                                  |told - true use|, in points of 100; NAN: there is none */
+    double covered;            /* share of time in which the 95 % band held the use */
+    double slowdown_within_10; /* share of tasks: foretold at their start within 10 % of true */
+    double slowdown_covered;   /* share of tasks inside the foretold 95 % band */
+    double slowdown_error;     /* median of |foretold / true - 1| */
+    double slowed;             /* share of tasks that took over 10 % longer than alone */
+    uint64_t task_count;
 };
 
 struct sy_sim_result {
@@ -88,8 +101,9 @@ struct sy_sim_result {
     double energy_joules;
     uint64_t task_count, event_count, decision_count, transfer_count, reconfigure_count;
     double decision_p50_ns, decision_p99_ns; /* NAN: not timed */
-    double fairness;              /* Jain index of the tenants' mean slowdowns; 1 with one tenant */
-    const double *device_busy_ns; /* per device; owned by the simulator */
+    double fairness; /* Jain index of the tenants' mean slowdowns; 1 with one tenant */
+    struct sy_sim_accuracy accuracy; /* options.judge */
+    const double *device_busy_ns;    /* per device; owned by the simulator */
     const double *memory_peak_bytes; /* per memory */
     const struct sy_sim_job_result *jobs;
 };

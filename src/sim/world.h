@@ -9,6 +9,7 @@
 #ifndef SY_SIM_WORLD_H
 #define SY_SIM_WORLD_H
 
+#include "belief/belief.h"
 #include "sim/flow.h"
 #include "sim/sim.h"
 
@@ -129,10 +130,19 @@ struct sy_sim {
 
     /* counters */
     struct sy_reading *readings;
-    double *resource_use, *resource_sum, *resource_seen;
+    double *resource_use, *resource_others, *resource_sum, *resource_seen;
     double use_since_ns, counter_period_ns, counter_at_ns;
     uint32_t counter_turn;
     struct sy_rng counter_rng;
+    uint32_t *counting; /* counters that count until the next reading */
+    uint32_t counting_count;
+
+    /* belief: what others take, from the counters and what is known of our own flows */
+    struct sy_load *loads;          /* per resource */
+    double *own, *own_sum, *others; /* per resource: now, integrated, and the belief's mean */
+    double *others_sd;
+    const struct sy_route **flow_route; /* per flow of a copy; NULL: none flows */
+    struct judge *judge;                /* options.judge */
 
     /* accounts */
     struct sy_trace trace;
@@ -178,7 +188,21 @@ void sy_sim_hidden_reset(struct sy_sim *sim);
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t resource);
 void sy_sim_sum_use(struct sy_sim *sim); /* up to now, for the counters */
 /* sense.c */
+SY_MUST_CHECK int sy_sim_sense_layout(struct sy_sim *sim);
+void sy_sim_sense_reset(struct sy_sim *sim);
 void sy_sim_sense(struct sy_sim *sim); /* somebody is about to look at the readings */
+void sy_sim_sense_change(struct sy_sim *sim);
+/* What would be told of a resource if somebody looked now. */
+double sy_sim_sense_now(const struct sy_sim *sim, uint32_t resource);
+void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret_demand);
+/* judge.c: how good what is told was; options.judge */
+SY_MUST_CHECK int sy_sim_judge_layout(struct sy_sim *sim);
+void sy_sim_judge_reset(struct sy_sim *sim);
+void sy_sim_judge_pass(struct sy_sim *sim);   /* nothing has changed until now */
+void sy_sim_judge_starts(struct sy_sim *sim); /* flows are solved: foretell for what began */
+void sy_sim_judge_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns,
+                      double alone_ns);
+void sy_sim_judge_collect(const struct sy_sim *sim, struct sy_sim_accuracy *ret_accuracy);
 /* queue.c: per-device priority queues of committed tasks */
 void sy_sim_queue_push(struct sy_sim *sim, uint32_t device, uint32_t task);
 uint32_t sy_sim_queue_pop(struct sy_sim *sim, uint32_t device);

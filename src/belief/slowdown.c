@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Expected slowdown of a task on shared resources.
+ *
+ * In: demands of what we run, what is believed of the others, durations (slowdown_learn.c). Out:
+ * duration over duration alone, with its spread, and the harm to what we run. Capacities are known
+ * and shared max-min fairly: a newcomer gets what is left, or the level at which nobody who gets
+ * more is left. Others are expected to yield as so many flows like ours. The expectation is over
+ * what is not known of the others now, and for the later part of a long task over their usual
+ * levels. What shares do not explain, a kernel's sensitivity and its neighbour's do.
+ */
+#include "belief/slowdown.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATIO_MAX 64.0
+
+static const double probabilities[POINTS] = {0.1, 0.3, 0.5, 0.7, 0.9};
+static const double normals[POINTS] = {-1.2816, -0.5244, 0, 0.5244, 1.2816};
+
+static void *take(struct sy_slowdown *s, size_t count, size_t size) {
+    return sy_arena_alloc(s->arena, count + 1, size);
+}
+
+static bool take_all(struct sy_slowdown *s) {
+    const struct sy_machine *m = s->machine;
+    size_t resources = m->resource_count, kernels = s->kernel_count;
+    s->loads = take(s, resources, sizeof *s->loads);
+    s->flows = take(s, resources * (m->device_count + 1u), sizeof *s->flows);
+    s->flow_count = take(s, resources, sizeof *s->flow_count);
+    s->told = take(s, resources, sizeof *s->told);
+    s->others = take(s, resources, sizeof *s->others);
+    s->others_sd = take(s, resources, sizeof *s->others_sd);
+    s->present = take(s, resources * POINTS, sizeof *s->present);
+    s->usual = take(s, resources * POINTS, sizeof *s->usual);
+    s->open = take(s, resources, sizeof *s->open);
+    s->sensitivities = take(s, kernels * m->class_count, sizeof *s->sensitivities);
+    s->begun = take(s, m->device_count, sizeof *s->begun);
+    bool small = kernels <= PAIR_MAX;
+    s->pairs = small ? take(s, kernels * kernels, sizeof *s->pairs) : NULL;
+    s->kernels = small ? take(s, kernels, sizeof *s->kernels) : NULL;
+    bool pairs = !small || (s->pairs && s->kernels);
+    return pairs && s->loads && s->flows && s->flow_count && s->told && s->others && s->others_sd &&
+           s->present && s->usual && s->open && s->sensitivities && s->begun;
+}
+
+struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
+                                       uint32_t kernel_count) {
+    struct sy_slowdown *s = sy_arena_alloc(arena, 1, sizeof *s);
+    if (!s) {
+        return NULL;
+    }
+    s->arena = arena;
+    s->machine = machine;
+    s->kernel_count = kernel_count;
+    return take_all(s) ? s : NULL;
+}
+
+void sy_slowdown_reset(struct sy_slowdown *s) {
+    const struct sy_machine *m = s->machine;
+    size_t kernels = s->kernel_count;
+    s->now_ns = 0;
+    s->stepped = false;
+    memset(s->sensitivities, 0, kernels * m->class_count * sizeof *s->sensitivities);
+    memset(s->begun, 0, m->device_count * sizeof *s->begun);
+    if (s->pairs) {
+        memset(s->pairs, 0, kernels * kernels * sizeof *s->pairs);
+        memset(s->kernels, 0, kernels * sizeof *s->kernels);
+    }
+}
+
+/* --- a look --------------------------------------------------------------------------------------
+ */
+/* How long levels last is measured in looks: the first pause between two sets the scale. */
+static void pass(struct sy_slowdown *s, double elapsed_ns) {
+    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
+        if (!s->stepped) {
+            sy_load_init(&s->loads[r], s->machine->resources[r].bytes_per_s, elapsed_ns);
+        } else {
+            sy_load_pass(&s->loads[r], elapsed_ns);
+        }
+    }
+    s->stepped = true;
+}
+
+void sy_slowdown_begin(struct sy_slowdown *s, double now_ns) {
+    if (now_ns > s->now_ns) {
+        pass(s, now_ns - s->now_ns);
+        s->now_ns = now_ns;
+    }
+    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
+        s->flow_count[r] = 0;
+        s->told[r] = false;
+    }
+}
+
+void sy_slowdown_runs(struct sy_slowdown *s, struct sy_draw draw) {
+    for (uint32_t i = 0; i < draw.count; i++) {
+        uint32_t r = draw.resources[i], count = s->flow_count[r];
+        double *flows = &s->flows[(size_t)r * (s->machine->device_count + 1u)];
+        if (count > s->machine->device_count) {
+            continue;
+        }
+        for (; count && flows[count - 1] > draw.bytes_per_s[i]; count--) {
+            flows[count] = flows[count - 1];
+        }
+        flows[count] = draw.bytes_per_s[i];
+        s->flow_count[r]++;
+    }
+}
+
+void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double sd) {
+    double capacity = s->machine->resources[r].bytes_per_s;
+    s->told[r] = true;
+    s->others[r] = fmin(fmax(others, 0), capacity);
+    s->others_sd[r] = sd;
+    if (s->stepped) {
+        sy_load_see(&s->loads[r], 0, s->others[r],
+                    s->others[r] > 0 ? fmin(sd / s->others[r], 1) : 0);
+    }
+}
+
+double sy_slowdown_level(const struct sy_slowdown *s, uint32_t r, double others, bool newcomer) {
+    uint32_t count = s->flow_count[r];
+    const double *flows = &s->flows[(size_t)r * (s->machine->device_count + 1u)];
+    double rest = s->machine->resources[r].bytes_per_s, sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += flows[i];
+    }
+    /* Others stand for as many flows as they would be if they were like ours. */
+    double weight = sum > 0 ? fmax(1, others * count / sum) : 4, each = others / weight;
+    double share = count + newcomer + (others > 0 ? weight : 0);
+    for (uint32_t i = 0; i <= count; i++) {
+        double next = i < count ? flows[i] : INFINITY;
+        if (others > 0 && each <= next && each * share <= rest) {
+            rest -= others;
+            share -= weight;
+            others = 0;
+        }
+        if (i == count || next * share > rest) {
+            break;
+        }
+        rest -= next;
+        share -= 1;
+    }
+    return share > 0 ? rest / share : INFINITY;
+}
+
+/* Levels below which others stay with the probabilities of the points. */
+static void quantiles(const double *share, double capacity, double *ret_level) {
+    double below = 0, all = 0;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < SY_LOAD_LEVELS; i++) {
+        all += share[i];
+    }
+    for (uint32_t q = 0; q < POINTS; q++) {
+        while (k + 1 < SY_LOAD_LEVELS && below + share[k] < probabilities[q] * all) {
+            below += share[k++];
+        }
+        ret_level[q] = k * capacity / (SY_LOAD_LEVELS - 1);
+    }
+}
+
+static void open_up(struct sy_slowdown *s, uint32_t r) {
+    double capacity = s->machine->resources[r].bytes_per_s, level[POINTS], inverse = 0;
+    if (s->told[r]) {
+        for (uint32_t q = 0; q < POINTS; q++) {
+            level[q] = fmin(fmax(s->others[r] + normals[q] * s->others_sd[r], 0), capacity);
+        }
+    } else if (s->stepped) {
+        double now[SY_LOAD_LEVELS];
+        sy_load_now(&s->loads[r], now);
+        quantiles(now, capacity, level);
+    } else {
+        memset(level, 0, sizeof level);
+    }
+    for (uint32_t q = 0; q < POINTS; q++) {
+        double open = sy_slowdown_level(s, r, level[q], true);
+        s->present[r * POINTS + q] = open;
+        inverse += 1 / open / POINTS;
+    }
+    s->open[r] = 1 / inverse;
+    if (s->stepped) {
+        quantiles(s->loads[r].usual, capacity, level);
+        for (uint32_t q = 0; q < POINTS; q++) {
+            level[q] = sy_slowdown_level(s, r, level[q], true);
+        }
+        memcpy(&s->usual[r * POINTS], level, sizeof level);
+    } else {
+        memcpy(&s->usual[r * POINTS], &s->present[r * POINTS], sizeof level);
+    }
+}
+
+void sy_slowdown_ready(struct sy_slowdown *s) {
+    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
+        open_up(s, r);
+    }
+}
+
+void sy_slowdown_add(struct sy_slowdown *s, struct sy_draw draw) {
+    sy_slowdown_runs(s, draw);
+    for (uint32_t i = 0; i < draw.count; i++) {
+        open_up(s, draw.resources[i]);
+    }
+}
+
+const double *sy_slowdown_open(const struct sy_slowdown *s) {
+    return s->open;
+}
+
+/* --- what to expect ------------------------------------------------------------------------------
+ */
+void sy_slowdown_features(const struct sy_slowdown *s, uint32_t device, double *ret_feature) {
+    const struct sy_machine *m = s->machine;
+    const struct sy_device *d = &m->devices[device];
+    const struct sy_route *route = &m->routes[(size_t)d->host_memory * m->memory_count + d->memory];
+    uint32_t own = m->memories[d->memory].resource;
+    ret_feature[0] = 1;
+    ret_feature[1] = own == SY_NONE ? 0 : 1 - s->open[own] / m->resources[own].bytes_per_s;
+    ret_feature[2] = 0;
+    for (uint32_t k = 0; k < route->resource_count; k++) {
+        uint32_t r = route->resources[k];
+        ret_feature[2] = fmax(ret_feature[2], 1 - s->open[r] / m->resources[r].bytes_per_s);
+    }
+}
+
+static double extra(const double *flows, uint32_t count, double level) {
+    double sum = 0;
+    for (uint32_t i = count; i-- > 0 && flows[i] > level;) {
+        sum += flows[i] / level - 1;
+    }
+    return sum;
+}
+
+/* Extra time of what runs on a resource if a task of that demand joined. */
+static double harm_on(const struct sy_slowdown *s, uint32_t r, double demand) {
+    uint32_t count = s->flow_count[r];
+    const double *flows = &s->flows[(size_t)r * (s->machine->device_count + 1u)];
+    double others = s->others[r], with = s->present[r * POINTS + POINTS / 2];
+    if (!count || demand <= 0) {
+        return 0;
+    }
+    double without = sy_slowdown_level(s, r, others, false);
+    if (demand < with) { /* it takes less than an unlimited one: the others keep the rest */
+        with = fmin(without, with + (with - demand) / count);
+    }
+    return fmax(0, extra(flows, count, with) - extra(flows, count, without));
+}
+
+struct shares {
+    double ratio, sd, log_ratio;
+};
+
+static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw, double alone_ns) {
+    double now = 0, now_square = 0, speed = 0, slow_square = 0, heaviest = 0, logs = 0;
+    uint32_t main = SY_NONE;
+    for (uint32_t i = 0; i < draw.count; i++) {
+        double part = draw.bytes_per_s[i] / s->machine->resources[draw.resources[i]].bytes_per_s;
+        main = part > heaviest ? draw.resources[i] : main;
+        heaviest = fmax(part, heaviest);
+    }
+    if (main == SY_NONE) {
+        return (struct shares){1, 0, 0};
+    }
+    for (uint32_t q = 0; q < POINTS; q++) {
+        double a = 1, b = 1;
+        for (uint32_t i = 0; i < draw.count; i++) {
+            uint32_t at = draw.resources[i] * POINTS + q;
+            a = fmax(a, draw.bytes_per_s[i] / s->present[at]);
+            b = fmax(b, draw.bytes_per_s[i] / s->usual[at]);
+        }
+        a = fmin(a, RATIO_MAX);
+        b = fmin(b, RATIO_MAX);
+        now += a / POINTS;
+        now_square += a * a / POINTS;
+        speed += 1 / b / POINTS;
+        slow_square += b * b / POINTS;
+    }
+    double lasts = s->stepped ? sy_load_lasting(&s->loads[main], alone_ns * now) : 1;
+    double later = 1 / speed, ratio = lasts * now + (1 - lasts) * later;
+    double spread = lasts * fmax(0, now_square - 2 * ratio * now + ratio * ratio) +
+                    (1 - lasts) * lasts * fmax(0, slow_square - later * later);
+    logs = log(ratio);
+    return (struct shares){ratio, sqrt(spread), logs};
+}
+
+struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *s, uint32_t kernel, uint32_t device,
+                                     struct sy_draw draw, uint32_t beside, double alone_ns) {
+    const struct sy_machine *m = s->machine;
+    const struct sensitivity *own =
+        &s->sensitivities[(size_t)kernel * m->class_count + m->devices[device].class_index];
+    struct shares shares = by_shares(s, draw, alone_ns);
+    struct sy_slowing slowing = {.ratio = shares.ratio};
+    double feature[FEATURES], more = 0;
+    if (own->scale > 0) {
+        sy_slowdown_features(s, device, feature);
+        for (uint32_t f = 1; f < FEATURES; f++) {
+            more += fmax(0, own->effect[f]) * feature[f];
+        }
+    }
+    more += beside == SY_NONE ? 0 : sy_slowdown_pair(s, kernel, beside);
+    slowing.ratio *= exp(more);
+    slowing.sd = shares.sd * exp(more);
+    for (uint32_t i = 0; i < draw.count; i++) {
+        slowing.harm += harm_on(s, draw.resources[i], draw.bytes_per_s[i]);
+    }
+    return slowing;
+}
+
+double sy_slowdown_disturbs(const struct sy_slowdown *s, uint32_t kernel, uint32_t beside) {
+    return beside == SY_NONE ? 0 : expm1(sy_slowdown_pair(s, beside, kernel));
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slowdown: the state behind it, shared by what expects and what learns.
+ */
+#ifndef SY_BELIEF_SLOWDOWN_H
+#define SY_BELIEF_SLOWDOWN_H
+
+#include "belief/belief.h"
+
+#define POINTS   5   /* of a distribution, equally likely */
+#define DRAW_MAX 8   /* resources of one task that count */
+#define FEATURES 3   /* constant, use of the own memory, use of the way to it */
+#define PAIR_MAX 256 /* more kernels: what they do to each other is not learned */
+
+/* A location in the log domain, learned robustly and drawn towards a prior. */
+struct location {
+    double sum, weight;
+};
+
+/* How a kernel on a class of devices deviates from what the shares of the resources explain. */
+struct sensitivity {
+    double gram[FEATURES][FEATURES], moment[FEATURES];
+    double effect[FEATURES]; /* solved; [0] is an error of its time alone, not a slowdown */
+    double scale;            /* of what is left */
+};
+
+/* The task that runs on a device, as it was when it began. */
+struct begun {
+    bool is;
+    uint32_t kernel, beside, count;
+    uint32_t resources[DRAW_MAX];
+    double bytes_per_s[DRAW_MAX];
+    double alone_ns, log_shares; /* expected logarithm of its slowdown by shares alone */
+    double feature[FEATURES];
+};
+
+struct sy_slowdown {
+    struct sy_arena *arena;
+    const struct sy_machine *machine;
+    uint32_t kernel_count;
+    double now_ns, step_ns;
+    bool stepped;
+    struct sy_load *loads; /* per resource */
+    double *flows;         /* [resource * device_count]: demands of what runs, ascending */
+    uint32_t *flow_count;
+    bool *told;
+    double *others, *others_sd;
+    double *present, *usual;           /* [resource * POINTS]: what a newcomer gets */
+    double *open;                      /* per resource: expected of the present ones */
+    struct sensitivity *sensitivities; /* [kernel * class_count + class] */
+    struct location *pairs, *kernels;  /* [kernel * kernel_count + beside], per kernel; or NULL */
+    struct begun *begun;               /* per device */
+};
+
+/* What a flow without limit gets of a resource of which others want so much. newcomer: it is not
+ * among those that run. */
+double sy_slowdown_level(const struct sy_slowdown *slowdown, uint32_t resource, double others,
+                         bool newcomer);
+void sy_slowdown_features(const struct sy_slowdown *slowdown, uint32_t device, double *ret_feature);
+double sy_slowdown_pair(const struct sy_slowdown *slowdown, uint32_t kernel, uint32_t beside);
+
+#endif

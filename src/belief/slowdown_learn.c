@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What durations teach of slowdowns: how a kernel on a class of devices answers to the use of its
+ * memory and of the way to it, what kernels do to each other on one core, and, where no counter
+ * tells it, what others take of a resource.
+ *
+ * In: duration over duration alone of each task. Out: the state that slowdown.c expects from.
+ * Invariants: everything is drawn towards "no effect" and a lone wild duration moves it little.
+ */
+#include "belief/slowdown.h"
+#include <math.h>
+#include <string.h>
+
+#define SCALE_START 0.2 /* of the logarithm of a duration over what was expected */
+#define SCALE_FLOOR 0.02
+#define SCALE_GAIN  0.1
+#define CLIP        2.0  /* deviations count up to so many scales */
+#define FORGET      0.98 /* per task, of older ones */
+#define PRIOR_ERROR 4.0  /* precision of no effect: of the time alone, in tasks ... */
+#define PRIOR_SENSE 10.0 /* ... and of the sensitivities */
+#define PAIR_PRIOR  2.0  /* tasks that a kernel's mean over all neighbours weighs */
+#define ALL_PRIOR   3.0  /* tasks that no effect weighs */
+#define PAIR_MEMORY 24.0
+
+static double location_of(const struct location *l, double prior, double weight) {
+    return (l->sum + prior * weight) / (l->weight + weight);
+}
+
+double sy_slowdown_pair(const struct sy_slowdown *s, uint32_t kernel, uint32_t beside) {
+    if (!s->pairs) {
+        return 0;
+    }
+    double all = location_of(&s->kernels[kernel], 0, ALL_PRIOR);
+    const struct location *pair = &s->pairs[(size_t)kernel * s->kernel_count + beside];
+    return fmax(0, location_of(pair, all, PAIR_PRIOR));
+}
+
+static void learn_location(struct location *l, double value) {
+    double keep = 1 - 1 / PAIR_MEMORY;
+    l->sum = keep * l->sum + value;
+    l->weight = keep * l->weight + 1;
+}
+
+/* Solves gram * effect = moment; both are small and the prior makes it regular. */
+static void solve(struct sensitivity *own) {
+    double a[FEATURES][FEATURES + 1];
+    for (uint32_t i = 0; i < FEATURES; i++) {
+        memcpy(a[i], own->gram[i], sizeof own->gram[i]);
+        a[i][i] += i ? PRIOR_SENSE : PRIOR_ERROR;
+        a[i][FEATURES] = own->moment[i];
+    }
+    for (uint32_t i = 0; i < FEATURES; i++) {
+        for (uint32_t j = i + 1; j < FEATURES; j++) {
+            double factor = a[j][i] / a[i][i];
+            for (uint32_t k = i; k <= FEATURES; k++) {
+                a[j][k] -= factor * a[i][k];
+            }
+        }
+    }
+    for (uint32_t i = FEATURES; i-- > 0;) {
+        double value = a[i][FEATURES];
+        for (uint32_t k = i + 1; k < FEATURES; k++) {
+            value -= a[i][k] * own->effect[k];
+        }
+        own->effect[i] = value / a[i][i];
+    }
+}
+
+/* Residual of a task's logarithm against what is known of its kernel, clipped; learns the scale. */
+static double clipped(struct sensitivity *own, const double *feature, double residual) {
+    double expected = 0;
+    if (!(own->scale > 0)) {
+        own->scale = SCALE_START;
+    }
+    for (uint32_t f = 0; f < FEATURES; f++) {
+        expected += own->effect[f] * feature[f];
+    }
+    double off = residual - expected, size = fmin(fabs(off), 3 * own->scale);
+    double step = fmin(fabs(off), CLIP * own->scale);
+    own->scale = fmax(own->scale + SCALE_GAIN * (size - own->scale), SCALE_FLOOR);
+    return expected + copysign(step, off);
+}
+
+static void learn_sensitivity(struct sensitivity *own, const double *feature, double residual) {
+    double value = clipped(own, feature, residual);
+    for (uint32_t i = 0; i < FEATURES; i++) {
+        for (uint32_t j = 0; j < FEATURES; j++) {
+            own->gram[i][j] = FORGET * own->gram[i][j] + feature[i] * feature[j];
+        }
+        own->moment[i] = FORGET * own->moment[i] + feature[i] * value;
+    }
+    solve(own);
+}
+
+/* A task that took so much longer says how loaded its resource was: the more surely the longer
+ * levels last against it. */
+static void learn_load(struct sy_slowdown *s, const struct begun *task, double log_ratio,
+                       double scale) {
+    uint32_t main = SY_NONE;
+    double heaviest = 0, demand = 0, likelihood[SY_LOAD_LEVELS];
+    for (uint32_t i = 0; i < task->count; i++) {
+        uint32_t r = task->resources[i];
+        double part = task->bytes_per_s[i] / s->machine->resources[r].bytes_per_s;
+        if (part > heaviest && !s->told[r]) {
+            heaviest = part;
+            demand = task->bytes_per_s[i];
+            main = r;
+        }
+    }
+    if (main == SY_NONE || !s->stepped) {
+        return;
+    }
+    struct sy_load *load = &s->loads[main];
+    double trust = sy_load_lasting(load, task->alone_ns * exp(log_ratio));
+    for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
+        double others = k * load->capacity / (SY_LOAD_LEVELS - 1);
+        double slow = fmax(1, demand / sy_slowdown_level(s, main, others, false));
+        double off = (log_ratio - log(slow)) / scale;
+        likelihood[k] = pow(1 + off * off / 4, -2.5 * trust);
+    }
+    sy_load_weigh(load, likelihood);
+}
+
+void sy_slowdown_started(struct sy_slowdown *s, uint32_t device, uint32_t kernel,
+                         struct sy_draw draw, uint32_t beside, double alone_ns) {
+    struct begun *task = &s->begun[device];
+    *task = (struct begun){.is = true, .kernel = kernel, .beside = beside, .alone_ns = alone_ns};
+    task->count = draw.count < DRAW_MAX ? draw.count : DRAW_MAX;
+    memcpy(task->resources, draw.resources, task->count * sizeof *task->resources);
+    memcpy(task->bytes_per_s, draw.bytes_per_s, task->count * sizeof *task->bytes_per_s);
+    struct sy_slowing slowing = sy_slowdown_expect(s, kernel, device, draw, SY_NONE, alone_ns);
+    sy_slowdown_features(s, device, task->feature);
+    const struct sy_machine *m = s->machine;
+    const struct sensitivity *own =
+        &s->sensitivities[(size_t)kernel * m->class_count + m->devices[device].class_index];
+    task->log_shares = log(slowing.ratio);
+    for (uint32_t f = 1; f < FEATURES; f++) {
+        task->log_shares -= fmax(0, own->effect[f]) * task->feature[f];
+    }
+}
+
+void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {
+    struct begun *task = &s->begun[device];
+    if (!task->is || !(ratio > 0) || !isfinite(ratio)) {
+        task->is = false;
+        return;
+    }
+    const struct sy_machine *m = s->machine;
+    struct sensitivity *own =
+        &s->sensitivities[(size_t)task->kernel * m->class_count + m->devices[device].class_index];
+    double log_ratio = log(ratio), residual = log_ratio - task->log_shares;
+    task->is = false;
+    if (task->beside == SY_NONE || !s->pairs) {
+        learn_sensitivity(own, task->feature, residual);
+        learn_load(s, task, log_ratio - own->effect[0], fmax(own->scale, 0.05));
+        return;
+    }
+    double value = clipped(own, task->feature, residual) - own->effect[0];
+    learn_location(&s->kernels[task->kernel], value);
+    learn_location(&s->pairs[(size_t)task->kernel * s->kernel_count + task->beside], value);
+}
