@@ -242,13 +242,12 @@ static void fill(const struct sy_traces *traces, struct sy_series *series, uint6
     }
 }
 
-/* Two runs of the same machine: one is learned from, the other is scored. */
-static int make_traces(uint64_t seed, struct sy_traces **ret_traces) {
+static struct sy_traces *empty_traces(void) {
     struct sy_arena *arena = sy_arena_create();
     struct sy_traces *traces = arena ? sy_arena_alloc(arena, 1, sizeof *traces) : NULL;
     if (!traces) {
         sy_arena_destroy(arena);
-        return -ENOMEM;
+        return NULL;
     }
     *traces = (struct sy_traces){.arena = arena,
                                  .events = calloc(NODES, sizeof *traces->events),
@@ -260,8 +259,18 @@ static int make_traces(uint64_t seed, struct sy_traces **ret_traces) {
                                  .series = calloc(2, sizeof *traces->series)};
     bool made = traces->events && traces->fixed && traces->hidden && traces->relations &&
                 traces->terms && traces->series;
+    if (!made) {
+        sy_traces_destroy(traces);
+    }
+    return made ? traces : NULL;
+}
+
+/* Two runs of the same machine: one is learned from, the other is scored. */
+static int make_traces(uint64_t seed, struct sy_traces **ret_traces) {
+    struct sy_traces *traces = empty_traces();
+    bool made = traces;
     for (uint32_t i = 0; made && i < NODES; i++) {
-        traces->events[i] = node_name(arena, i);
+        traces->events[i] = node_name(traces->arena, i);
         made = traces->events[i];
     }
     if (made) {
