@@ -130,13 +130,15 @@ static bool overlaps(const struct crossing *a, const uint64_t *bits) {
 /* Resources directly below one, as far as no copy crosses two of them; whether they carry all. */
 static uint32_t list_children(const struct routes *routes, uint32_t high, uint32_t *children,
                               bool *ret_all, bool *ret_peers) {
+    const struct sy_resource *resources = routes->machine->resources;
     uint64_t covered[WORDS] = {0};
     uint32_t count = 0;
     *ret_peers = false;
     for (uint32_t i = 0; i < routes->machine->resource_count && count < CHILDREN_MAX; i++) {
         const struct crossing *crossing = &routes->of[i];
-        if (!is_directly_below(routes, i, high) || overlaps(crossing, covered)) {
-            continue;
+        if (!is_directly_below(routes, i, high) || overlaps(crossing, covered) ||
+            (resources[high].kind == SY_RES_DRAM && resources[i].kind == SY_RES_INTERCONNECT)) {
+            continue; /* cores load across sockets too: that is no copy of one memory's */
         }
         for (uint32_t w = 0; w < WORDS; w++) {
             covered[w] |= crossing->bits[w];
