@@ -17,7 +17,7 @@ _symph_options() {
         --exact --nodes --anneal --seed --json --quiet --help" ;;
     simulate) echo "--machine --graphs --only --max-instances --policy --list-policies --seeds --seed
         --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
-        --smt-table --gpu-table --hidden-load --hidden-period --belief --counter-noise --counters --counter-period
+        --smt-table --gpu-table --hidden-load --hidden-period --belief --counter-noise --counters --counter-period --judge
         --fail --tenants --load --jobs --arrivals --replay
         --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
     explain) echo "--json --quiet --help" ;;

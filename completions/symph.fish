@@ -68,6 +68,7 @@ complete -c symph -n '__symph_using simulate' -l hidden-period -x -d 'time in wh
 complete -c symph -n '__symph_using simulate' -l belief -x -a 'none raw filtered true' -d 'what policies are told'
 complete -c symph -n '__symph_using simulate' -l counter-noise -x -d 'relative error of counters'
 complete -c symph -n '__symph_using simulate' -l counter-period -x -d 'time between readings'
+complete -c symph -n '__symph_using simulate' -l judge -d 'how good what is told is'
 complete -c symph -n '__symph_using simulate' -l counters -x -d 'counters that count at a time'
 complete -c symph -n '__symph_using simulate' -l arrivals -r -F -d 'recorded stream of jobs'
 complete -c symph -n '__symph_using simulate' -l replay -r -F -d 'recorded runs instead of graphs'

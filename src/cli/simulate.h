@@ -36,7 +36,7 @@ struct sy_simulate_args {
     uint32_t threads;
     const char *gantt, *trace, *paje;
     bool accelerate_given, stream;
-    bool contention, timing, check, per_graph, list_policies;
+    bool contention, judge, timing, check, per_graph, list_policies;
 };
 
 /* A device that is lost, and perhaps comes back. Times are ns, or a share of the lower bound. */
@@ -55,6 +55,7 @@ struct sy_run {
     double bytes_moved, energy_joules, fairness;
     double decision_p50_ns, decision_p99_ns;
     uint64_t event_count;
+    struct sy_sim_accuracy accuracy; /* args->judge */
 };
 
 struct sy_case {
@@ -120,12 +121,15 @@ struct sy_summary {
     struct sy_spread slowdown;   /* of runs' mean job slowdowns, geometric mean */
     double slowdown_mean, slowdown_p99; /* over all jobs of all runs */
     double within_0, within_10, within_20, fairness, energy_joules, bytes_moved, jct_mean_ns;
+    struct sy_sim_accuracy accuracy;         /* means over runs; args->judge */
     double decision_p50_ns, decision_p99_ns; /* medians of the runs' values; NAN: not timed */
 };
 
 /* One per policy, freed by the caller; NULL when out of memory. The score of a run is makespan /
  * bound, or the mean job slowdown in a stream. *ret_best is the policy of the best score. */
 struct sy_summary *sy_simulate_summary(const struct sy_simulate *simulate, uint32_t *ret_best);
+/* Kinds of resources, as error_points counts them. */
+const char *sy_simulate_resource(enum sy_resource_kind kind);
 int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_summary *summary);
 int sy_simulate_print_json(const struct sy_simulate *simulate, const struct sy_summary *summary,
                            uint32_t best);

@@ -33,6 +33,24 @@ static void put_decision(struct sy_json_writer *writer, double p50_ns, double p9
     sy_json_close(writer, '}');
 }
 
+/* Of what policies were told, and of slowdowns foretold from it. */
+static void put_accuracy(struct sy_json_writer *writer, const struct sy_sim_accuracy *accuracy) {
+    sy_json_key(writer, "told");
+    sy_json_open(writer, '{');
+    for (uint32_t k = 0; k < SY_COUNT(accuracy->error_points); k++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_error_points", sy_simulate_resource(k));
+        sy_json_member_number(writer, key, accuracy->error_points[k]);
+    }
+    sy_json_member_number(writer, "covered", accuracy->covered);
+    sy_json_member_u64(writer, "tasks", accuracy->task_count);
+    sy_json_member_number(writer, "tasks_slowed", accuracy->slowed);
+    sy_json_member_number(writer, "slowdown_within_10", accuracy->slowdown_within_10);
+    sy_json_member_number(writer, "slowdown_covered", accuracy->slowdown_covered);
+    sy_json_member_number(writer, "slowdown_median_error", accuracy->slowdown_error);
+    sy_json_close(writer, '}');
+}
+
 static void put_machine(const struct sy_simulate *simulate, struct sy_json_writer *writer) {
     const struct sy_machine *machine = simulate->machine;
     sy_json_key(writer, "machine");
@@ -87,6 +105,8 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
     put_flag(writer, "contention", args->contention);
     sy_json_member_number(writer, "hidden_load", args->hidden_load);
     sy_json_member_number(writer, "counter_noise", args->counter_noise);
+    sy_json_member_u64(writer, "counters", args->counters);
+    sy_json_member_string(writer, "belief", args->belief ? args->belief : "raw");
     sy_json_member_number(writer, "decision_us", args->decision_us);
     put_stream(simulate, writer);
     put_flag(writer, "checked", args->check);
@@ -113,6 +133,9 @@ static void put_run(const struct sy_simulate *simulate, const struct sy_case *it
     sy_json_member_number(writer, "bytes_moved", run->bytes_moved);
     sy_json_member_u64(writer, "events", run->event_count);
     sy_json_member_number(writer, "fairness", run->fairness);
+    if (simulate->args->judge) {
+        put_accuracy(writer, &run->accuracy);
+    }
     sy_json_close(writer, '}');
 }
 
@@ -141,6 +164,9 @@ static void put_summary(const struct sy_simulate *simulate, const struct sy_summ
     sy_json_member_number(writer, "fairness", summary->fairness);
     sy_json_member_number(writer, "energy_joules", summary->energy_joules);
     sy_json_member_number(writer, "bytes_moved", summary->bytes_moved);
+    if (simulate->args->judge) {
+        put_accuracy(writer, &summary->accuracy);
+    }
     sy_json_close(writer, '}');
 }
 

@@ -76,6 +76,7 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .hidden_period_ns = simulate->hidden_period_ns,
         .counter_period_ns = simulate->counter_period_ns,
         .belief = simulate->belief,
+        .judge = args->judge,
         .decision_ns = args->decision_us * 1e3,
         .record = args->check || (index == 0 && (args->gantt || args->trace || args->paje)),
         .stop = sy_interrupt_seen,
@@ -99,6 +100,7 @@ static void keep(struct sy_case *item, uint32_t policy, const struct sy_sim_resu
         .decision_p50_ns = result->decision_p50_ns,
         .decision_p99_ns = result->decision_p99_ns,
         .event_count = result->event_count,
+        .accuracy = result->accuracy,
     };
     uint32_t jobs = item->workload->job_count;
     for (uint32_t j = 0; j < jobs; j++) {

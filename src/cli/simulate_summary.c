@@ -67,6 +67,19 @@ static void add_spreads(const struct sy_simulate *simulate, uint32_t policy, uin
     summary->decision_p99_ns = simulate->args->timing ? sy_quantile(values, n, 0.5) : NAN;
 }
 
+static void add_accuracy(const struct sy_sim_accuracy *run, double share,
+                         struct sy_sim_accuracy *sum) {
+    for (uint32_t k = 0; k < SY_COUNT(run->error_points); k++) {
+        sum->error_points[k] += run->error_points[k] * share;
+    }
+    sum->covered += run->covered * share;
+    sum->slowdown_within_10 += run->slowdown_within_10 * share;
+    sum->slowdown_covered += run->slowdown_covered * share;
+    sum->slowdown_error += run->slowdown_error * share;
+    sum->slowed += run->slowed * share;
+    sum->task_count += run->task_count;
+}
+
 static void add_means(const struct sy_simulate *simulate, uint32_t policy,
                       struct sy_summary *summary) {
     for (uint32_t i = 0; i < simulate->case_count; i++) {
@@ -79,6 +92,7 @@ static void add_means(const struct sy_simulate *simulate, uint32_t policy,
         summary->energy_joules += run->energy_joules * share;
         summary->bytes_moved += run->bytes_moved * share;
         summary->jct_mean_ns += run->jct_mean_ns * share;
+        add_accuracy(&run->accuracy, share, &summary->accuracy);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "cli/units.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static const char *const headers[] = {
@@ -127,6 +128,38 @@ static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
     return r;
 }
 
+const char *sy_simulate_resource(enum sy_resource_kind kind) {
+    static const char *const names[] = {"dram", "link", "switch", "interconnect"};
+    return names[kind];
+}
+
+static void put_judgement(const struct sy_simulate *simulate, const struct sy_summary *summary,
+                          const uint32_t *order, struct sy_buffer *buffer) {
+    static const char *const titles[] = {"policy",       "dram error",           "link error",
+                                         "switch",       "interconnect",         "in band",
+                                         "tasks slowed", "slowdown within 10 %", "in band"};
+    struct sy_table table;
+    sy_table_init(&table, titles, "lrrrrrrrr");
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        const struct sy_sim_accuracy *a = &summary[order[p]].accuracy;
+        sy_table_cell(&table, "%s", simulate->policies.items[order[p]]);
+        for (uint32_t k = 0; k < SY_COUNT(a->error_points); k++) {
+            if (isfinite(a->error_points[k])) {
+                sy_table_cell(&table, "%.1f", a->error_points[k]);
+            } else {
+                sy_table_cell(&table, "-");
+            }
+        }
+        sy_table_cell(&table, "%.1f %%", 100 * a->covered);
+        sy_table_cell(&table, "%.1f %%", 100 * a->slowed);
+        sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_within_10);
+        sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_covered);
+    }
+    sy_buffer_printf(buffer, "\nMean error of the use of resources as told, in points of 100, and "
+                             "slowdowns of tasks foretold from it:\n");
+    sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+}
+
 int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_summary *summary) {
     struct sy_buffer buffer = {0};
     uint32_t *order = rank_policies(summary, simulate->policies.count);
@@ -141,6 +174,9 @@ int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_
     }
     put_title(simulate, &buffer);
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    if (simulate->args->judge) {
+        put_judgement(simulate, summary, order, &buffer);
+    }
     if (simulate->args->per_graph && put_graphs(simulate, order, &buffer) < 0) {
         buffer.failed = true;
     }
