@@ -359,6 +359,25 @@ static int run_sheets(const struct bench_args *args, const char *name, struct sy
     return r;
 }
 
+/* What a bench was asked for, in the line that says how its page was made. */
+static const char *options_given(const struct bench_args *args, const char *name) {
+    static const char *const of_counters[2][2][2] = {
+        {{"", " --papers"}, {" --ablations", " --ablations --papers"}},
+        {{" --traces FOLDER", " --traces FOLDER --papers"},
+         {" --traces FOLDER --ablations", " --traces FOLDER --ablations --papers"}},
+    };
+    if (strcmp(name, "counters") == 0) {
+        return of_counters[args->counters.traces != NULL][args->counters.ablations]
+                          [args->counters.papers];
+    }
+    return args->data ? " --data FOLDER" : "";
+}
+
+/* A page that exists is not replaced by one that says that nothing was run. */
+static bool nothing_ran(const struct bench_args *args, const char *name) {
+    return strcmp(name, "counters") == 0 && !args->counters.traces && !args->counters.papers;
+}
+
 static int write_bench(const struct bench_args *args, const char *name,
                        const struct sy_buffer *text, const struct sy_buffer *json) {
     struct sy_buffer page = {0};
@@ -367,7 +386,7 @@ static int write_bench(const struct bench_args *args, const char *name,
         &page,
         "# symph bench %s\n\nMade by `symph bench %s%s --seeds %u`, symph %s, commit %s.\n\n"
         "```\n%s```\n",
-        name, name, args->data ? " --data FOLDER" : "", args->seeds, sy_version(), SYMPH_COMMIT,
+        name, name, options_given(args, name), args->seeds, sy_version(), SYMPH_COMMIT,
         text->text ? text->text : "");
     int r = SY_EXIT_FAILED;
     if (asprintf(&path, "%s/%s.md", args->write, name) >= 0) {
@@ -422,9 +441,9 @@ static int run_bench(const struct bench_args *args, const char *name) {
                                             : run_sheets(args, name, &out, &text);
     sy_json_close(&out, ']');
     sy_json_close(&out, '}');
-    if (!r && args->write) {
+    if (!r && args->write && !nothing_ran(args, name)) {
         r = write_bench(args, name, &text, &out.buffer);
-    } else if (!r) {
+    } else if (!r && !args->write) {
         r = sy_output(args->common.json ? &out.buffer : &text);
     }
     sy_buffer_finish(&text);
