@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define POWERCAP  "/sys/class/powercap"
-#define WATTS_MAX 1e5
+#define WATTS_MAX 5e3
 
 static const struct {
     const char *name, *event; /* powercap's and perf's word for the same */

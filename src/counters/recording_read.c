@@ -188,7 +188,7 @@ static int read_pmu(struct reader *reader) {
     struct word word = {.text = reader->at};
     if (recording->counter_count || index == SY_RECORDING_LIMIT) {
         return fail(reader, reader->line_start,
-                    index ? "too many pmus" : "pmus come before counters");
+                    recording->counter_count ? "pmus come before counters" : "too many pmus");
     }
     int code = need_name(reader, "the pmu's name", false, &pmu.name);
     code = code ? code : need_fresh(reader, &reader->pmu_map, "pmu", word.text, pmu.name, index);
