@@ -80,7 +80,7 @@ const char *sy_draw_rate(double rate, const char *unit, char *text) {
         const char *name;
         double scale;
     } steps[] = {{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}};
-    if (!isfinite(rate)) {
+    if (!isfinite(rate) || !unit[0]) { /* a share says it all */
         snprintf(text, SY_UNITS_SIZE, "-");
         return text;
     }
@@ -92,7 +92,7 @@ const char *sy_draw_rate(double rate, const char *unit, char *text) {
     }
     double scale = 1;
     const char *prefix = "";
-    for (size_t i = 0; i < SY_COUNT(steps) && unit[0]; i++) {
+    for (size_t i = 0; i < SY_COUNT(steps); i++) {
         if (rate >= steps[i].scale) {
             scale = steps[i].scale;
             prefix = steps[i].name;
@@ -101,8 +101,7 @@ const char *sy_draw_rate(double rate, const char *unit, char *text) {
     }
     double shown = rate / scale;
     int decimals = shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0;
-    snprintf(text, SY_UNITS_SIZE, "%.*f%s%s%.12s", decimals, shown, unit[0] ? " " : "", prefix,
-             unit);
+    snprintf(text, SY_UNITS_SIZE, "%.*f %s%.12s", decimals, shown, prefix, unit);
     return text;
 }
 

@@ -146,6 +146,7 @@ static uint32_t lay_out_rows(struct page *page, const struct tally *tally) {
     uint32_t room = page->rows > page->used ? page->rows - page->used : 0;
     uint32_t strips = (tally->cpus + strip_width(page) - 1) / strip_width(page);
     page->gaps = view->gap_count > 0 && room >= ROWS_SMALL;
+    room -= room > 0 && view->last ? 1 : 0;
     uint32_t least = (tally->unmeasured > 0) + gap_lines(page);
     page->fold = !view->all && tally->cpus > 4 && page->columns >= NARROW &&
                  tally->shared + tally->cpus + least > room;
@@ -160,7 +161,7 @@ static uint32_t lay_out_rows(struct page *page, const struct tally *tally) {
             break;
         }
     }
-    return folded + unmeasured + gap_lines(page);
+    return folded + unmeasured + gap_lines(page) + (view->last != NULL);
 }
 
 /* --- lines -------------------------------------------------------------------------------------
@@ -196,8 +197,10 @@ static void put_head(struct page *page) {
     if (page->rows < ROWS_SMALL) {
         return;
     }
-    put_text(page, "", "%u counters (%s), %u slots, %u filters, %s", view->counter_count,
-             view->sources, view->slot_count, view->filter_count, view->arch);
+    char slots[SY_UNITS_SIZE];
+    sy_units_count(view->slot_count, "slot, ", "slots, ", slots);
+    put_text(page, "", "%u counters (%s), %s%u filters, %s", view->counter_count, view->sources,
+             view->slot_count ? slots : "", view->filter_count, view->arch);
     put_text(page, "", "%s", "");
     put_column_heads(page);
 }
@@ -327,6 +330,27 @@ static void put_unmeasured(struct page *page, uint32_t count) {
     sy_buffer_finish(&names);
 }
 
+/* The counters of a group that was asked for, as they were read; together on one line. */
+static void put_group(struct page *page) {
+    const struct sy_counters_view *view = page->view;
+    struct sy_buffer line = {0};
+    for (uint32_t i = 0; i < view->counter_count; i++) {
+        if (sy_counters_shows(view, i)) {
+            const struct sy_counter *counter = &view->counters[i];
+            char text[SY_UNITS_SIZE];
+            if (counter->kind == SY_COUNTER_SHARE) {
+                snprintf(text, sizeof text, "%.0f %%", 100 * view->last[i]);
+            } else {
+                sy_draw_rate(view->last[i], counter->unit, text);
+            }
+            sy_buffer_printf(&line, "  %s %s", counter->event, text);
+        }
+    }
+    sy_buffer_append(&line, "", 1);
+    put_text(page, "", "group:%s", line.failed ? "" : line.text);
+    sy_buffer_finish(&line);
+}
+
 /* What can be mended comes first. */
 static void put_gaps(struct page *page) {
     const struct sy_counters_view *view = page->view;
@@ -337,14 +361,14 @@ static void put_gaps(struct page *page) {
             const struct sy_gap *gap = &view->gaps[i];
             bool mends = gap->remedy && gap->remedy[0];
             if (mends == (pass == 0)) {
-                put_text(page, "\033[2m", "%s: %s: %s%s%s", gap->source, gap->what, gap->reason,
-                         mends ? "; try: " : "", mends ? gap->remedy : "");
+                put_text(page, "\033[2m", "%s: %s%s: %s", gap->source, gap->what,
+                         mends ? " would need" : "", mends ? gap->remedy : gap->reason);
                 shown++;
             }
         }
     }
     if (shown < view->gap_count) {
-        put_text(page, "\033[2m", "%u more that cannot be read here: symph counters sources",
+        put_text(page, "\033[2m", "%u more, and the reasons: symph counters sources",
                  view->gap_count - shown);
     }
 }
@@ -370,6 +394,9 @@ void sy_counters_draw(const struct sy_counters_view *view, uint32_t columns, uin
         put_text(&page, "", "%s", "nothing is measured yet");
     }
     put_unmeasured(&page, tally.unmeasured);
+    if (view->last) {
+        put_group(&page);
+    }
     if (page.gaps) {
         put_gaps(&page);
     }

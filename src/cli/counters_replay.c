@@ -13,8 +13,6 @@
 #include <signal.h>
 #include <string.h>
 
-#define SLEEP_MAX_NS 1e8 /* keys and the window's size are looked at in between */
-
 struct args {
     struct sy_counters_args base;
     struct sy_text_list files;
@@ -66,17 +64,6 @@ static const struct sy_command command = {
     .operand_max = 1,
 };
 
-/* Until it is time for the step that was just read. False: stop. */
-static bool wait_until(double then_ns, struct sy_show *show) {
-    for (double now_ns = sy_clock_ns(); now_ns < then_ns; now_ns = sy_clock_ns()) {
-        sy_counters_sleep_until(fmin(then_ns, now_ns + SLEEP_MAX_NS));
-        if (sy_interrupt_seen() || !sy_show_idle(show)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* speed 0: no waiting. */
 static int loop(struct sy_counters_session *session, struct sy_show *show, double speed) {
     double start_ns = sy_clock_ns(), first_ns = NAN;
@@ -89,7 +76,7 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
         }
         first_ns = isnan(first_ns) ? session->now_ns : first_ns;
         double then_ns = speed > 0 ? start_ns + (session->now_ns - first_ns) / speed : 0;
-        more = wait_until(then_ns, show) && sy_show_step(show);
+        more = sy_show_wait(show, then_ns) && sy_show_step(show);
     }
     if (code && code != -ENODATA) {
         sy_message_fail("the recording cannot be read any more: %s", strerror(-code));

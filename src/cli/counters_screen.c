@@ -112,7 +112,7 @@ int sy_screen_show(const struct sy_buffer *lines) {
         size_t length = end ? (size_t)(end - start) : lines->length - at;
         bool last = at + length + 1 >= lines->length; /* a newline there would scroll */
         sy_buffer_append(&out, start, length);
-        sy_buffer_printf(&out, "\033[K%s", last ? "" : "\r\n");
+        sy_buffer_printf(&out, "\033[K%s", last ? "" : "\n");
         at += length + 1;
     }
     sy_buffer_append(&out, "\033[J", 3);

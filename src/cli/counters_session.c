@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MACHINE_WORD "#machine "
 #define ARCH_WORD    "#arch "
@@ -164,16 +165,33 @@ static const char *group_text(const char *group, struct sy_arena *arena) {
     return text;
 }
 
+/* Who asks for a group wants to see it, not what else there is. */
+static int check_group(const char *group, const struct sy_counters_session *session) {
+    char process[64];
+    snprintf(process, sizeof process, "/proc/%.20s", session->group + 4);
+    bool gone = strncmp(session->group, "pid:", 4) == 0 && access(process, F_OK) < 0;
+    for (uint32_t i = 0; i < session->counter_count && !gone; i++) {
+        if (session->counters[i].scope == SY_SCOPE_GROUP) {
+            return SY_EXIT_OK;
+        }
+    }
+    sy_message_fail("--group %s: nothing can be read of it; it is the number of a process, or a "
+                    "folder below /sys/fs/cgroup",
+                    group);
+    return SY_EXIT_INPUT;
+}
+
 static int open_sources(const struct sy_counters_args *args, struct sy_counters_session *session) {
     struct sy_error error = {0};
     const char *const *wanted = NULL;
     if (session->listing && sy_belief_wanted(session->listing, session->arena, &wanted)) {
         return no_memory();
     }
+    session->group = group_text(args->group, session->arena);
     const struct sy_sources_options options = {.only = args->only,
                                                .listing = session->listing,
                                                .wanted = wanted,
-                                               .group = group_text(args->group, session->arena),
+                                               .group = session->group,
                                                .replay = args->replay};
     int code = sy_sources_open(&options, &session->sources, &error);
     if (code) {
@@ -183,7 +201,7 @@ static int open_sources(const struct sy_counters_args *args, struct sy_counters_
     session->counters = sy_sources_counters(session->sources, &session->counter_count);
     session->pmus = sy_sources_pmus(session->sources, &session->pmu_count);
     session->gaps = sy_sources_gaps(session->sources, &session->gap_count);
-    return SY_EXIT_OK;
+    return session->group ? check_group(args->group, session) : SY_EXIT_OK;
 }
 
 static int open_belief(struct sy_counters_session *session) {
@@ -197,7 +215,11 @@ static int open_belief(struct sy_counters_session *session) {
     size_t room = session->counter_count + 1u;
     session->samples = sy_arena_alloc(session->arena, room, sizeof *session->samples);
     session->chosen = sy_arena_alloc(session->arena, room, sizeof *session->chosen);
-    return session->samples && session->chosen ? SY_EXIT_OK : no_memory();
+    session->last = sy_arena_alloc(session->arena, room, sizeof *session->last);
+    for (uint32_t i = 0; i < session->counter_count && session->last; i++) {
+        session->last[i] = NAN;
+    }
+    return session->samples && session->chosen && session->last ? SY_EXIT_OK : no_memory();
 }
 
 int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_session *session) {
@@ -236,6 +258,9 @@ int sy_counters_step(struct sy_counters_session *session, double now_ns) {
         return count;
     }
     session->sample_count = (uint32_t)count;
+    for (int i = 0; i < count; i++) {
+        session->last[session->samples[i].counter] = session->samples[i].value;
+    }
     if (session->replay) {
         now_ns = session->now_ns;
         for (int i = 0; i < count; i++) {

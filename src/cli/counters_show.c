@@ -19,6 +19,12 @@
 #define BUCKET_NS 1e9 /* of the sparkline, unless outputs are further apart */
 #define FRAME_NS  1e8 /* the screen is redrawn at most so often */
 
+/* What is being added up for the next column of a sparkline. */
+struct bucket {
+    double sum;
+    uint32_t count;
+};
+
 struct sy_show {
     const struct sy_counters_session *session;
     struct sy_show_options options;
@@ -27,8 +33,8 @@ struct sy_show {
     struct sy_counters_plot *plot;
     struct sy_screen *screen;
     struct sy_draw_style style;
-    float *history, *sum; /* sum: of the bucket that is being filled */
-    uint32_t bucket_steps;
+    float *history;
+    struct bucket *buckets; /* per item */
     double first_ns, next_ns, bucket_end_ns, drawn_ns;
     bool started, shown;
     bool stale; /* stepped since it was last put out */
@@ -64,6 +70,8 @@ static void describe(struct sy_show *show) {
                                   .arch = session->arch,
                                   .title = show->options.title,
                                   .counter_count = session->counter_count,
+                                  .counters = session->counters,
+                                  .last = session->group ? session->last : NULL,
                                   .filter_count = sy_belief_filter_count(session->belief),
                                   .all = show->options.all};
     for (uint32_t i = 0; i < session->pmu_count; i++) {
@@ -84,9 +92,9 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
     show->options = *options;
     show->style = sy_draw_style_here();
     show->history = malloc((count + 1u) * SY_SPARK_COUNT * sizeof *show->history);
-    show->sum = calloc(count + 1u, sizeof *show->sum);
+    show->buckets = calloc(count + 1u, sizeof *show->buckets);
     show->plot = options->plot ? sy_counters_plot_create(count) : NULL;
-    if (!show->history || !show->sum || (options->plot && !show->plot)) {
+    if (!show->history || !show->buckets || (options->plot && !show->plot)) {
         sy_show_destroy(show);
         sy_message_fail("out of memory");
         return SY_EXIT_FAILED;
@@ -103,7 +111,7 @@ void sy_show_destroy(struct sy_show *show) {
         sy_counters_plot_destroy(show->plot);
         sy_buffer_finish(&show->sources);
         free(show->history);
-        free(show->sum);
+        free(show->buckets);
         free(show);
     }
 }
@@ -120,22 +128,25 @@ static void end_bucket(struct sy_show *show) {
         }
     }
     for (uint32_t i = 0; i < show->view.item_count; i++) {
-        show->history[(size_t)i * SY_SPARK_COUNT + at] = show->sum[i] / (float)show->bucket_steps;
-        show->sum[i] = 0;
+        struct bucket *bucket = &show->buckets[i];
+        double mean = bucket->count ? bucket->sum / bucket->count : NAN;
+        show->history[(size_t)i * SY_SPARK_COUNT + at] = (float)mean;
+        *bucket = (struct bucket){0};
     }
     show->view.history_count = at + 1;
-    show->bucket_steps = 0;
 }
 
 static void remember(struct sy_show *show) {
     for (uint32_t i = 0; i < show->view.item_count; i++) {
         const struct sy_utilisation *item = &show->view.items[i];
-        show->sum[i] += item->measured ? (float)item->mean : NAN;
+        show->buckets[i].sum += item->measured ? item->mean : 0;
+        show->buckets[i].count += item->measured;
     }
-    show->bucket_steps++;
-    if (show->session->now_ns >= show->bucket_end_ns) {
+    double length_ns = fmax(BUCKET_NS, show->options.interval_ns);
+    double late = floor((show->session->now_ns - show->bucket_end_ns) / length_ns);
+    if (late >= 0) {
         end_bucket(show);
-        show->bucket_end_ns = show->session->now_ns + fmax(BUCKET_NS, show->options.interval_ns);
+        show->bucket_end_ns += (late + 1) * length_ns;
     }
 }
 
@@ -201,7 +212,8 @@ static void draw(struct sy_show *show) {
     show->due = false;
 }
 
-bool sy_show_idle(struct sy_show *show) {
+/* While there is nothing new: looks at keys and the window's size. */
+static bool idle(struct sy_show *show) {
     if (show->screen && show->started) {
         draw(show);
     }
@@ -214,7 +226,7 @@ bool sy_show_step(struct sy_show *show) {
         show->started = true;
         show->first_ns = now_ns;
         show->next_ns = now_ns + show->options.interval_ns;
-        show->bucket_end_ns = now_ns + BUCKET_NS;
+        show->bucket_end_ns = now_ns + fmax(BUCKET_NS, show->options.interval_ns);
     }
     refresh(show);
     remember(show);
@@ -230,7 +242,16 @@ bool sy_show_step(struct sy_show *show) {
         double late = floor((now_ns - show->next_ns) / show->options.interval_ns);
         show->next_ns += (late + 1) * show->options.interval_ns;
     }
-    return sy_show_idle(show);
+    return idle(show);
+}
+
+bool sy_show_wait(struct sy_show *show, double then_ns) {
+    bool more = !sy_interrupt_seen();
+    for (double now_ns = sy_clock_ns(); more && now_ns < then_ns; now_ns = sy_clock_ns()) {
+        sy_counters_sleep_until(show->screen ? fmin(then_ns, now_ns + FRAME_NS) : then_ns);
+        more = !sy_interrupt_seen() && idle(show);
+    }
+    return more;
 }
 
 static int write_plot(const struct sy_show *show) {

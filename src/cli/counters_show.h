@@ -36,7 +36,9 @@ struct sy_counters_session {
     struct sy_sample *samples; /* of the last step */
     uint32_t sample_count;
     uint32_t *chosen;
-    double now_ns; /* end of the last step; the recording's clock in a replay */
+    double *last;      /* per counter: its last value; NAN: none yet */
+    const char *group; /* the one asked for; NULL: the whole machine */
+    double now_ns;     /* end of the last step; the recording's clock in a replay */
     bool replay;
 };
 
@@ -72,7 +74,7 @@ void sy_draw_bar(struct sy_buffer *buffer, uint32_t width, double mean, double l
 /* The last width of count values in [0,1], right-aligned; NAN: a blank. */
 void sy_draw_spark(struct sy_buffer *buffer, const float *values, uint32_t count, uint32_t width,
                    struct sy_draw_style style);
-/* "12.5 GB/s", "3.20 M/s", "55.0 W"; text has SY_UNITS_SIZE bytes. */
+/* "12.5 GB/s", "3.20 M/s", "55.0 W", "-" without a unit; text has SY_UNITS_SIZE bytes. */
 const char *sy_draw_rate(double rate, const char *unit, char *text);
 /* "now", "4 s", "3 min", "never"; text has SY_UNITS_SIZE bytes. */
 const char *sy_draw_age(double age_ns, char *text);
@@ -92,8 +94,12 @@ struct sy_counters_view {
     uint32_t counter_count, slot_count, filter_count;
     double elapsed_ns; /* since the first reading */
     double unix_s;     /* NAN in a replay */
-    bool all;          /* a line for each, also those that are not measured */
+    const struct sy_counter *counters;
+    const double *last; /* per counter; NULL: single counters are not shown */
+    bool all;           /* a line for each, also those that are not measured */
 };
+/* Whether this counter is shown: one of the group that was asked for. */
+bool sy_counters_shows(const struct sy_counters_view *view, uint32_t counter);
 /* The screen: at most rows lines of at most columns characters, each ended by a newline. */
 void sy_counters_draw(const struct sy_counters_view *view, uint32_t columns, uint32_t rows,
                       struct sy_draw_style style, struct sy_buffer *buffer);
@@ -138,8 +144,8 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
                    struct sy_show **ret_show);
 /* After each step. False: stop (the reader has gone, q was typed, or writing failed). */
 bool sy_show_step(struct sy_show *show);
-/* While there is nothing new: looks at keys and the window's size. False: stop. */
-bool sy_show_idle(struct sy_show *show);
+/* Waits for the next step; keys and the window's size are looked at. False: stop. */
+bool sy_show_wait(struct sy_show *show, double then_ns);
 /* Shows what is left to show, writes the plot, restores the terminal. Returns an exit code. */
 int sy_show_finish(struct sy_show *show);
 /* Restores the terminal without showing anything more; NULL is fine. */

@@ -3,9 +3,9 @@
  * symph counters watch: how busy each resource is, with what is not known about it.
  *
  * In: the counters of this machine. Out: a screen that is redrawn, lines, JSON
- * "symph-counters-watch-1" or Prometheus' text. Invariants: counters are read at least ten times a
- * second, so that those that take turns get theirs; without --duration, Ctrl-C is the way to end it
- * and no failure.
+ * "symph-counters-watch-1" or Prometheus' text. Invariants: where counters take turns they are read
+ * at least ten times a second, so that each gets its own; without --duration, Ctrl-C is the way to
+ * end it and no failure.
  */
 #include "cli/counters_show.h"
 
@@ -71,16 +71,20 @@ static const struct sy_command command = {
     .option_count = SY_COUNT(options),
 };
 
+/* Counters that take turns are read often; those that always count once, over the whole of it. */
+static double step_for(const struct sy_counters_session *session, double interval_ns) {
+    return session->pmu_count ? interval_ns / ceil(interval_ns / STEP_MAX_NS) : interval_ns;
+}
+
 /* Steps at fixed times, so that errors of sleeping do not add up. 0 or a negative errno. */
 static int loop(struct sy_counters_session *session, struct sy_show *show, double interval_ns,
                 double end_ns) {
-    double start_ns = sy_clock_ns(), step_ns = interval_ns / ceil(interval_ns / STEP_MAX_NS);
+    double start_ns = sy_clock_ns(), step_ns = step_for(session, interval_ns);
     int code = sy_counters_step(session, start_ns);
     bool more = code == 0 && sy_show_step(show);
-    for (uint64_t i = 1; more && !sy_interrupt_seen(); i++) {
+    for (uint64_t i = 1; more; i++) {
         double due_ns = sy_counters_due_ns(start_ns, step_ns, &i);
-        sy_counters_sleep_until(due_ns);
-        if (sy_interrupt_seen()) {
+        if (!sy_show_wait(show, due_ns)) {
             break;
         }
         code = sy_counters_step(session, sy_clock_ns());

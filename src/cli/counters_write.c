@@ -12,11 +12,40 @@
 #include <math.h>
 #include <string.h>
 
+bool sy_counters_shows(const struct sy_counters_view *view, uint32_t counter) {
+    return view->last && view->counters[counter].scope == SY_SCOPE_GROUP &&
+           isfinite(view->last[counter]);
+}
+
 /* --- lines -------------------------------------------------------------------------------------
  */
 void sy_counters_write_lines_head(struct sy_buffer *buffer) {
     sy_buffer_printf(buffer, "%10s  %-20s  %6s  %6s  %6s  %12s  %s\n", "time_s", "resource",
                      "used%", "low%", "high%", "rate", "age_s");
+}
+
+/* One word, so that columns can be counted. */
+static const char *rate_word(double rate, const char *unit, char *text) {
+    sy_draw_rate(rate, unit ? unit : "", text);
+    char *space = strchr(text, ' ');
+    if (space) {
+        memmove(space, space + 1, strlen(space));
+    }
+    return text;
+}
+
+static void write_counters(const struct sy_counters_view *view, struct sy_buffer *buffer) {
+    for (uint32_t i = 0; i < view->counter_count; i++) {
+        if (sy_counters_shows(view, i)) {
+            const struct sy_counter *counter = &view->counters[i];
+            char rate[SY_UNITS_SIZE], used[SY_UNITS_SIZE];
+            bool share = counter->kind == SY_COUNTER_SHARE;
+            sy_units_number(share ? 100 * view->last[i] : NAN, 1, used);
+            sy_buffer_printf(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n",
+                             view->elapsed_ns / 1e9, counter->name, used, "-", "-",
+                             rate_word(view->last[i], counter->unit, rate), "-");
+        }
+    }
 }
 
 void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buffer *buffer) {
@@ -25,11 +54,7 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
         double time_s = view->elapsed_ns / 1e9;
         char rate[SY_UNITS_SIZE], age[SY_UNITS_SIZE];
         if (item->measured) {
-            sy_draw_rate(item->rate, item->unit ? item->unit : "", rate);
-            char *space = strchr(rate, ' '); /* one word, so that columns can be counted */
-            if (space) {
-                memmove(space, space + 1, strlen(space));
-            }
+            rate_word(item->rate, item->unit, rate);
             sy_buffer_printf(buffer, "%10.3f  %-20s  %6.1f  %6.1f  %6.1f  %12s  %s\n", time_s,
                              item->name, 100 * item->mean, 100 * item->low, 100 * item->high, rate,
                              sy_units_number(item->age_ns / 1e9, 3, age));
@@ -38,6 +63,7 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
                              "-", "-", "-", "-", "-");
         }
     }
+    write_counters(view, buffer);
 }
 
 /* --- JSON --------------------------------------------------------------------------------------
@@ -96,6 +122,21 @@ static void put_gaps(struct sy_json_writer *json, const struct sy_counters_view 
     sy_json_close(json, ']');
 }
 
+static void put_counters(struct sy_json_writer *json, const struct sy_counters_view *view) {
+    sy_json_key(json, "group");
+    sy_json_open(json, '[');
+    for (uint32_t i = 0; i < view->counter_count; i++) {
+        if (sy_counters_shows(view, i)) {
+            sy_json_open(json, '{');
+            sy_json_member_string(json, "name", view->counters[i].name);
+            sy_json_member_number(json, "value", view->last[i]);
+            sy_json_member_string(json, "unit", view->counters[i].unit);
+            sy_json_close(json, '}');
+        }
+    }
+    sy_json_close(json, ']');
+}
+
 void sy_counters_write_json(const struct sy_counters_view *view,
                             const struct sy_counters_session *session, bool first,
                             struct sy_buffer *buffer) {
@@ -119,6 +160,9 @@ void sy_counters_write_json(const struct sy_counters_view *view,
         put_item(&json, &view->items[i]);
     }
     sy_json_close(&json, ']');
+    if (view->last) {
+        put_counters(&json, view);
+    }
     sy_json_close(&json, '}');
     *buffer = json.buffer;
 }
@@ -191,6 +235,26 @@ static void put_gauge(const struct sy_counters_view *view, enum gauge gauge, con
     }
 }
 
+static void put_group(const struct sy_counters_view *view, struct sy_buffer *buffer) {
+    bool empty = true;
+    for (uint32_t i = 0; i < view->counter_count; i++) {
+        if (!sy_counters_shows(view, i)) {
+            continue;
+        }
+        if (empty) {
+            sy_buffer_printf(buffer, "# HELP symph_group Counters of the group that is watched, "
+                                     "in their unit.\n# TYPE symph_group gauge\n");
+            empty = false;
+        }
+        sy_buffer_printf(buffer, "symph_group{counter=\"");
+        sy_prometheus_put_label(buffer, view->counters[i].name);
+        sy_buffer_printf(buffer, "\",unit=\"");
+        sy_prometheus_put_label(buffer, view->counters[i].unit);
+        sy_buffer_printf(buffer, "\"} ");
+        put_value(buffer, view->last[i]);
+    }
+}
+
 void sy_counters_write_prometheus(const struct sy_counters_view *view, struct sy_buffer *buffer) {
     put_gauge(view, MEAN, "symph_utilisation_ratio",
               "Share of the resource in use: mean of the belief.", buffer);
@@ -203,6 +267,7 @@ void sy_counters_write_prometheus(const struct sy_counters_view *view, struct sy
               "Time since something that speaks of the resource was measured.", buffer);
     put_gauge(view, MEASURED, "symph_measured", "1 where something speaks of the resource, else 0.",
               buffer);
+    put_group(view, buffer);
     sy_buffer_printf(buffer,
                      "# HELP symph_counters Counters that can be read.\n"
                      "# TYPE symph_counters gauge\nsymph_counters %u\n"
