@@ -353,10 +353,27 @@ static bool has_factor(const struct sy_model *model, const struct sy_factor *fac
     return false;
 }
 
-/* A mask in between that is a variable too makes this one follow from two others. */
+static bool is_part_of_sum(const struct sy_model *model, uint32_t part, uint32_t whole) {
+    for (uint32_t i = 0; i < model->factor_count; i++) {
+        const struct sy_factor *factor = &model->factors[i];
+        for (uint32_t k = 0; k < factor->term_count && factor->kind == SY_FACTOR_EQUAL; k++) {
+            if (factor->out == whole && model->terms[factor->first_term + k].variable == part) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* It follows from a sum, or from two others with a mask in between that is a variable too. */
 static bool is_implied(const struct placed *placed, const struct sy_found *item) {
     if (item->origin != SY_FROM_SUBSET) {
         return false;
+    }
+    if (is_part_of_sum(placed->build->model,
+                       variable_at(placed, placed->found->terms[item->first].variable),
+                       variable_at(placed, item->out))) {
+        return true;
     }
     const struct sy_event *events = placed->build->listing->events;
     const struct sy_event *low = &events[placed->found->terms[item->first].variable];
@@ -420,8 +437,12 @@ void sy_build_listing(struct sy_build *build, const struct sy_found_list *found,
     if (grow) {
         grow_all(&placed);
     }
-    for (uint32_t i = 0; i < found->count && !build->failed; i++) {
-        draw(&placed, &found->items[i]);
+    for (uint32_t pass = 0; pass < 2; pass++) { /* sums first: they imply subsets */
+        for (uint32_t i = 0; i < found->count && !build->failed; i++) {
+            if ((found->items[i].kind == SY_FACTOR_EQUAL) == (pass == 0)) {
+                draw(&placed, &found->items[i]);
+            }
+        }
     }
     free(placed.event_signal);
 }
