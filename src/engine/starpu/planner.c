@@ -40,7 +40,8 @@ static int plan_begin(struct context *context, struct plan *plan) {
                                                         .seed = s->options.seed,
                                                         .number = ++s->worlds,
                                                         .task_capacity = room,
-                                                        .explain = s->options.record},
+                                                        .explain = s->options.record,
+                                                        .readings = s->readings},
                               &plan->live, &error);
     if (code) {
         return code;

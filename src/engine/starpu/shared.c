@@ -109,7 +109,7 @@ int shared_start(void) {
     if (!code) {
         code = sy_starpu_machine(&s->machine, &error);
     }
-    if (!code && links_open()) {
+    if (!code && (links_open() || watcher_start())) {
         code = -ENOMEM;
     }
     if (code) {
@@ -124,6 +124,7 @@ static void shared_finish(struct shared *s) {
         shared_fail(error.message);
     }
     sy_store_close(s->store);
+    watcher_stop();
     links_close();
     sy_machine_destroy(s->machine);
     row_free_all();
@@ -187,6 +188,9 @@ void sy_starpu_context_close(unsigned id) {
     struct shared *s = &sy_shared;
     struct context *context = &s->contexts[id];
     planner_stop(context);
+    shared_lock(); /* the watcher tells the policies of all contexts in use */
+    context->used = false;
+    shared_unlock();
     free_nodes(context);
     sy_live_destroy(context->live);
     free(context->slots);

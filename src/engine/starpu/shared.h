@@ -11,6 +11,7 @@
  *   push, pop   -> policy.c ready tasks to the policy, decisions to the workers' queues
  *   planner.c               lays all that is submitted as one job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
+ *   watcher.c               what counters say of the machine's resources, for policies that ask
  *   rows.c                  how long does this codelet take on data of this size, on each class
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
@@ -125,6 +126,8 @@ struct shared {
     char *policy;
     struct sy_machine *machine; /* NULL: not looked at yet */
     struct links *links;
+    struct watcher *watcher;     /* NULL: the policy wants no readings */
+    struct sy_reading *readings; /* per resource */
     struct sy_store *store;
     bool learned; /* the store has something new */
     struct context contexts[STARPU_NMAX_SCHED_CTXS];
@@ -191,6 +194,11 @@ void links_close(void);
 void links_ask(struct node *node, uint32_t worker, double now_ns);
 /* It begins; before that its worker was last busy until last_end_ns. */
 void links_arrived(struct node *node, double now_ns, double last_end_ns);
+
+/* --- watcher ------------------------------------------------------------------------------------
+ */
+int watcher_start(void); /* once there is a machine and a policy; -1: no memory */
+void watcher_stop(void); /* without the lock */
 
 /* --- planner ------------------------------------------------------------------------------------
  */
