@@ -25,7 +25,8 @@ _symph_options() {
         --cuda --emulate --gantt --trace --paje --record --json --quiet --help" ;;
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
-    counters) echo "--only --group --arch --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
+    counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
+        --only --group --arch --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --write --json --quiet --help" ;;
     esac
 }

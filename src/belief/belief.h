@@ -161,9 +161,9 @@ struct sy_utilisation {
 };
 
 struct sy_belief;
-/* listing may be NULL. machine, listing and counters are borrowed. A counter whose event is the name
- * of a resource of the machine ("dram0", "gpu0.down") measures its traffic, in bytes per second or
- * as a share; others are recognised by their role (docs/belief.md). */
+/* listing may be NULL. machine, listing and counters are borrowed. A counter whose event is the
+ * name of a resource of the machine ("dram0", "gpu0.down") measures its traffic, in bytes per
+ * second or as a share; others are recognised by their role (docs/belief.md). */
 SY_MUST_CHECK int sy_belief_create(const struct sy_machine *machine,
                                    const struct sy_listing *listing,
                                    const struct sy_counter *counters, uint32_t counter_count,

@@ -419,8 +419,8 @@ static void nonsense_is_dropped(void **state) {
     close_scene(&scene);
 }
 
-/* Reads + writes = all, but "all" is broken: the two that are right must not follow it. Either it is
- * overruled by them, or the relation is doubted. */
+/* Reads + writes = all, but "all" is broken: the two that are right must not follow it. Either it
+ * is overruled by them, or the relation is doubted. */
 static void contradictions_are_survived(void **state) {
     (void)state;
     struct scene scene;
