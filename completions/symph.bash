@@ -26,7 +26,7 @@ _symph_options() {
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
     counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
-        --only --group --arch --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
+        --only --group --arch --scope --dot --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --write --json --quiet --help" ;;
     esac
 }

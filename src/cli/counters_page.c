@@ -139,29 +139,33 @@ static uint32_t strip_width(const struct page *page) {
     return room >= 16 ? room / 16 * 16 : room;
 }
 
-/* What gives way where there is little room: lines of single processors, then those of what is not
- * measured, then hints. Returns the lines below those of single resources. */
-static uint32_t lay_out_rows(struct page *page, const struct tally *tally) {
-    const struct sy_counters_view *view = page->view;
-    uint32_t room = page->rows > page->used ? page->rows - page->used : 0;
-    uint32_t strips = (tally->cpus + strip_width(page) - 1) / strip_width(page);
-    page->gaps = view->gap_count > 0 && room >= ROWS_SMALL;
-    room -= room > 0 && view->last ? 1 : 0;
-    uint32_t least = (tally->unmeasured > 0) + gap_lines(page);
-    page->fold = !view->all && tally->cpus > 4 && page->columns >= NARROW &&
-                 tally->shared + tally->cpus + least > room;
-    uint32_t folded = page->fold ? 1 + strips : 0;
-    uint32_t lines = folded + tally->shared + (page->fold ? 0 : tally->cpus);
-    page->list_unmeasured = view->all || lines + tally->unmeasured + gap_lines(page) <= room;
-    uint32_t unmeasured = page->list_unmeasured ? tally->unmeasured : tally->unmeasured > 0;
-    while (page->gaps && page->gaps < view->gap_count && page->gaps < GAPS_MAX) {
-        page->gaps++;
-        if (lines + unmeasured + gap_lines(page) > room) {
-            page->gaps--;
+/* As many hints as there is room for beside so many other lines; none in a small window. */
+static void fit_gaps(struct page *page, uint32_t lines, uint32_t room) {
+    uint32_t most = page->view->gap_count < GAPS_MAX ? page->view->gap_count : GAPS_MAX;
+    for (page->gaps = room < ROWS_SMALL ? 0 : most; page->gaps > 1; page->gaps--) {
+        if (lines + gap_lines(page) <= room) {
             break;
         }
     }
-    return folded + unmeasured + gap_lines(page) + (view->last != NULL);
+}
+
+/* What gives way where there is little room: hints, lines of single processors, then those of what
+ * is not measured. Returns the lines below those of single resources. */
+static uint32_t lay_out_rows(struct page *page, const struct tally *tally) {
+    bool group = page->view->last;
+    uint32_t room = page->rows > page->used + group ? page->rows - page->used - group : 0;
+    uint32_t strips = (tally->cpus + strip_width(page) - 1) / strip_width(page);
+    uint32_t lines = tally->shared + tally->cpus;
+    fit_gaps(page, UINT32_MAX / 2, room);
+    uint32_t least = (tally->unmeasured > 0) + gap_lines(page);
+    page->fold =
+        !page->view->all && tally->cpus > 4 && page->columns >= NARROW && lines + least > room;
+    uint32_t folded = page->fold ? 1 + strips : 0;
+    lines = page->fold ? tally->shared + folded : lines;
+    page->list_unmeasured = page->view->all || lines + tally->unmeasured + gap_lines(page) <= room;
+    uint32_t unmeasured = page->list_unmeasured ? tally->unmeasured : tally->unmeasured > 0;
+    fit_gaps(page, lines + unmeasured, room);
+    return folded + unmeasured + gap_lines(page) + group;
 }
 
 /* --- lines -------------------------------------------------------------------------------------
