@@ -123,8 +123,6 @@ complete -c symph -n '__symph_using counters' -l fast -d 'replay as fast as poss
 complete -c symph -n '__symph_using counters' -l machine -r -F -d 'here, a file or a line of text'
 complete -c symph -n '__symph_using counters' -l scope -x -a 'core package gpu' -d 'of what a model is'
 complete -c symph -n '__symph_using counters' -l dot -d 'a drawing'
-complete -c symph -n '__symph_using counters' -l machine -r -F -d 'here, a file or a line'
-complete -c symph -n '__symph_using counters' -l all -d 'all of them'
 complete -c symph -n '__symph_using counters' -l only -x -d 'these sources alone'
 complete -c symph -n '__symph_using counters' -l group -x -d 'a control group or pid:N'
 complete -c symph -n '__symph_using counters' -l arch -x -d 'a micro-architecture'
