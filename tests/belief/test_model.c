@@ -270,6 +270,34 @@ static void all_listings_give_models(void **state) {
     sy_arena_destroy(arena);
 }
 
+/* The page that explains the model has every role and every written reason. */
+static void the_page_is_complete(void **state) {
+    (void)state;
+    const char *path = getenv("SYMPH_BELIEF_PAGE");
+    char *text, name[64];
+    size_t length;
+    uint32_t count;
+    if (!path) {
+        print_message("# SYMPH_BELIEF_PAGE does not say where docs/belief.md is\n");
+        skip();
+    }
+    assert_int_equal(sy_read_file(path, &text, &length, NULL), 0);
+    for (uint32_t i = 0; i < SY_ROLE_COUNT; i++) {
+        const struct sy_role_info *info = sy_role_info((enum sy_role)i);
+        snprintf(name, sizeof name, "| `%s` |", info->name);
+        if (!strstr(text, name) || !strstr(text, info->about)) {
+            fail_msg("docs/belief.md does not explain the role %s", info->name);
+        }
+    }
+    const struct sy_written *relations = sy_written_relations(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!strstr(text, relations[i].why)) {
+            fail_msg("docs/belief.md does not say: %s", relations[i].why);
+        }
+    }
+    free(text);
+}
+
 static void a_drawing_names_everything(void **state) {
     (void)state;
     struct sy_model *model = sy_model_create("a \"small\" <model> & more");
@@ -338,6 +366,7 @@ int main(void) {
         cmocka_unit_test(two_switches_are_kept_apart),
         cmocka_unit_test(shipped_listings_have_roles),
         cmocka_unit_test(all_listings_give_models),
+        cmocka_unit_test(the_page_is_complete),
         cmocka_unit_test(a_drawing_names_everything),
         cmocka_unit_test(bad_models_are_refused),
     };
