@@ -36,7 +36,8 @@ class Devices(unittest.TestCase):
 
     def test_policies(self):
         """Chains that wander between memories: a stale copy anywhere shows in the sum."""
-        for policy in ["starpu:eager", "starpu:lws", "starpu:dmda", "dmda", "eager", "heft"]:
+        for policy in ["starpu:eager", "starpu:lws", "starpu:dmda", "dmda", "eager", "heft",
+                       "lb-cont"]:  # the last one has the machine watched
             with self.subTest(policy=policy):
                 self.check_run("faulty:chain:chains=12,tasks=40", policy, *DEVICES)
 
