@@ -228,6 +228,7 @@ struct sy_draw { /* on resources, each once */
 
 struct sy_slowing {
     double ratio, sd; /* duration / duration alone, expected over what is not known */
+    double median;    /* as likely more as less: the mean of a skewed thing is seldom near it */
     double harm;      /* extra time of what we run already, over this task's time alone */
 };
 

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATIO_MAX 64.0
+#define RATIO_MAX   64.0
+#define USUAL_TASKS 300 /* usual is what was while so many tasks ran one after the other */
 
 static const double probabilities[POINTS] = {0.1, 0.3, 0.5, 0.7, 0.9};
 static const double normals[POINTS] = {-1.2816, -0.5244, 0, 0.5244, 1.2816};
@@ -35,6 +36,7 @@ static bool take_all(struct sy_slowdown *s) {
     s->others_sd = take(s, resources, sizeof *s->others_sd);
     s->present = take(s, resources * POINTS, sizeof *s->present);
     s->usual = take(s, resources * POINTS, sizeof *s->usual);
+    s->lasting = take(s, resources, sizeof *s->lasting);
     s->open = take(s, resources, sizeof *s->open);
     s->sensitivities = take(s, kernels * m->class_count, sizeof *s->sensitivities);
     s->begun = take(s, m->device_count, sizeof *s->begun);
@@ -43,7 +45,7 @@ static bool take_all(struct sy_slowdown *s) {
     s->kernels = small ? take(s, kernels, sizeof *s->kernels) : NULL;
     bool pairs = !small || (s->pairs && s->kernels);
     return pairs && s->loads && s->flows && s->flow_count && s->told && s->others && s->others_sd &&
-           s->present && s->usual && s->open && s->sensitivities && s->begun;
+           s->present && s->usual && s->lasting && s->open && s->sensitivities && s->begun;
 }
 
 struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
@@ -61,8 +63,9 @@ struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_m
 void sy_slowdown_reset(struct sy_slowdown *s) {
     const struct sy_machine *m = s->machine;
     size_t kernels = s->kernel_count;
-    s->now_ns = 0;
+    s->now_ns = s->time_ns = 0;
     s->stepped = false;
+    memset(s->lasting, 0, m->resource_count * sizeof *s->lasting);
     memset(s->sensitivities, 0, kernels * m->class_count * sizeof *s->sensitivities);
     memset(s->begun, 0, m->device_count * sizeof *s->begun);
     if (s->pairs) {
@@ -85,9 +88,31 @@ static void pass(struct sy_slowdown *s, double elapsed_ns) {
     s->stepped = true;
 }
 
+/* What a newcomer would have got since the last look is what is usual, while we use a resource. */
+static void remember(struct sy_slowdown *s) {
+    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
+        struct lasting *l = &s->lasting[r];
+        if (!s->flow_count[r] || !(s->open[r] > 0)) {
+            continue;
+        }
+        double taken = 1 - fmin(1, s->open[r] / s->machine->resources[r].bytes_per_s);
+        double gain = s->elapsed_ns / (l->watched_ns + s->elapsed_ns);
+        uint32_t level = (uint32_t)(taken * (SY_LOAD_LEVELS - 1) + 0.5);
+        for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
+            l->share[k] += gain * ((k == level) - l->share[k]);
+        }
+        l->watched_ns += s->elapsed_ns;
+        if (s->time_ns > 0) {
+            l->watched_ns = fmin(l->watched_ns, USUAL_TASKS * s->time_ns);
+        }
+    }
+}
+
 void sy_slowdown_begin(struct sy_slowdown *s, double now_ns) {
-    if (now_ns > s->now_ns) {
-        pass(s, now_ns - s->now_ns);
+    s->elapsed_ns = now_ns - s->now_ns;
+    if (s->elapsed_ns > 0) {
+        remember(s);
+        pass(s, s->elapsed_ns);
         s->now_ns = now_ns;
     }
     for (uint32_t r = 0; r < s->machine->resource_count; r++) {
@@ -182,12 +207,11 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
         inverse += 1 / open / POINTS;
     }
     s->open[r] = 1 / inverse;
-    if (s->stepped) {
-        quantiles(s->loads[r].usual, capacity, level);
-        for (uint32_t q = 0; q < POINTS; q++) {
-            level[q] = sy_slowdown_level(s, r, level[q], true);
+    if (s->lasting[r].watched_ns > 0) {
+        quantiles(s->lasting[r].share, capacity, level);
+        for (uint32_t q = 0; q < POINTS; q++) { /* the fullest level is not quite full */
+            s->usual[r * POINTS + q] = fmax(capacity - level[q], capacity / SY_LOAD_LEVELS / 2);
         }
-        memcpy(&s->usual[r * POINTS], level, sizeof level);
     } else {
         memcpy(&s->usual[r * POINTS], &s->present[r * POINTS], sizeof level);
     }
@@ -250,11 +274,23 @@ static double harm_on(const struct sy_slowdown *s, uint32_t r, double demand) {
 }
 
 struct shares {
-    double ratio, sd, log_ratio;
+    double ratio, median, sd, now, later;
+    uint32_t main;
 };
 
+/* Median of two lists that rise, the first of which counts as much. */
+static double middle(double values[2][POINTS], double first) {
+    double below = 0, value = 1;
+    for (uint32_t i = 0, j = 0; below < 0.5 && (i < POINTS || j < POINTS);) {
+        bool now = j == POINTS || (i < POINTS && values[0][i] <= values[1][j]);
+        value = now ? values[0][i++] : values[1][j++];
+        below += (now ? first : 1 - first) / POINTS;
+    }
+    return value;
+}
+
 static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw, double alone_ns) {
-    double now = 0, now_square = 0, speed = 0, slow_square = 0, heaviest = 0, logs = 0;
+    double now = 0, now_square = 0, speed = 0, slow_square = 0, heaviest = 0, values[2][POINTS];
     uint32_t main = SY_NONE;
     for (uint32_t i = 0; i < draw.count; i++) {
         double part = draw.bytes_per_s[i] / s->machine->resources[draw.resources[i]].bytes_per_s;
@@ -262,7 +298,7 @@ static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw,
         heaviest = fmax(part, heaviest);
     }
     if (main == SY_NONE) {
-        return (struct shares){1, 0, 0};
+        return (struct shares){1, 1, 0, 1, 1, SY_NONE};
     }
     for (uint32_t q = 0; q < POINTS; q++) {
         double a = 1, b = 1;
@@ -271,28 +307,28 @@ static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw,
             a = fmax(a, draw.bytes_per_s[i] / s->present[at]);
             b = fmax(b, draw.bytes_per_s[i] / s->usual[at]);
         }
-        a = fmin(a, RATIO_MAX);
-        b = fmin(b, RATIO_MAX);
+        a = values[0][q] = fmin(a, RATIO_MAX);
+        b = values[1][q] = fmin(b, RATIO_MAX);
         now += a / POINTS;
         now_square += a * a / POINTS;
         speed += 1 / b / POINTS;
         slow_square += b * b / POINTS;
     }
-    double lasts = s->stepped ? sy_load_lasting(&s->loads[main], alone_ns * now) : 1;
+    double lasts = sy_slowdown_lasting(s, main, alone_ns);
     double later = 1 / speed, ratio = lasts * now + (1 - lasts) * later;
     double spread = lasts * fmax(0, now_square - 2 * ratio * now + ratio * ratio) +
-                    (1 - lasts) * lasts * fmax(0, slow_square - later * later);
-    logs = log(ratio);
-    return (struct shares){ratio, sqrt(spread), logs};
+                    (1 - lasts) * fmax(0, slow_square - later * later);
+    return (struct shares){ratio, middle(values, lasts), sqrt(spread), now, later, main};
 }
 
-struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *s, uint32_t kernel, uint32_t device,
-                                     struct sy_draw draw, uint32_t beside, double alone_ns) {
+static struct sy_slowing expect(const struct sy_slowdown *s, uint32_t kernel, uint32_t device,
+                                struct sy_draw draw, uint32_t beside, double alone_ns,
+                                struct shares *ret_shares) {
     const struct sy_machine *m = s->machine;
     const struct sensitivity *own =
         &s->sensitivities[(size_t)kernel * m->class_count + m->devices[device].class_index];
     struct shares shares = by_shares(s, draw, alone_ns);
-    struct sy_slowing slowing = {.ratio = shares.ratio};
+    struct sy_slowing slowing = {.ratio = shares.ratio, .median = shares.median};
     double feature[FEATURES], more = 0;
     if (own->scale > 0) {
         sy_slowdown_features(s, device, feature);
@@ -303,10 +339,37 @@ struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *s, uint32_t kerne
     more += beside == SY_NONE ? 0 : sy_slowdown_pair(s, kernel, beside);
     slowing.ratio *= exp(more);
     slowing.sd = shares.sd * exp(more);
+    slowing.median *= exp(more);
     for (uint32_t i = 0; i < draw.count; i++) {
         slowing.harm += harm_on(s, draw.resources[i], draw.bytes_per_s[i]);
     }
+    *ret_shares = shares;
     return slowing;
+}
+
+struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *s, uint32_t kernel, uint32_t device,
+                                     struct sy_draw draw, uint32_t beside, double alone_ns) {
+    struct shares shares;
+    return expect(s, kernel, device, draw, beside, alone_ns, &shares);
+}
+
+void sy_slowdown_started(struct sy_slowdown *s, uint32_t device, uint32_t kernel,
+                         struct sy_draw draw, uint32_t beside, double alone_ns) {
+    struct begun *task = &s->begun[device];
+    struct shares shares;
+    struct sy_slowing slowing = expect(s, kernel, device, draw, SY_NONE, alone_ns, &shares);
+    *task = (struct begun){.is = true,
+                           .kernel = kernel,
+                           .beside = beside,
+                           .alone_ns = alone_ns,
+                           .log_more = log(slowing.ratio / shares.ratio),
+                           .now = shares.now,
+                           .later = shares.later,
+                           .main = shares.main};
+    task->count = draw.count < DRAW_MAX ? draw.count : DRAW_MAX;
+    memcpy(task->resources, draw.resources, task->count * sizeof *task->resources);
+    memcpy(task->bytes_per_s, draw.bytes_per_s, task->count * sizeof *task->bytes_per_s);
+    sy_slowdown_features(s, device, task->feature);
 }
 
 double sy_slowdown_disturbs(const struct sy_slowdown *s, uint32_t kernel, uint32_t beside) {

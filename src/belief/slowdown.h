@@ -10,6 +10,7 @@
 #define POINTS   5   /* of a distribution, equally likely */
 #define DRAW_MAX 8   /* resources of one task that count */
 #define FEATURES 3   /* constant, use of the own memory, use of the way to it */
+#define TIMES    7   /* candidates for how long the present lasts */
 #define PAIR_MAX 256 /* more kernels: what they do to each other is not learned */
 
 /* A location in the log domain, learned robustly and drawn towards a prior. */
@@ -24,13 +25,24 @@ struct sensitivity {
     double scale;            /* of what is left */
 };
 
+/* What a newcomer usually gets of a resource, while we use it, and how well each candidate for the
+ * time that the present lasts foretold durations. */
+struct lasting {
+    double share[SY_LOAD_LEVELS]; /* of the time in which so much was taken */
+    double watched_ns;
+    double error[TIMES], count;
+};
+
 /* The task that runs on a device, as it was when it began. */
 struct begun {
     bool is;
     uint32_t kernel, beside, count;
     uint32_t resources[DRAW_MAX];
     double bytes_per_s[DRAW_MAX];
-    double alone_ns, log_shares; /* expected logarithm of its slowdown by shares alone */
+    double alone_ns;
+    double log_more;   /* of its expected slowdown, what shares do not explain */
+    double now, later; /* slowdown if all stayed as it was, and if all were as usual */
+    uint32_t main;     /* the resource it leans on most; SY_NONE */
     double feature[FEATURES];
 };
 
@@ -38,15 +50,17 @@ struct sy_slowdown {
     struct sy_arena *arena;
     const struct sy_machine *machine;
     uint32_t kernel_count;
-    double now_ns, step_ns;
+    double now_ns, elapsed_ns;
+    double time_ns; /* of a task, about: the scale of how long the present lasts; 0: not known */
     bool stepped;
     struct sy_load *loads; /* per resource */
     double *flows;         /* [resource * device_count]: demands of what runs, ascending */
     uint32_t *flow_count;
     bool *told;
     double *others, *others_sd;
-    double *present, *usual;           /* [resource * POINTS]: what a newcomer gets */
-    double *open;                      /* per resource: expected of the present ones */
+    double *present, *usual; /* [resource * POINTS]: what a newcomer gets now, and usually */
+    struct lasting *lasting; /* per resource */
+    double *open;            /* per resource: expected of the present ones */
     struct sensitivity *sensitivities; /* [kernel * class_count + class] */
     struct location *pairs, *kernels;  /* [kernel * kernel_count + beside], per kernel; or NULL */
     struct begun *begun;               /* per device */
@@ -57,6 +71,8 @@ struct sy_slowdown {
 double sy_slowdown_level(const struct sy_slowdown *slowdown, uint32_t resource, double others,
                          bool newcomer);
 void sy_slowdown_features(const struct sy_slowdown *slowdown, uint32_t device, double *ret_feature);
+/* Share of the slowdown of a task of that length that the present state decides. */
+double sy_slowdown_lasting(const struct sy_slowdown *slowdown, uint32_t resource, double alone_ns);
 double sy_slowdown_pair(const struct sy_slowdown *slowdown, uint32_t kernel, uint32_t beside);
 
 #endif

@@ -11,16 +11,18 @@
 #include <math.h>
 #include <string.h>
 
-#define SCALE_START 0.2 /* of the logarithm of a duration over what was expected */
-#define SCALE_FLOOR 0.02
-#define SCALE_GAIN  0.1
-#define CLIP        2.0  /* deviations count up to so many scales */
-#define FORGET      0.98 /* per task, of older ones */
-#define PRIOR_ERROR 4.0  /* precision of no effect: of the time alone, in tasks ... */
-#define PRIOR_SENSE 10.0 /* ... and of the sensitivities */
-#define PAIR_PRIOR  2.0  /* tasks that a kernel's mean over all neighbours weighs */
-#define ALL_PRIOR   3.0  /* tasks that no effect weighs */
-#define PAIR_MEMORY 24.0
+#define SCALE_START    0.2 /* of the logarithm of a duration over what was expected */
+#define SCALE_FLOOR    0.02
+#define SCALE_GAIN     0.1
+#define CLIP           2.0  /* deviations count up to so many scales */
+#define FORGET         0.98 /* per task, of older ones */
+#define PRIOR_ERROR    4.0  /* precision of no effect: of the time alone, in tasks ... */
+#define PRIOR_SENSE    10.0 /* ... and of the sensitivities */
+#define PAIR_PRIOR     2.0  /* tasks that a kernel's mean over all neighbours weighs */
+#define ALL_PRIOR      3.0  /* tasks that no effect weighs */
+#define PAIR_MEMORY    24.0
+#define LASTING_MEMORY 100.0
+#define ERROR_FLOOR    1e-3 /* of squared logarithms */
 
 static double location_of(const struct location *l, double prior, double weight) {
     return (l->sum + prior * weight) / (l->weight + weight);
@@ -121,22 +123,43 @@ static void learn_load(struct sy_slowdown *s, const struct begun *task, double l
     sy_load_weigh(load, likelihood);
 }
 
-void sy_slowdown_started(struct sy_slowdown *s, uint32_t device, uint32_t kernel,
-                         struct sy_draw draw, uint32_t beside, double alone_ns) {
-    struct begun *task = &s->begun[device];
-    *task = (struct begun){.is = true, .kernel = kernel, .beside = beside, .alone_ns = alone_ns};
-    task->count = draw.count < DRAW_MAX ? draw.count : DRAW_MAX;
-    memcpy(task->resources, draw.resources, task->count * sizeof *task->resources);
-    memcpy(task->bytes_per_s, draw.bytes_per_s, task->count * sizeof *task->bytes_per_s);
-    struct sy_slowing slowing = sy_slowdown_expect(s, kernel, device, draw, SY_NONE, alone_ns);
-    sy_slowdown_features(s, device, task->feature);
-    const struct sy_machine *m = s->machine;
-    const struct sensitivity *own =
-        &s->sensitivities[(size_t)kernel * m->class_count + m->devices[device].class_index];
-    task->log_shares = log(slowing.ratio);
-    for (uint32_t f = 1; f < FEATURES; f++) {
-        task->log_shares -= fmax(0, own->effect[f]) * task->feature[f];
+static double part_of(uint32_t candidate, double lengths) {
+    static const double times[TIMES] = {0, 0.25, 1, 4, 16, 64, INFINITY}; /* in tasks */
+    double x = lengths / times[candidate];
+    return candidate == 0 ? 0 : x > 1e-6 ? -expm1(-x) / x : 1;
+}
+
+double sy_slowdown_lasting(const struct sy_slowdown *s, uint32_t resource, double alone_ns) {
+    const struct lasting *l = &s->lasting[resource];
+    double least = INFINITY, sum = 0, all = 0;
+    if (!(s->time_ns > 0)) {
+        return 1;
     }
+    for (uint32_t i = 0; i < TIMES; i++) {
+        least = fmin(least, l->error[i]);
+    }
+    for (uint32_t i = 0; i < TIMES; i++) {
+        double weight = exp(-l->count * (l->error[i] - least) / (2 * (least + ERROR_FLOOR)));
+        sum += weight * part_of(i, alone_ns / s->time_ns);
+        all += weight;
+    }
+    return sum / all;
+}
+
+/* Which candidate for how long the present lasts would have foretold this task best? */
+static void learn_lasting(struct sy_slowdown *s, const struct begun *task, double log_ratio) {
+    s->time_ns += (task->alone_ns - s->time_ns) * (s->time_ns > 0 ? 0.02 : 1);
+    if (task->main == SY_NONE || fabs(log(task->now / task->later)) < 0.02) {
+        return;
+    }
+    struct lasting *l = &s->lasting[task->main];
+    double gain = 1 / fmin(l->count + 1, LASTING_MEMORY);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        double part = part_of(i, task->alone_ns / s->time_ns);
+        double off = log_ratio - log(part * task->now + (1 - part) * task->later);
+        l->error[i] += gain * (fmin(off * off, 1) - l->error[i]);
+    }
+    l->count = fmin(l->count + 1, LASTING_MEMORY);
 }
 
 void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {
@@ -148,7 +171,13 @@ void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {
     const struct sy_machine *m = s->machine;
     struct sensitivity *own =
         &s->sensitivities[(size_t)task->kernel * m->class_count + m->devices[device].class_index];
-    double log_ratio = log(ratio), residual = log_ratio - task->log_shares;
+    double log_ratio = log(ratio), shares = 1;
+    if (task->main != SY_NONE) {
+        double part = sy_slowdown_lasting(s, task->main, task->alone_ns);
+        shares = part * task->now + (1 - part) * task->later;
+        learn_lasting(s, task, log_ratio - own->effect[0] - task->log_more);
+    }
+    double residual = log_ratio - log(shares);
     task->is = false;
     if (task->beside == SY_NONE || !s->pairs) {
         learn_sensitivity(own, task->feature, residual);

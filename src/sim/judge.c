@@ -15,8 +15,7 @@
 
 struct foretold {
     uint32_t task; /* SY_NONE: none runs */
-    bool known;
-    double ratio, sd;
+    double ratio, median, sd;
 };
 
 struct judge {
@@ -113,7 +112,7 @@ static void foretell(struct sy_sim *sim, uint32_t device) {
     double alone_ns = sim->w->time_ns[(size_t)task * sim->w->class_count + class_index];
     struct sy_slowing slowing =
         sy_slowdown_expect(judge->slowdown, kernel, device, draw, beside(sim, device), alone_ns);
-    judge->devices[device] = (struct foretold){task, true, slowing.ratio, slowing.sd};
+    judge->devices[device] = (struct foretold){task, slowing.ratio, slowing.median, slowing.sd};
     sy_slowdown_started(judge->slowdown, device, kernel, draw, beside(sim, device), alone_ns);
 }
 
@@ -154,7 +153,7 @@ void sy_sim_judge_end(struct sy_sim *sim, uint32_t device, uint32_t task, double
     uint32_t class_index = sim->machine->devices[device].class_index;
     double given_ns = sim->w->time_ns[(size_t)task * sim->w->class_count + class_index];
     if (foretold->task == task && alone_ns > 0) {
-        double slowdown = duration_ns / alone_ns, off = fabs(foretold->ratio / slowdown - 1);
+        double slowdown = duration_ns / alone_ns, off = fabs(foretold->median / slowdown - 1);
         uint32_t bucket = off < 2 ? (uint32_t)(off * 100) : BUCKETS - 1;
         judge->tasks++;
         judge->within += off <= 0.1;
