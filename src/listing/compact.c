@@ -87,6 +87,34 @@ struct section {
     const struct sy_raw_event *last;
 };
 
+/* A blank before each word but the first, which follows a tab. */
+static void put_word(struct sy_buffer *text, const char **gap, const char *word) {
+    sy_buffer_printf(text, "%s%s", *gap, word);
+    *gap = " ";
+}
+
+static void put_extras(struct sy_buffer *text, const struct section *s,
+                       const struct sy_raw_event *event) {
+    const char *gap = "\t";
+    if (event->deprecated) {
+        put_word(text, &gap, "D");
+    }
+    if (event->fixed) {
+        put_word(text, &gap, "F");
+    }
+    if (event->per_package != s->per_package) {
+        put_word(text, &gap, "P");
+    }
+    if (event->counter_mask != s->counter_mask && !event->fixed) {
+        put_word(text, &gap, "@");
+        put_counters(text, event->counter_mask);
+    }
+    if (event->scale && event->scale[0]) {
+        put_word(text, &gap, "x");
+        sy_buffer_append(text, event->scale, strlen(event->scale));
+    }
+}
+
 static void put_event(struct sy_buffer *text, struct section *s, const struct sy_raw_event *event) {
     put_name(text, s->last ? s->last->name : "", event->name);
     sy_buffer_printf(text, "\t");
@@ -101,27 +129,7 @@ static void put_event(struct sy_buffer *text, struct section *s, const struct sy
         sy_buffer_printf(text, ".%llx", (unsigned long long)event->umask);
     }
     put_terms(text, event->terms);
-    const char *space = "\t";
-    if (event->deprecated) {
-        sy_buffer_printf(text, "%sD", space);
-        space = " ";
-    }
-    if (event->fixed) {
-        sy_buffer_printf(text, "%sF", space);
-        space = " ";
-    }
-    if (event->per_package != s->per_package) {
-        sy_buffer_printf(text, "%sP", space);
-        space = " ";
-    }
-    if (event->counter_mask != s->counter_mask && !event->fixed) {
-        sy_buffer_printf(text, "%s@", space);
-        put_counters(text, event->counter_mask);
-        space = " ";
-    }
-    if (event->scale && event->scale[0]) {
-        sy_buffer_printf(text, "%sx%s", space, event->scale);
-    }
+    put_extras(text, s, event);
     sy_buffer_printf(text, "\n");
     s->last = event;
 }

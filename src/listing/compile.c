@@ -251,6 +251,18 @@ static int encode_msr(struct sy_compilation *c, const struct sy_json_record *rec
     return code;
 }
 
+/* key=value,key=value */
+static bool is_terms(const char *text) {
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        if (!memchr(text, '=', length) || (text[length] && !text[length + 1])) {
+            return false;
+        }
+        text += length + (text[length] != '\0');
+    }
+    return true;
+}
+
 static int encode_terms(struct sy_compilation *c, const struct sy_json_record *record,
                         struct sy_buffer *terms) {
     for (uint32_t key = KEY_TERMS; key < KEY_COUNT; key++) {
@@ -267,7 +279,7 @@ static int encode_terms(struct sy_compilation *c, const struct sy_json_record *r
     }
     const char *filter = record->values[KEY_FILTER].text;
     if (filter && filter[0]) {
-        if (strpbrk(filter, " ") || !strchr(filter, '=')) {
+        if (strchr(filter, ' ') || !is_terms(filter)) {
             return fail_value(c, record, KEY_FILTER, "expected key=value");
         }
         sy_buffer_printf(terms, "%s%s", terms->length ? "," : "", filter);
@@ -513,6 +525,9 @@ static int add_metric(struct sy_compilation *c, const struct sy_json_record *rec
     if (!record->values[KEY_METRIC_EXPR].text) {
         return fail_value(c, record, KEY_METRIC_NAME, "there is no MetricExpr beside it");
     }
+    if (metric.group && strcmp(metric.group, "~") == 0) {
+        return fail_value(c, record, KEY_METRIC_GROUP, "no group is called so");
+    }
     metric.expr = squeeze(c, record->values[KEY_METRIC_EXPR].text);
     if (!metric.expr ||
         sy_grow(&c->metrics, &c->metric_capacity, c->metric_count + 1, sizeof metric)) {
@@ -557,23 +572,38 @@ static int add_unit(struct sy_compilation *c, const struct sy_json_record *recor
     return 0;
 }
 
-static int add_record(struct sy_compilation *c, struct sy_json_record *record) {
-    const struct sy_json_record *encoding = record;
+/* *ret_encoding: the record that says how the event is encoded, this one or the standard one. */
+static int inherit(struct sy_compilation *c, struct sy_json_record *record,
+                   const struct sy_json_record **ret_encoding) {
     const char *standard = record->values[KEY_ARCH_STD].text;
-    if (standard) {
-        char *name = lower(c, standard);
-        uint32_t index;
-        if (!name || !sy_map_get(&c->standard_names, name, strlen(name), &index)) {
-            return name ? fail_value(c, record, KEY_ARCH_STD,
-                                     "the architecture's shared files list no such event")
-                        : out_of_memory(c);
+    *ret_encoding = record;
+    if (!standard) {
+        return 0;
+    }
+    char *name = lower(c, standard);
+    uint32_t index;
+    if (!name) {
+        return out_of_memory(c);
+    }
+    if (!sy_map_get(&c->standard_names, name, strlen(name), &index)) {
+        return fail_value(c, record, KEY_ARCH_STD,
+                          "the architecture's shared files list no such event");
+    }
+    const struct sy_json_record *found = c->standard[index];
+    for (size_t i = 0; i < SY_COUNT(inherited); i++) {
+        if (!record->values[inherited[i]].text) {
+            record->values[inherited[i]] = found->values[inherited[i]];
         }
-        encoding = c->standard[index];
-        for (size_t i = 0; i < SY_COUNT(inherited); i++) {
-            if (!record->values[inherited[i]].text) {
-                record->values[inherited[i]] = encoding->values[inherited[i]];
-            }
-        }
+    }
+    *ret_encoding = found;
+    return 0;
+}
+
+static int add_record(struct sy_compilation *c, struct sy_json_record *record) {
+    const struct sy_json_record *encoding;
+    int code = inherit(c, record, &encoding);
+    if (code) {
+        return code;
     }
     const char *unit = unit_name(c, record->values[KEY_UNIT].text);
     if (!unit) {
@@ -582,7 +612,6 @@ static int add_record(struct sy_compilation *c, struct sy_json_record *record) {
     if (strpbrk(unit, " ]") || strlen(unit) > SY_LISTING_NAME_MAX) {
         return fail_value(c, record, KEY_UNIT, "expected a name without spaces");
     }
-    int code = 0;
     if (record->values[KEY_NUM_GENERIC].text || record->values[KEY_NUM_FIXED].text) {
         code = add_unit(c, record, unit);
     }

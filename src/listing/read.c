@@ -316,7 +316,9 @@ static int read_encoding(struct reader *r, struct field field, struct sy_buffer 
 static int read_extras(const struct reader *r, struct field field, struct sy_event *event) {
     int code = 0;
     while (field.length && !code) {
-        struct field word = cut(&field, ' ');
+        bool scale = field.text[0] == 'x'; /* may have blanks, and comes last */
+        struct field word = scale ? field : cut(&field, ' ');
+        field.length = scale ? 0 : field.length;
         switch (word.length ? word.text[0] : '\0') {
         case 'D':
             event->deprecated = true;
@@ -331,11 +333,11 @@ static int read_extras(const struct reader *r, struct field field, struct sy_eve
             code = read_counters(r, after(word, 1), &event->counter_mask);
             break;
         case 'x': {
-            const char *scale = keep(r, after(word, 1));
-            if (!scale) {
+            const char *text = keep(r, after(word, 1));
+            if (!text) {
                 return out_of_memory(r);
             }
-            event->scale = sy_parse_scale(scale, &event->scale_unit);
+            event->scale = sy_parse_scale(text, &event->scale_unit);
             break;
         }
         default:
@@ -357,10 +359,13 @@ static int add_event(struct reader *r, struct sy_event *event) {
         sy_grow(&r->events, &r->event_capacity, r->event_count + 1, sizeof *r->events)) {
         return out_of_memory(r);
     }
-    int code = sy_listing_put(r->listing->arena, &r->listing->event_map, event->unit, event->name,
-                              r->event_count);
-    if (code) {
-        return code == -EEXIST ? fail_twice(r, "event") : out_of_memory(r);
+    struct sy_map *map = &r->listing->event_map;
+    uint32_t old = sy_listing_find(map, event->unit, r->name, r->name_length);
+    if (old != SY_NONE && strcmp(r->events[old].unit, event->unit) == 0) {
+        return fail_twice(r, "event");
+    }
+    if (sy_listing_put(r->listing->arena, map, event->unit, event->name, r->event_count)) {
+        return out_of_memory(r);
     }
     sy_event_digest(event);
     r->events[r->event_count++] = *event;
@@ -412,9 +417,13 @@ static int add_metric(struct reader *r, struct sy_metric *metric) {
     for (char *c = key; *c; c++) {
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
     }
-    int code = sy_listing_put(arena, &r->listing->metric_map, metric->unit, key, r->metric_count);
-    if (code) {
-        return code == -EEXIST ? fail_twice(r, "metric") : out_of_memory(r);
+    struct sy_map *map = &r->listing->metric_map;
+    uint32_t old = sy_listing_find(map, metric->unit, key, r->name_length);
+    if (old != SY_NONE && strcmp(r->metrics[old].unit, metric->unit) == 0) {
+        return fail_twice(r, "metric");
+    }
+    if (sy_listing_put(arena, map, metric->unit, key, r->metric_count)) {
+        return out_of_memory(r);
     }
     r->metrics[r->metric_count++] = *metric;
     return 0;

@@ -166,37 +166,49 @@ static bool has_code(const struct parts *parts) {
     return false;
 }
 
-/* Makes the event that a name describes; base NULL: from its terms alone. */
-static int make_event(struct resolver *r, const struct sy_event *base, struct parts *parts,
-                      const char *name, uint32_t *ret_event) {
-    struct sy_arena *arena = r->listing->arena;
-    char *lower = sy_arena_strdup(arena, name);
+static char *lower(struct sy_arena *arena, const char *text) {
+    char *copy = sy_arena_strdup(arena, text);
+    for (char *c = copy; c && *c; c++) {
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    }
+    return copy;
+}
+
+/* What a made event has of the listed one, or of its PMU alone. */
+static struct sy_event start_event(const struct resolver *r, const struct sy_event *base,
+                                   const struct parts *parts) {
     struct sy_event event = {.scale = 1, .scale_unit = ""};
     if (base) {
         event = *base;
         event.fixed = event.fixed && !parts->term_count;
-    } else {
-        const char *unit = unit_of_pmu(r->listing, parts->pmu);
-        event.unit = unit ? unit : sy_arena_strdup(arena, parts->pmu);
-        event.per_package = unit && strncmp(unit, "uncore_", 7) == 0;
+        return event;
     }
+    const char *unit = unit_of_pmu(r->listing, parts->pmu);
+    event.unit = unit ? unit : sy_arena_strdup(r->listing->arena, parts->pmu);
+    event.per_package = unit && strncmp(unit, "uncore_", 7) == 0;
+    return event;
+}
+
+/* Makes the event that a name describes; base NULL: from its terms alone. */
+static int make_event(struct resolver *r, const struct sy_event *base, struct parts *parts,
+                      const char *name, uint32_t *ret_event) {
+    struct sy_arena *arena = r->listing->arena;
+    struct sy_event event = start_event(r, base, parts);
+    event.name = lower(arena, name);
     event.encoding = merge(r, base, parts);
     event.privilege = sy_arena_strdup(arena, parts->privilege);
-    if (!lower || !event.unit || !event.encoding || !event.privilege ||
+    if (!event.name || !event.unit || !event.encoding || !event.privilege ||
         sy_grow(&r->events, &r->capacity, r->count + 1, sizeof event)) {
         return -ENOMEM;
     }
-    for (char *c = lower; *c; c++) {
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-    }
-    event.name = lower;
     sy_event_digest(&event);
-    uint32_t same = sy_listing_find(&r->listing->event_map, event.unit, lower, strlen(lower));
+    struct sy_map *map = &r->listing->event_map;
+    uint32_t same = sy_listing_find(map, event.unit, event.name, strlen(event.name));
     if (same != SY_NONE && strcmp(r->events[same].unit, event.unit) == 0) {
         *ret_event = same; /* another section's metrics use it too */
         return 0;
     }
-    int code = sy_listing_put(arena, &r->listing->event_map, event.unit, lower, r->count);
+    int code = sy_listing_put(arena, map, event.unit, event.name, r->count);
     if (!code) {
         *ret_event = r->count;
         r->events[r->count++] = event;
@@ -219,23 +231,27 @@ static const char *found_as(const struct resolver *r, uint32_t event) {
     return name;
 }
 
+/* The listed event that a name begins with, or SY_NONE. */
+static uint32_t find_base(const struct resolver *r, const char *unit, const struct parts *parts) {
+    if (parts->event) {
+        return find_event(r, unit, parts->pmu, parts->event);
+    }
+    /* event/term=1/ instead of pmu/event,term=1/ */
+    return parts->pmu ? find_event(r, unit, NULL, parts->pmu) : SY_NONE;
+}
+
 static int resolve_event(struct resolver *r, const char *unit, uint32_t name) {
     struct parts parts = {0};
-    uint32_t event = SY_NONE;
     if (!split_name(r->names[name], &parts)) {
         return 0;
     }
-    if (!parts.event && parts.pmu) { /* event/term=1/ instead of pmu/event,term=1/ */
-        event = find_event(r, unit, NULL, parts.pmu);
-    } else if (parts.event) {
-        event = find_event(r, unit, parts.pmu, parts.event);
-    }
-    bool listed = event != SY_NONE && !parts.term_count && !parts.privilege[0];
-    bool raw = event == SY_NONE && !parts.event && parts.pmu && has_code(&parts);
+    uint32_t event = find_base(r, unit, &parts);
     int code = 0;
-    if (!listed && (event != SY_NONE || raw)) {
-        const struct sy_event base = event != SY_NONE ? r->events[event] : (struct sy_event){0};
-        code = make_event(r, event != SY_NONE ? &base : NULL, &parts, r->names[name], &event);
+    if (event != SY_NONE && (parts.term_count || parts.privilege[0])) {
+        const struct sy_event base = r->events[event]; /* the array may move */
+        code = make_event(r, &base, &parts, r->names[name], &event);
+    } else if (event == SY_NONE && !parts.event && parts.pmu && has_code(&parts)) {
+        code = make_event(r, NULL, &parts, r->names[name], &event);
     }
     if (!code && event != SY_NONE) {
         r->name_event[name] = event;
