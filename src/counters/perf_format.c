@@ -50,6 +50,21 @@ int sy_perf_device_open(struct sy_sources *sources, const char *name,
     return 0;
 }
 
+/* "8-15" or "18". */
+static bool scan_range(const char **at, uint64_t *ret_first, uint64_t *ret_last) {
+    if (!sy_scan_u64(at, ret_first)) {
+        return false;
+    }
+    *ret_last = *ret_first;
+    if (**at == '-') {
+        (*at)++;
+        if (!sy_scan_u64(at, ret_last)) {
+            return false;
+        }
+    }
+    return *ret_last <= 63 && *ret_first <= *ret_last;
+}
+
 int sy_perf_place_bits(const char *format, uint64_t value, uint64_t *configs,
                        uint32_t config_count) {
     uint64_t word = 0, first, last;
@@ -57,33 +72,19 @@ int sy_perf_place_bits(const char *format, uint64_t value, uint64_t *configs,
         return -EINVAL;
     }
     const char *at = format + 6;
-    if (*at != ':' && (!sy_scan_u64(&at, &word) || word >= config_count)) {
+    if (*at != ':' && (!sy_scan_u64(&at, &word) || word >= config_count || *at != ':')) {
         return -EINVAL;
     }
-    if (*at++ != ':') {
-        return -EINVAL;
-    }
-    for (;; at++) {
-        if (!sy_scan_u64(&at, &first)) {
-            return -EINVAL;
-        }
-        last = first;
-        if (*at == '-') {
-            at++;
-            if (!sy_scan_u64(&at, &last)) {
-                return -EINVAL;
-            }
-        }
-        if (last > 63 || first > last) {
+    do {
+        at++; /* the colon, or a comma */
+        if (!scan_range(&at, &first, &last)) {
             return -EINVAL;
         }
         uint64_t width = last - first + 1, mask = width == 64 ? ~0ULL : (1ULL << width) - 1;
         configs[word] = (configs[word] & ~(mask << first)) | ((value & mask) << first);
         value = width == 64 ? 0 : value >> width;
-        if (*at != ',') {
-            return value ? -EINVAL : 0;
-        }
-    }
+    } while (*at == ',');
+    return value ? -EINVAL : 0;
 }
 
 /* Decimal, or hexadecimal with 0x. */

@@ -234,29 +234,33 @@ static int read_what(struct reader *reader, struct sy_counter *counter) {
     return code;
 }
 
-/* counter NAME SOURCE EVENT KIND UNIT SCOPE INDEX NOISE PMU */
+/* What follows a counter's name: SOURCE EVENT KIND UNIT SCOPE INDEX NOISE PMU */
+static int read_counter_words(struct reader *reader, struct sy_counter *counter) {
+    struct word word = {0};
+    int code = need_name(reader, "the source", true, &counter->source);
+    code = code ? code : need_name(reader, "the event", true, &counter->event);
+    code = code ? code : read_what(reader, counter);
+    code = code ? code : need_word(reader, "the index", &word);
+    code = code ? code : need_u32(reader, word, "the index", UINT32_MAX, &counter->scope_index);
+    code = code ? code : need_word(reader, "the noise", &word);
+    code = code ? code : need_number(reader, word, "the noise", 0, 1e6, &counter->noise_ratio);
+    code = code ? code : need_pmu(reader, &counter->pmu);
+    return code ? code : need_end(reader);
+}
+
 static int read_counter(struct reader *reader) {
     struct sy_recording *recording = reader->recording;
     uint32_t index = recording->counter_count;
     struct sy_counter counter = {0};
-    struct word word = {.text = reader->at};
+    const char *where = reader->at;
     if (recording->sample_count || index == SY_RECORDING_LIMIT) {
         return fail(reader, reader->line_start,
                     recording->sample_count ? "counters come before reads" : "too many counters");
     }
     int code = need_name(reader, "the counter's name", false, &counter.name);
-    code =
-        code ? code
-             : need_fresh(reader, &reader->counter_map, "counter", word.text, counter.name, index);
-    code = code ? code : need_name(reader, "the source", true, &counter.source);
-    code = code ? code : need_name(reader, "the event", true, &counter.event);
-    code = code ? code : read_what(reader, &counter);
-    code = code ? code : need_word(reader, "the index", &word);
-    code = code ? code : need_u32(reader, word, "the index", UINT32_MAX, &counter.scope_index);
-    code = code ? code : need_word(reader, "the noise", &word);
-    code = code ? code : need_number(reader, word, "the noise", 0, 1e6, &counter.noise_ratio);
-    code = code ? code : need_pmu(reader, &counter.pmu);
-    code = code ? code : need_end(reader);
+    code = code ? code
+                : need_fresh(reader, &reader->counter_map, "counter", where, counter.name, index);
+    code = code ? code : read_counter_words(reader, &counter);
     if (!code &&
         (sy_grow(&recording->counters, &reader->counter_capacity, index + 1, sizeof counter) ||
          sy_grow(&reader->seen, &reader->seen_capacity, index + 1, sizeof(uint32_t)))) {
