@@ -35,7 +35,8 @@ struct sy_show {
     struct sy_draw_style style;
     float *history;
     struct bucket *buckets; /* per item */
-    double first_ns, next_ns, bucket_end_ns, drawn_ns;
+    double first_ns, next_ns, bucket_end_ns;
+    double looked_ns; /* at the terminal, by the real clock */
     bool started, shown;
     bool stale; /* stepped since it was last put out */
     bool due;   /* the screen waits for its next frame */
@@ -199,25 +200,28 @@ static void put(struct sy_show *show) {
 
 static void draw(struct sy_show *show) {
     uint32_t columns, rows;
-    double now_ns = sy_clock_ns();
     bool resized = sy_screen_size(show->screen, &columns, &rows);
-    if (!resized && !(show->due && now_ns - show->drawn_ns >= FRAME_NS)) {
+    if (!resized && !show->due) {
         return;
     }
     struct sy_buffer lines = {0};
     sy_counters_draw(&show->view, columns, rows, show->style, &lines);
     show->code = sy_screen_show(&lines);
     sy_buffer_finish(&lines);
-    show->drawn_ns = now_ns;
     show->due = false;
 }
 
-/* While there is nothing new: looks at keys and the window's size. */
+/* Ten times a second at most: draws what is new, looks at keys and the window's size. */
 static bool idle(struct sy_show *show) {
-    if (show->screen && show->started) {
+    double now_ns = show->screen ? sy_clock_ns() : 0;
+    if (!show->screen || now_ns - show->looked_ns < FRAME_NS) {
+        return show->code == 0;
+    }
+    show->looked_ns = now_ns;
+    if (show->started) {
         draw(show);
     }
-    return show->code == 0 && !(show->screen && sy_screen_quit(show->screen));
+    return show->code == 0 && !sy_screen_quit(show->screen);
 }
 
 bool sy_show_step(struct sy_show *show) {

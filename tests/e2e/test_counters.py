@@ -414,6 +414,28 @@ class Counters(cli.Case):
                 self.write(name, text)
             self.assertIn(told, self.fails(3, "counters", "replay", name), name)
 
+    def test_the_belief_follows_the_readings(self):
+        """A recording of two busy processors, and made-up ones that come and go."""
+        waves = recording(2, 60)
+        for name, limit in [(os.path.join(cli.ROOT, "tests", "e2e", "busy.counters"), 0.05),
+                            (self.write("waves", waves), 0.1)]:
+            with open(name, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            counters = [line.split()[1] for line in lines if line.startswith("counter ")]
+            reads = [line.split() for line in lines if line.startswith("read ")]
+            busy = {f"cpu{i}": str(counters.index(f"proc.cpu{i}.busy")) for i in range(2)}
+            out = self.ok("counters", "replay", name, "--json", "--interval", "1ms", "--machine",
+                          "cpu:2")
+            objects = [json.loads(line) for line in out.splitlines()]
+            self.assertEqual(len(objects), len(reads) - 1)  # the first only starts the clock
+            for item, words in zip(objects[1:], reads[2:]):
+                samples = dict(word.split("=", 1) for word in words[3:])
+                for resource in item["resources"]:
+                    if resource["name"] in busy:
+                        truth = float(samples[busy[resource["name"]]].split(",")[0])
+                        self.assertAlmostEqual(resource["mean"], truth, delta=limit,
+                                               msg=f"{name} at {item['time_s']}")
+
     def test_many_processors(self):
         self.write("big", recording(200, 30))
         machine = ["--machine", "2x(cpu:100)"]
