@@ -218,13 +218,29 @@ void sy_load_mean(const struct sy_load *load, double own, double *ret_others, do
 /* Share of the time ahead in which the level will be the present one. */
 double sy_load_lasting(const struct sy_load *load, double ahead_ns);
 
-/* --- slowdown: what a task would get of shared resources if it began now; slowdown.c ------------
+/* --- shares: max-min fair, of our flows beside what others want; shares.c -----------------------
  */
+#define SY_DRAW_MAX 8
+
 struct sy_draw { /* on resources, each once */
     uint32_t count;
     const uint32_t *resources;
     const double *bytes_per_s; /* at full speed */
 };
+
+struct sy_shares;
+/* In the arena; NULL when out of memory. Flows beyond the capacity are left out. */
+struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machine *machine,
+                                   uint32_t flow_capacity);
+void sy_shares_clear(struct sy_shares *shares);
+void sy_shares_add(struct sy_shares *shares, struct sy_draw draw);
+void sy_shares_solve(struct sy_shares *shares, const double *others_bytes_per_s);
+/* What our flows would take of a resource if only the others they cross held them back; and do. */
+double sy_shares_wanted(const struct sy_shares *shares, uint32_t resource);
+double sy_shares_taken(const struct sy_shares *shares, uint32_t resource);
+
+/* --- slowdown: what a task would get of shared resources if it began now; slowdown.c ------------
+ */
 
 struct sy_slowing {
     double ratio, sd; /* duration / duration alone, expected over what is not known */

@@ -29,8 +29,7 @@ static bool take_all(struct sy_slowdown *s) {
     const struct sy_machine *m = s->machine;
     size_t resources = m->resource_count, kernels = s->kernel_count;
     s->loads = take(s, resources, sizeof *s->loads);
-    s->flows = take(s, resources * (m->device_count + 1u), sizeof *s->flows);
-    s->flow_count = take(s, resources, sizeof *s->flow_count);
+    s->shares = sy_shares_create(s->arena, m, 2 * m->device_count);
     s->told = take(s, resources, sizeof *s->told);
     s->others = take(s, resources, sizeof *s->others);
     s->others_sd = take(s, resources, sizeof *s->others_sd);
@@ -44,8 +43,8 @@ static bool take_all(struct sy_slowdown *s) {
     s->pairs = small ? take(s, kernels * kernels, sizeof *s->pairs) : NULL;
     s->kernels = small ? take(s, kernels, sizeof *s->kernels) : NULL;
     bool pairs = !small || (s->pairs && s->kernels);
-    return pairs && s->loads && s->flows && s->flow_count && s->told && s->others && s->others_sd &&
-           s->present && s->usual && s->lasting && s->open && s->sensitivities && s->begun;
+    return pairs && s->loads && s->shares && s->told && s->others && s->others_sd && s->present &&
+           s->usual && s->lasting && s->open && s->sensitivities && s->begun;
 }
 
 struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
@@ -92,7 +91,7 @@ static void pass(struct sy_slowdown *s, double elapsed_ns) {
 static void remember(struct sy_slowdown *s) {
     for (uint32_t r = 0; r < s->machine->resource_count; r++) {
         struct lasting *l = &s->lasting[r];
-        if (!s->flow_count[r] || !(s->open[r] > 0)) {
+        if (!s->shares->user_count[r] || !(s->open[r] > 0)) {
             continue;
         }
         double taken = 1 - fmin(1, s->open[r] / s->machine->resources[r].bytes_per_s);
@@ -115,25 +114,12 @@ void sy_slowdown_begin(struct sy_slowdown *s, double now_ns) {
         pass(s, s->elapsed_ns);
         s->now_ns = now_ns;
     }
-    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
-        s->flow_count[r] = 0;
-        s->told[r] = false;
-    }
+    sy_shares_clear(s->shares);
+    memset(s->told, 0, s->machine->resource_count * sizeof *s->told);
 }
 
 void sy_slowdown_runs(struct sy_slowdown *s, struct sy_draw draw) {
-    for (uint32_t i = 0; i < draw.count; i++) {
-        uint32_t r = draw.resources[i], count = s->flow_count[r];
-        double *flows = &s->flows[(size_t)r * (s->machine->device_count + 1u)];
-        if (count > s->machine->device_count) {
-            continue;
-        }
-        for (; count && flows[count - 1] > draw.bytes_per_s[i]; count--) {
-            flows[count] = flows[count - 1];
-        }
-        flows[count] = draw.bytes_per_s[i];
-        s->flow_count[r]++;
-    }
+    sy_shares_add(s->shares, draw);
 }
 
 void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double sd) {
@@ -145,32 +131,6 @@ void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double s
         sy_load_see(&s->loads[r], 0, s->others[r],
                     s->others[r] > 0 ? fmin(sd / s->others[r], 1) : 0);
     }
-}
-
-double sy_slowdown_level(const struct sy_slowdown *s, uint32_t r, double others, bool newcomer) {
-    uint32_t count = s->flow_count[r];
-    const double *flows = &s->flows[(size_t)r * (s->machine->device_count + 1u)];
-    double rest = s->machine->resources[r].bytes_per_s, sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        sum += flows[i];
-    }
-    /* Others stand for as many flows as they would be if they were like ours. */
-    double weight = sum > 0 ? fmax(1, others * count / sum) : 4, each = others / weight;
-    double share = count + newcomer + (others > 0 ? weight : 0);
-    for (uint32_t i = 0; i <= count; i++) {
-        double next = i < count ? flows[i] : INFINITY;
-        if (others > 0 && each <= next && each * share <= rest) {
-            rest -= others;
-            share -= weight;
-            others = 0;
-        }
-        if (i == count || next * share > rest) {
-            break;
-        }
-        rest -= next;
-        share -= 1;
-    }
-    return share > 0 ? rest / share : INFINITY;
 }
 
 /* Levels below which others stay with the probabilities of the points. */
@@ -202,7 +162,7 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
         memset(level, 0, sizeof level);
     }
     for (uint32_t q = 0; q < POINTS; q++) {
-        double open = sy_slowdown_level(s, r, level[q], true);
+        double open = sy_shares_level(s->shares, r, level[q], true);
         s->present[r * POINTS + q] = open;
         inverse += 1 / open / POINTS;
     }
@@ -217,14 +177,23 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
     }
 }
 
+/* Where nobody tells it, what others take is what durations made us believe. */
 void sy_slowdown_ready(struct sy_slowdown *s) {
+    for (uint32_t r = 0; r < s->machine->resource_count && s->stepped; r++) {
+        if (!s->told[r]) {
+            double whole;
+            sy_load_mean(&s->loads[r], 0, &s->others[r], &whole, &s->others_sd[r]);
+        }
+    }
+    sy_shares_solve(s->shares, s->others);
     for (uint32_t r = 0; r < s->machine->resource_count; r++) {
         open_up(s, r);
     }
 }
 
 void sy_slowdown_add(struct sy_slowdown *s, struct sy_draw draw) {
-    sy_slowdown_runs(s, draw);
+    sy_shares_add(s->shares, draw);
+    sy_shares_solve(s->shares, s->others);
     for (uint32_t i = 0; i < draw.count; i++) {
         open_up(s, draw.resources[i]);
     }
@@ -260,13 +229,13 @@ static double extra(const double *flows, uint32_t count, double level) {
 
 /* Extra time of what runs on a resource if a task of that demand joined. */
 static double harm_on(const struct sy_slowdown *s, uint32_t r, double demand) {
-    uint32_t count = s->flow_count[r];
-    const double *flows = &s->flows[(size_t)r * (s->machine->device_count + 1u)];
+    uint32_t count = s->shares->user_count[r];
+    const double *flows = &s->shares->wants[(size_t)r * s->shares->flow_capacity];
     double others = s->others[r], with = s->present[r * POINTS + POINTS / 2];
     if (!count || demand <= 0) {
         return 0;
     }
-    double without = sy_slowdown_level(s, r, others, false);
+    double without = sy_shares_level(s->shares, r, others, false);
     if (demand < with) { /* it takes less than an unlimited one: the others keep the rest */
         with = fmin(without, with + (with - demand) / count);
     }
@@ -366,7 +335,7 @@ void sy_slowdown_started(struct sy_slowdown *s, uint32_t device, uint32_t kernel
                            .now = shares.now,
                            .later = shares.later,
                            .main = shares.main};
-    task->count = draw.count < DRAW_MAX ? draw.count : DRAW_MAX;
+    task->count = draw.count < SY_DRAW_MAX ? draw.count : SY_DRAW_MAX;
     memcpy(task->resources, draw.resources, task->count * sizeof *task->resources);
     memcpy(task->bytes_per_s, draw.bytes_per_s, task->count * sizeof *task->bytes_per_s);
     sy_slowdown_features(s, device, task->feature);

@@ -5,10 +5,10 @@
 #ifndef SY_BELIEF_SLOWDOWN_H
 #define SY_BELIEF_SLOWDOWN_H
 
-#include "belief/belief.h"
+#include "belief/shares.h"
 
-#define POINTS   5   /* of a distribution, equally likely */
-#define DRAW_MAX 8   /* resources of one task that count */
+#define POINTS 5 /* of a distribution, equally likely */
+
 #define FEATURES 3   /* constant, use of the own memory, use of the way to it */
 #define TIMES    7   /* candidates for how long the present lasts */
 #define PAIR_MAX 256 /* more kernels: what they do to each other is not learned */
@@ -37,8 +37,8 @@ struct lasting {
 struct begun {
     bool is;
     uint32_t kernel, beside, count;
-    uint32_t resources[DRAW_MAX];
-    double bytes_per_s[DRAW_MAX];
+    uint32_t resources[SY_DRAW_MAX];
+    double bytes_per_s[SY_DRAW_MAX];
     double alone_ns;
     double log_more;   /* of its expected slowdown, what shares do not explain */
     double now, later; /* slowdown if all stayed as it was, and if all were as usual */
@@ -54,8 +54,7 @@ struct sy_slowdown {
     double time_ns; /* of a task, about: the scale of how long the present lasts; 0: not known */
     bool stepped;
     struct sy_load *loads; /* per resource */
-    double *flows;         /* [resource * device_count]: demands of what runs, ascending */
-    uint32_t *flow_count;
+    struct sy_shares *shares;
     bool *told;
     double *others, *others_sd;
     double *present, *usual; /* [resource * POINTS]: what a newcomer gets now, and usually */
@@ -66,10 +65,6 @@ struct sy_slowdown {
     struct begun *begun;               /* per device */
 };
 
-/* What a flow without limit gets of a resource of which others want so much. newcomer: it is not
- * among those that run. */
-double sy_slowdown_level(const struct sy_slowdown *slowdown, uint32_t resource, double others,
-                         bool newcomer);
 void sy_slowdown_features(const struct sy_slowdown *slowdown, uint32_t device, double *ret_feature);
 /* Share of the slowdown of a task of that length that the present state decides. */
 double sy_slowdown_lasting(const struct sy_slowdown *slowdown, uint32_t resource, double alone_ns);

@@ -116,7 +116,7 @@ static void learn_load(struct sy_slowdown *s, const struct begun *task, double l
     double trust = sy_load_lasting(load, task->alone_ns * exp(log_ratio));
     for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
         double others = k * load->capacity / (SY_LOAD_LEVELS - 1);
-        double slow = fmax(1, demand / sy_slowdown_level(s, main, others, false));
+        double slow = fmax(1, demand / sy_shares_level(s->shares, main, others, false));
         double off = (log_ratio - log(slow)) / scale;
         likelihood[k] = pow(1 + off * off / 4, -2.5 * trust);
     }

@@ -51,12 +51,11 @@ void sy_sim_judge_reset(struct sy_sim *sim) {
     sy_slowdown_reset(judge->slowdown);
 }
 
-/* Time in which nothing runs says nothing. */
-void sy_sim_judge_pass(struct sy_sim *sim) {
+void sy_sim_judge_pass(struct sy_sim *sim, double until_ns) {
     struct judge *judge = sim->judge;
-    double elapsed = sim_now(sim) - judge->since_ns;
+    double elapsed = until_ns - judge->since_ns;
     uint32_t resources = sim->machine->resource_count;
-    judge->since_ns = sim_now(sim);
+    judge->since_ns = until_ns;
     for (uint32_t r = 0; r < resources && elapsed > 0; r++) {
         double capacity = sim->machine->resources[r].bytes_per_s;
         double told = sy_sim_sense_now(sim, r), off = fabs(told - sim->resource_use[r]);

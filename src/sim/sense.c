@@ -9,7 +9,6 @@
 #include "sim/world.h"
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #define PERIODS_AT_ONCE 128
 
@@ -22,6 +21,10 @@ int sy_sim_sense_layout(struct sy_sim *sim) {
     bool taken = TAKE(readings, resources) & TAKE(counting, resources) & TAKE(own, resources) &
                  TAKE(own_sum, resources) & TAKE(others, resources) & TAKE(others_sd, resources);
     taken = taken && (!filtered || TAKE(loads, resources));
+    if (taken && filtered) {
+        sim->shares = sy_shares_create(sim->arena, sim->machine, sim->flow_count);
+        taken = sim->shares != NULL;
+    }
     return !taken ? -ENOMEM : sim->options.judge && sim->net ? sy_sim_judge_layout(sim) : 0;
 }
 
@@ -60,46 +63,33 @@ void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *
                    ret);
 }
 
-/* Adds flows that want so much to sums; scaled: no more than the fullest resource they cross, full
- * of our own flows alone, lets through. */
-static void add_flows(const struct sy_sim *sim, const double *wanted, double *sums) {
-    const struct sy_machine *m = sim->machine;
-    struct sy_demand demand;
-    for (uint32_t f = 0; f < sim->flow_count; f++) {
-        const struct sy_route *route = f < sim->flow_copy ? NULL : sim->flow_route[f];
-        if (f < m->device_count && sim->devices[f].phase == EXECUTING) {
-            sy_sim_demand(sim, f, &demand);
-        } else if (route) {
-            demand.count = route->resource_count;
-            for (uint32_t i = 0; i < demand.count; i++) {
-                demand.resources[i] = route->resources[i];
-                demand.bytes_per_s[i] = route->bytes_per_s;
-            }
-        } else {
-            continue;
-        }
-        double scale = 1;
-        for (uint32_t i = 0; wanted && i < demand.count; i++) {
-            uint32_t r = demand.resources[i];
-            scale = fmin(scale, m->resources[r].bytes_per_s / wanted[r]);
-        }
-        for (uint32_t i = 0; i < demand.count; i++) {
-            sums[demand.resources[i]] += scale * demand.bytes_per_s[i];
-        }
-    }
-}
-
+/* What our tasks and copies take and would take of each resource, beside what others are believed
+ * to want. */
 static void sum_own(struct sy_sim *sim) {
-    uint32_t resources = sim->machine->resource_count;
-    double wanted[64];
-    memset(sim->own, 0, resources * sizeof *sim->own);
-    if (resources > SY_COUNT(wanted)) {
-        add_flows(sim, NULL, sim->own);
-        return;
+    sy_shares_clear(sim->shares);
+    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
+        if (sim->devices[d].phase == EXECUTING) {
+            struct sy_demand demand;
+            sy_sim_demand(sim, d, &demand);
+            sy_shares_add(sim->shares,
+                          (struct sy_draw){demand.count, demand.resources, demand.bytes_per_s});
+        }
     }
-    memset(wanted, 0, sizeof wanted);
-    add_flows(sim, NULL, wanted);
-    add_flows(sim, wanted, sim->own);
+    for (uint32_t f = sim->flow_copy; f < sim->flow_count; f++) {
+        const struct sy_route *route = sim->flow_route[f];
+        double bytes_per_s[SY_ROUTE_MAX];
+        for (uint32_t i = 0; route && i < route->resource_count; i++) {
+            bytes_per_s[i] = route->bytes_per_s;
+        }
+        if (route) {
+            sy_shares_add(sim->shares,
+                          (struct sy_draw){route->resource_count, route->resources, bytes_per_s});
+        }
+    }
+    sy_shares_solve(sim->shares, sim->others);
+    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+        sim->own[r] = sy_shares_wanted(sim->shares, r);
+    }
 }
 
 /* --- counters ------------------------------------------------------------------------------------
@@ -165,6 +155,9 @@ static void pass(struct sy_sim *sim) {
             sim->own_sum[r] += sim->own[r] * elapsed;
         }
         sim->counter_at_ns += period;
+        if (sim->judge) {
+            sy_sim_judge_pass(sim, sim->counter_at_ns);
+        }
         believe(sim, period);
     }
     for (uint32_t r = 0; r < resources; r++) {
@@ -222,14 +215,16 @@ void sy_sim_sense(struct sy_sim *sim) {
 
 /* Flows are about to change, or have changed and were not solved yet. */
 void sy_sim_sense_change(struct sy_sim *sim) {
-    if (sim->judge) {
-        sy_sim_judge_pass(sim);
-    }
     if (sim->loads) {
         pass(sim);
-        sum_own(sim);
     } else {
         sy_sim_sum_use(sim);
+    }
+    if (sim->judge) {
+        sy_sim_judge_pass(sim, sim_now(sim));
+    }
+    if (sim->loads) {
+        sum_own(sim);
     }
 }
 

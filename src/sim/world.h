@@ -138,7 +138,8 @@ struct sy_sim {
     uint32_t counting_count;
 
     /* belief: what others take, from the counters and what is known of our own flows */
-    struct sy_load *loads;          /* per resource */
+    struct sy_load *loads; /* per resource */
+    struct sy_shares *shares;
     double *own, *own_sum, *others; /* per resource: now, integrated, and the belief's mean */
     double *others_sd;
     const struct sy_route **flow_route; /* per flow of a copy; NULL: none flows */
@@ -198,7 +199,7 @@ void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *
 /* judge.c: how good what is told was; options.judge */
 SY_MUST_CHECK int sy_sim_judge_layout(struct sy_sim *sim);
 void sy_sim_judge_reset(struct sy_sim *sim);
-void sy_sim_judge_pass(struct sy_sim *sim);   /* nothing has changed until now */
+void sy_sim_judge_pass(struct sy_sim *sim, double until_ns); /* nothing has changed until then */
 void sy_sim_judge_starts(struct sy_sim *sim); /* flows are solved: foretell for what began */
 void sy_sim_judge_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns,
                       double alone_ns);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who gets what of shared resources: max-min fair shares of flows that cross several of them,
+ * beside what others take.
+ *
+ * In: flows with their demands, what others want of each resource. Out: the level of each resource
+ * (what a flow without limit gets), what our flows want of it given the other resources they cross,
+ * and what they take. Each resource is solved exactly given what flows can get elsewhere, and a few
+ * rounds settle that. Others yield as so many flows like ours. Nothing is allocated after create.
+ */
+#include "belief/shares.h"
+#include <math.h>
+#include <string.h>
+
+#define ROUNDS  4
+#define SETTLED 0.01
+#define ALIKE   4.0 /* flows that others stand for where we have none to compare with */
+
+struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machine *machine,
+                                   uint32_t flow_capacity) {
+    struct sy_shares *s = sy_arena_alloc(arena, 1, sizeof *s);
+    size_t resources = machine->resource_count + 1u;
+    if (!s) {
+        return NULL;
+    }
+    s->machine = machine;
+    s->flow_capacity = flow_capacity;
+    s->flows = sy_arena_alloc(arena, flow_capacity + 1u, sizeof *s->flows);
+    s->users = sy_arena_alloc(arena, resources * (flow_capacity + 1u), sizeof *s->users);
+    s->wants = sy_arena_alloc(arena, resources * (flow_capacity + 1u), sizeof *s->wants);
+    s->user_count = sy_arena_alloc(arena, resources, sizeof *s->user_count);
+    s->level = sy_arena_alloc(arena, resources, sizeof *s->level);
+    bool taken = s->flows && s->users && s->wants && s->user_count && s->level;
+    return taken ? s : NULL;
+}
+
+void sy_shares_clear(struct sy_shares *s) {
+    s->flow_count = 0;
+    memset(s->user_count, 0, s->machine->resource_count * sizeof *s->user_count);
+}
+
+void sy_shares_add(struct sy_shares *s, struct sy_draw draw) {
+    if (s->flow_count == s->flow_capacity) {
+        return;
+    }
+    struct flow *flow = &s->flows[s->flow_count];
+    flow->count = draw.count < SY_DRAW_MAX ? draw.count : SY_DRAW_MAX;
+    for (uint32_t i = 0; i < flow->count; i++) {
+        uint32_t r = draw.resources[i];
+        flow->resources[i] = r;
+        flow->bytes_per_s[i] = draw.bytes_per_s[i];
+        s->users[(size_t)r * s->flow_capacity + s->user_count[r]++] = s->flow_count;
+    }
+    s->flow_count++;
+}
+
+double sy_shares_level(const struct sy_shares *s, uint32_t r, double others, bool newcomer) {
+    uint32_t count = s->user_count[r];
+    const double *wants = &s->wants[(size_t)r * s->flow_capacity];
+    double rest = s->machine->resources[r].bytes_per_s, sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += wants[i];
+    }
+    double weight = sum > 0 ? fmax(1, others * count / sum) : ALIKE, each = others / weight;
+    double share = count + newcomer + (others > 0 ? weight : 0);
+    for (uint32_t i = 0; i <= count; i++) {
+        double next = i < count ? wants[i] : INFINITY;
+        if (others > 0 && each <= next && each * share <= rest) {
+            rest -= others;
+            share -= weight;
+            others = 0;
+        }
+        if (i == count || next * share > rest) {
+            break;
+        }
+        rest -= next;
+        share -= 1;
+    }
+    return share > 1e-9 ? rest / share : INFINITY;
+}
+
+/* What a flow wants of one resource, given what it can get of the others. */
+static double want_of(const struct sy_shares *s, const struct flow *flow, uint32_t resource) {
+    double speed = 1, demand = 0;
+    for (uint32_t i = 0; i < flow->count; i++) {
+        uint32_t r = flow->resources[i];
+        if (r == resource) {
+            demand = flow->bytes_per_s[i];
+        } else {
+            speed = fmin(speed, s->level[r] / flow->bytes_per_s[i]);
+        }
+    }
+    return demand * speed;
+}
+
+static void gather(struct sy_shares *s, uint32_t r) {
+    const uint32_t *users = &s->users[(size_t)r * s->flow_capacity];
+    double *wants = &s->wants[(size_t)r * s->flow_capacity];
+    for (uint32_t i = 0; i < s->user_count[r]; i++) {
+        double want = want_of(s, &s->flows[users[i]], r);
+        uint32_t at = i;
+        for (; at && wants[at - 1] > want; at--) {
+            wants[at] = wants[at - 1];
+        }
+        wants[at] = want;
+    }
+}
+
+void sy_shares_solve(struct sy_shares *s, const double *others) {
+    uint32_t resources = s->machine->resource_count;
+    for (uint32_t r = 0; r < resources; r++) {
+        s->level[r] = INFINITY;
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        bool moved = false;
+        for (uint32_t r = 0; r < resources; r++) {
+            if (!s->user_count[r]) {
+                continue;
+            }
+            gather(s, r);
+            double level = sy_shares_level(s, r, others[r], false), before = s->level[r];
+            moved = moved || !(fabs(level - before) <= SETTLED * level || level == before);
+            s->level[r] = level;
+        }
+        if (!moved) {
+            break;
+        }
+    }
+}
+
+double sy_shares_wanted(const struct sy_shares *s, uint32_t r) {
+    double sum = 0;
+    for (uint32_t i = 0; i < s->user_count[r]; i++) {
+        sum += s->wants[(size_t)r * s->flow_capacity + i];
+    }
+    return sum;
+}
+
+double sy_shares_taken(const struct sy_shares *s, uint32_t r) {
+    double sum = 0;
+    for (uint32_t i = 0; i < s->user_count[r]; i++) {
+        sum += fmin(s->wants[(size_t)r * s->flow_capacity + i], s->level[r]);
+    }
+    return sum;
+}
