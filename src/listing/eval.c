@@ -214,20 +214,21 @@ double sy_listing_eval(const struct sy_listing *listing, uint32_t metric,
     for (uint32_t i = 0; i < listing->metric_count; i++) {
         nodes += listing->metrics[i].expr.count;
     }
-    size_t count = listing->metric_count;
-    double *memory = calloc(nodes + count, sizeof *memory);
-    uint8_t *states = calloc(count, sizeof *states);
+    double *results = calloc(listing->metric_count, sizeof *results);
+    uint8_t *states = calloc(listing->metric_count, sizeof *states);
+    double *scratch = malloc(nodes * sizeof *scratch); /* not cleared: it is the larger part */
     double result = NAN;
-    if (memory && states) {
+    if (results && states && scratch) {
         struct evaluation e = {.listing = listing,
                                .scope = scope,
                                .states = states,
-                               .results = memory,
-                               .scratch = memory + count};
+                               .results = results,
+                               .scratch = scratch};
         result = eval_metric(&e, metric);
         result = e.looped ? NAN : result;
     }
+    free(scratch);
     free(states);
-    free(memory);
+    free(results);
     return result;
 }

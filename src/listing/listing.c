@@ -28,8 +28,12 @@ uint32_t sy_listing_find(const struct sy_map *map, const char *unit, const char 
         return SY_NONE;
     }
     if (unit) {
-        int n = snprintf(key, sizeof key, "%s/%.*s/", unit, (int)length, name);
-        if (sy_map_get(map, key, (size_t)n, &index)) {
+        size_t n = strlen(unit);
+        memcpy(key, unit, n);
+        key[n] = '/';
+        memcpy(key + n + 1, name, length);
+        key[n + 1 + length] = '/';
+        if (sy_map_get(map, key, n + length + 2, &index)) {
             return index;
         }
     }
