@@ -106,7 +106,11 @@ static void put_variables(const struct sy_model *model, struct sy_buffer *text) 
                       hidden                         ? "hidden"
                       : variable->pmu == SY_PMU_NONE ? "always"
                                                      : "takes a counter");
-        sy_table_cell(&table, isfinite(variable->capacity) ? "%.4g" : "", variable->capacity);
+        char capacity[32] = "";
+        if (isfinite(variable->capacity)) {
+            snprintf(capacity, sizeof capacity, "%.4g", variable->capacity);
+        }
+        sy_table_cell(&table, "%s", capacity);
     }
     sy_table_write(&table, 2, false, text);
 }
