@@ -203,14 +203,18 @@ struct sy_load {
     double weight[SY_LOAD_TIMES];
     double share[SY_LOAD_TIMES][SY_LOAD_LEVELS]; /* probability of each level now */
     double usual[SY_LOAD_LEVELS];                /* and on average */
+    double whole[SY_LOAD_LEVELS]; /* window so far: traffic that each level would make * time */
+    double own_sum, window_ns;
 };
 /* step_ns: about the time between two observations. Level k is k / (levels - 1) of the capacity. */
 void sy_load_init(struct sy_load *load, double capacity, double step_ns);
 void sy_load_pass(struct sy_load *load, double elapsed_ns);
 /* Something was seen that is so likely if others take each level. */
 void sy_load_weigh(struct sy_load *load, const double *likelihood);
-/* The whole traffic was seen, while we caused own of it. */
-void sy_load_see(struct sy_load *load, double own, double rate, double noise_ratio);
+/* In this part of the window of the next reading we would take own of it, if nobody else did. */
+void sy_load_own(struct sy_load *load, double own, double elapsed_ns);
+/* The window ends: the mean of the whole traffic was seen. NAN: nobody looked. */
+void sy_load_see(struct sy_load *load, double rate, double noise_ratio);
 void sy_load_now(const struct sy_load *load, double *ret_share);
 /* What others take, and with our own part the whole, with its standard deviation. */
 void sy_load_mean(const struct sy_load *load, double own, double *ret_others, double *ret_whole,

@@ -93,12 +93,21 @@ void sy_load_weigh(struct sy_load *load, const double *likelihood) {
     }
 }
 
-void sy_load_see(struct sy_load *load, double own, double rate, double noise_ratio) {
-    double likelihood[LEVELS], most = 0;
-    double grid = load->capacity / (LEVELS - 1) / 3;
+void sy_load_own(struct sy_load *load, double own, double elapsed_ns) {
     for (uint32_t k = 0; k < LEVELS; k++) {
-        double whole = fmin(load->capacity, own + level_of(k) * load->capacity);
-        double noise = noise_ratio * whole, guess = OWN_RATIO * fmin(own, load->capacity);
+        load->whole[k] += fmin(load->capacity, own + level_of(k) * load->capacity) * elapsed_ns;
+    }
+    load->own_sum += fmin(own, load->capacity) * elapsed_ns;
+    load->window_ns += elapsed_ns;
+}
+
+static void see(struct sy_load *load, double rate, double noise_ratio) {
+    double likelihood[LEVELS], most = 0, window = load->window_ns;
+    double grid = load->capacity / (LEVELS - 1) / 3;
+    double guess = window > 0 ? OWN_RATIO * load->own_sum / window : 0;
+    for (uint32_t k = 0; k < LEVELS; k++) {
+        double whole = window > 0 ? load->whole[k] / window : level_of(k) * load->capacity;
+        double noise = noise_ratio * whole;
         double variance = noise * noise + guess * guess + grid * grid;
         double off = (rate - whole) * (rate - whole) / variance;
         double tail = 1 + off / 4; /* Student-t with 4 degrees of freedom */
@@ -109,6 +118,14 @@ void sy_load_see(struct sy_load *load, double own, double rate, double noise_rat
         likelihood[k] /= most;
     }
     sy_load_weigh(load, likelihood);
+}
+
+void sy_load_see(struct sy_load *load, double rate, double noise_ratio) {
+    if (rate >= 0 && isfinite(rate)) {
+        see(load, rate, noise_ratio);
+    }
+    memset(load->whole, 0, sizeof load->whole);
+    load->own_sum = load->window_ns = 0;
 }
 
 double sy_load_lasting(const struct sy_load *load, double ahead_ns) {

@@ -128,8 +128,7 @@ void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double s
     s->others[r] = fmin(fmax(others, 0), capacity);
     s->others_sd[r] = sd;
     if (s->stepped) {
-        sy_load_see(&s->loads[r], 0, s->others[r],
-                    s->others[r] > 0 ? fmin(sd / s->others[r], 1) : 0);
+        sy_load_see(&s->loads[r], s->others[r], s->others[r] > 0 ? fmin(sd / s->others[r], 1) : 0);
     }
 }
 

@@ -19,7 +19,7 @@ int sy_sim_sense_layout(struct sy_sim *sim) {
     size_t resources = sim->machine->resource_count + 1u;
     bool filtered = sim->options.belief == SY_SIM_FILTERED && sim->net;
     bool taken = TAKE(readings, resources) & TAKE(counting, resources) & TAKE(own, resources) &
-                 TAKE(own_sum, resources) & TAKE(others, resources) & TAKE(others_sd, resources);
+                 TAKE(others, resources) & TAKE(others_sd, resources);
     taken = taken && (!filtered || TAKE(loads, resources));
     if (taken && filtered) {
         sim->shares = sy_shares_create(sim->arena, sim->machine, sim->flow_count);
@@ -44,7 +44,7 @@ void sy_sim_sense_reset(struct sy_sim *sim) {
     sim->counter_turn = resources ? sim->counting_count % resources : 0;
     for (uint32_t r = 0; r < resources; r++) {
         sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
-        sim->own[r] = sim->own_sum[r] = sim->others[r] = sim->others_sd[r] = 0;
+        sim->own[r] = sim->others[r] = sim->others_sd[r] = 0;
         sim->counting[r] = r;
         if (sim->loads) {
             sy_load_init(&sim->loads[r], sim->machine->resources[r].bytes_per_s,
@@ -130,13 +130,12 @@ static void believe(struct sy_sim *sim, double elapsed) {
     }
     for (uint32_t i = 0; i < sim->counting_count; i++) {
         uint32_t r = sim->counting[i];
-        sy_load_see(&sim->loads[r], sim->own_sum[r] / elapsed, read_counter(sim, r, elapsed),
-                    sim->options.counter_noise);
+        sy_load_see(&sim->loads[r], read_counter(sim, r, elapsed), sim->options.counter_noise);
     }
     for (uint32_t r = 0; r < resources; r++) {
         double whole;
         sy_load_mean(&sim->loads[r], 0, &sim->others[r], &whole, &sim->others_sd[r]);
-        sim->own_sum[r] = 0;
+        sy_load_see(&sim->loads[r], NAN, 0);
         sim->resource_seen[r] = sim->resource_sum[r];
     }
     choose_counters(sim);
@@ -152,7 +151,7 @@ static void pass(struct sy_sim *sim) {
         double elapsed = sim->counter_at_ns + period - since;
         for (uint32_t r = 0; r < resources; r++) {
             sim->resource_sum[r] += sim->resource_use[r] * elapsed;
-            sim->own_sum[r] += sim->own[r] * elapsed;
+            sy_load_own(&sim->loads[r], sim->own[r], elapsed);
         }
         sim->counter_at_ns += period;
         if (sim->judge) {
@@ -162,7 +161,7 @@ static void pass(struct sy_sim *sim) {
     }
     for (uint32_t r = 0; r < resources; r++) {
         sim->resource_sum[r] += sim->resource_use[r] * (now - since);
-        sim->own_sum[r] += sim->own[r] * (now - since);
+        sy_load_own(&sim->loads[r], sim->own[r], now - since);
     }
     sim->use_since_ns = now;
 }

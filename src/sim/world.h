@@ -140,7 +140,7 @@ struct sy_sim {
     /* belief: what others take, from the counters and what is known of our own flows */
     struct sy_load *loads; /* per resource */
     struct sy_shares *shares;
-    double *own, *own_sum, *others; /* per resource: now, integrated, and the belief's mean */
+    double *own, *others; /* per resource: what our flows would take, the belief's mean */
     double *others_sd;
     const struct sy_route **flow_route; /* per flow of a copy; NULL: none flows */
     struct judge *judge;                /* options.judge */
