@@ -21,7 +21,7 @@ struct part {
 struct group {
     struct part parts[PART_COUNT];
     struct sy_pressure pressures[SY_PRESSURE_COUNT];
-    double ns;
+    double cpu_ns, ns;
 };
 
 /* Where each part is found, newest first. */
@@ -191,7 +191,7 @@ static int cgroup_open(struct sy_sources *sources, void **ret_state) {
     if (!group) {
         return -ENOMEM;
     }
-    group->ns = NAN;
+    group->cpu_ns = group->ns = NAN;
     uint32_t before = sources->counter_count;
     for (size_t i = 0; i < SY_COUNT(places); i++) {
         open_part(sources, group, &places[i]);
@@ -248,7 +248,9 @@ static void read_part(struct sy_sources *sources, struct part *part, uint32_t in
 
 static void cgroup_read(struct sy_sources *sources, void *state) {
     struct group *group = state;
-    read_part(sources, &group->parts[CPU], CPU);
+    if (sy_is_due(sources, &group->cpu_ns, SY_OFTEN_NS)) {
+        read_part(sources, &group->parts[CPU], CPU);
+    }
     if (!sy_is_due(sources, &group->ns, SY_SELDOM_NS)) {
         return;
     }

@@ -90,7 +90,9 @@ static void read_unit(struct sy_sources *sources, struct sy_perf *perf, struct s
 static void perf_read(struct sy_sources *sources, void *state) {
     struct sy_perf *perf = state;
     for (uint32_t i = 0; i < perf->unit_count; i++) {
-        read_unit(sources, perf, &perf->units[i]);
+        if (sy_is_due(sources, &perf->units[i].last_ns, perf->units[i].period_ns)) {
+            read_unit(sources, perf, &perf->units[i]);
+        }
     }
 }
 

@@ -114,6 +114,8 @@ struct sy_perf_unit {
     uint32_t counter_count;
     uint32_t members[SY_PERF_SLOTS_MAX]; /* of counters: what the groups hold now, in order */
     uint32_t member_count;
+    double period_ns; /* the kernel's own events need not be read each time */
+    double last_ns;
 };
 
 struct sy_perf {

@@ -80,7 +80,10 @@ static void add_unit(struct sy_sources *sources, struct sy_perf *perf, const str
         return;
     }
     struct sy_perf_unit unit = {.pmu = slots ? sy_add_pmu(sources, pmu, slots) : SY_PMU_NONE,
-                                .group_count = where->place_count};
+                                .group_count = where->place_count,
+                                .last_ns = NAN};
+    bool software = basket->events[0].attributes.type == PERF_TYPE_SOFTWARE;
+    unit.period_ns = software ? SY_OFTEN_NS : 0;
     unit.groups = sy_memory(sources, where->place_count, sizeof *unit.groups);
     unit.counters = sy_memory(sources, basket->count, sizeof *unit.counters);
     if (!unit.groups || !unit.counters ||

@@ -17,7 +17,7 @@
 #define SY_PATH_MAX    512
 #define SY_CPU_MAX     8192
 #define SY_SECOND_NS   1e9
-#define SY_ALWAYS_NS   0.0    /* read whenever asked */
+#define SY_OFTEN_NS    0.05e9 /* a few us each, or an interrupt on another CPU */
 #define SY_SELDOM_NS   0.1e9  /* /proc/stat and the like count in ticks of 10 ms and cost 10 us */
 #define SY_SELDOMER_NS 0.25e9 /* costs 30 us */
 

@@ -75,14 +75,24 @@ const char *sy_pressure_name(uint32_t index) {
     return whats[index];
 }
 
+/* The three files cost 10 us. */
+struct psi {
+    struct sy_pressure pressures[SY_PRESSURE_COUNT];
+    double ns;
+};
+
 static int psi_open(struct sy_sources *sources, void **ret_state) {
-    struct sy_pressure *state = sy_memory(sources, SY_PRESSURE_COUNT, sizeof *state);
+    struct psi *state = sy_memory(sources, 1, sizeof *state);
     int worst = 0;
-    for (uint32_t i = 0; state && i < SY_PRESSURE_COUNT; i++) {
+    if (!state) {
+        return -ENOMEM;
+    }
+    state->ns = NAN;
+    for (uint32_t i = 0; i < SY_PRESSURE_COUNT; i++) {
         char path[SY_PATH_MAX];
         snprintf(path, sizeof path, "/proc/pressure/%s", whats[i]);
-        int code =
-            sy_pressure_open(sources, "psi", "psi", SY_SCOPE_MACHINE, whats[i], path, &state[i]);
+        int code = sy_pressure_open(sources, "psi", "psi", SY_SCOPE_MACHINE, whats[i], path,
+                                    &state->pressures[i]);
         worst = code ? code : worst;
     }
     if (worst) {
@@ -96,17 +106,20 @@ static int psi_open(struct sy_sources *sources, void **ret_state) {
 }
 
 static void psi_read(struct sy_sources *sources, void *state) {
-    struct sy_pressure *pressures = state;
+    struct psi *psi = state;
+    if (!sy_is_due(sources, &psi->ns, SY_OFTEN_NS)) {
+        return;
+    }
     for (uint32_t i = 0; i < SY_PRESSURE_COUNT; i++) {
-        sy_pressure_read(sources, &pressures[i]);
+        sy_pressure_read(sources, &psi->pressures[i]);
     }
 }
 
 static void psi_close(struct sy_sources *sources, void *state) {
     (void)sources;
-    struct sy_pressure *pressures = state;
+    struct psi *psi = state;
     for (uint32_t i = 0; i < SY_PRESSURE_COUNT; i++) {
-        sy_file_close(&pressures[i].file);
+        sy_file_close(&psi->pressures[i].file);
     }
 }
 
