@@ -57,20 +57,29 @@ static uint32_t part_of(const struct sy_belief *belief, const struct sy_counter 
 
 /* --- signals ------------------------------------------------------------------------------------
  */
-/* What the threads of a core share in is kept apart; what they count adds up. */
-static bool adds_up(const struct gathered *gathered, const struct sy_signal *signal,
+/* Threads of a core, and channels of a socket, count parts of one thing. The same thing of the same
+ * place from two sources is read twice, not two things; shares do not add up. */
+static bool are_parts(const struct sy_counter *a, const struct sy_counter *b) {
+    if (a->scope != b->scope || a->kind != b->kind || a->kind == SY_COUNTER_SHARE ||
+        strcmp(a->event, b->event) != 0) {
+        return false;
+    }
+    if (a->scope_index != b->scope_index) {
+        return true;
+    }
+    return a->scope == SY_SCOPE_PACKAGE && strcmp(a->source, b->source) == 0 &&
+           (a->pmu != b->pmu || a->pmu == SY_PMU_NONE);
+}
+
+static bool adds_up(const struct gathered *gathered, uint32_t signal,
                     const struct sy_counter *counter) {
     const struct sy_belief *belief = gathered->belief;
-    if (strcmp(signal->name, counter->event) != 0 || counter->kind == SY_COUNTER_SHARE ||
-        signal->kind != counter->kind ||
-        belief->counters[signal->counter].scope != counter->scope) {
+    if (strcmp(gathered->signals[signal].name, counter->event) != 0) {
         return false;
     }
     for (uint32_t i = 0; i < belief->counter_count; i++) {
-        if (gathered->counter_signal[i] != SY_NONE &&
-            &gathered->signals[gathered->counter_signal[i]] == signal &&
-            (belief->counters[i].pmu == SY_PMU_NONE || belief->counters[i].pmu == counter->pmu)) {
-            return counter->pmu == SY_PMU_NONE && belief->counters[i].pmu == SY_PMU_NONE;
+        if (gathered->counter_signal[i] == signal && !are_parts(&belief->counters[i], counter)) {
+            return false;
         }
     }
     return true;
@@ -100,7 +109,7 @@ static void gather_one(struct gathered *gathered, uint32_t index) {
     struct sy_belief *belief = gathered->belief;
     const struct sy_counter *counter = &belief->counters[index];
     for (uint32_t i = 0; i < gathered->count; i++) {
-        if (adds_up(gathered, &gathered->signals[i], counter)) {
+        if (adds_up(gathered, i, counter)) {
             gathered->counter_signal[index] = i;
             return;
         }
@@ -333,6 +342,29 @@ static int add_resources(struct sy_belief *belief, uint32_t package, struct sy_b
     return code;
 }
 
+/* Two sources of the same thing agree, more or less. */
+static void relate_twins(const struct gathered *gathered, struct sy_build *build) {
+    const struct sy_counter *counters = gathered->belief->counters;
+    for (uint32_t i = 0; i < gathered->count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            const struct sy_counter *a = &counters[gathered->signals[i].counter];
+            const struct sy_counter *b = &counters[gathered->signals[j].counter];
+            uint32_t twin = build->signal_variable[i], first = build->signal_variable[j];
+            if (strcmp(a->event, b->event) != 0 || a->scope != b->scope || a->kind != b->kind ||
+                a->scope_index != b->scope_index || twin == SY_NONE || first == SY_NONE) {
+                continue;
+            }
+            struct sy_factor factor = {.kind = SY_FACTOR_EQUAL,
+                                       .origin = SY_FROM_TOPOLOGY,
+                                       .why = "two sources of the same",
+                                       .out = first,
+                                       .width = WIDTH_SOCKET};
+            sy_build_factor(build, &factor, &(struct sy_term){twin, 1}, 1);
+            break;
+        }
+    }
+}
+
 /* --- one part -----------------------------------------------------------------------------------
  */
 /* Relations of the listing, found once for each kind of PMU. */
@@ -433,6 +465,7 @@ static int build_part(struct gathered *gathered, struct sy_build *build) {
         add_sums_of_cores(belief, part->index, build);
         code = add_resources(belief, part->index, build);
     }
+    relate_twins(gathered, build);
     code = code ? code : belief->listing ? add_listing(gathered, build) : 0;
     if (!code) {
         sy_build_relations(build);

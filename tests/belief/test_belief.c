@@ -347,6 +347,37 @@ static void counters_named_after_resources(void **state) {
     close_scene(&scene);
 }
 
+/* The same thing twice is no sum; the channels of a socket are. */
+static void two_sources_of_the_same(void **state) {
+    (void)state;
+    struct scene scene;
+    open_scene(&scene, "cpu:1 gpu:1", 1);
+    uint32_t rx[2] = {add_bytes(&scene, "pcie_rx", SY_SCOPE_GPU, 0),
+                      add_bytes(&scene, "pcie_rx", SY_SCOPE_GPU, 0)};
+    uint32_t mbm[2] = {add_bytes(&scene, "mbm_total_bytes", SY_SCOPE_PACKAGE, 0),
+                       add_bytes(&scene, "mbm_total_bytes", SY_SCOPE_PACKAGE, 0)};
+    scene.counters[rx[1]].source = "other";
+    begin(&scene, NULL);
+    for (uint32_t i = 0; i < 30; i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            see_noisy(&scene, rx[k], 1e9);
+            see_noisy(&scene, mbm[k], 1e9);
+        }
+        update(&scene);
+    }
+    assert_true(fabs(role(&scene, scene.belief->first_gpu, SY_ROLE_GPU_PCIE_RX).mean / 1e9 - 1) <
+                0.05);
+    assert_true(fabs(role(&scene, scene.belief->first_package, SY_ROLE_MBM_TOTAL).mean / 2e9 - 1) <
+                0.05);
+    for (uint32_t i = 0; i < 30; i++) { /* one of them stops */
+        see_noisy(&scene, rx[1], 2e9);
+        update(&scene);
+    }
+    double rate = role(&scene, scene.belief->first_gpu, SY_ROLE_GPU_PCIE_RX).mean;
+    assert_true(rate > 1.3e9 && rate < 2.6e9);
+    close_scene(&scene);
+}
+
 /* --- with a listing ----------------------------------------------------------------------------
  */
 static void relations_of_the_listing_are_used(void **state) {
@@ -502,6 +533,7 @@ int main(void) {
         cmocka_unit_test(cores_speak_of_memory),
         cmocka_unit_test(links_of_accelerators),
         cmocka_unit_test(counters_named_after_resources),
+        cmocka_unit_test(two_sources_of_the_same),
         cmocka_unit_test(relations_of_the_listing_are_used),
         cmocka_unit_test(nonsense_is_dropped),
         cmocka_unit_test(contradictions_are_survived),
