@@ -422,6 +422,7 @@ static int run_counters(const struct bench_args *args, struct sy_json_writer *ou
                         struct sy_buffer *text) {
     struct sy_bench_counters_args counters = args->counters;
     counters.seeds = args->seeds;
+    counters.threads = args->threads;
     counters.quiet = args->common.quiet;
     return sy_bench_counters(&counters, out, text);
 }

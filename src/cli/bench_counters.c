@@ -9,10 +9,13 @@
 #include "cli/bench_counters.h"
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,23 +189,69 @@ static int run_config(const struct bench *bench, uint32_t config_index, uint32_t
     return code;
 }
 
+/* Jobs are taken in turn by all threads; each writes its own scores, so that the result does not
+ * depend on how many there are. */
+struct pool {
+    const struct bench *bench;
+    struct sy_progress progress;
+    size_t longest;
+    atomic_uint next;
+    pthread_mutex_t lock; /* guards what follows */
+    int code;
+    struct sy_error error;
+};
+
+static void pool_fail(struct pool *pool, int code, const struct sy_error *error) {
+    pthread_mutex_lock(&pool->lock);
+    if (!pool->code) {
+        pool->code = code;
+        pool->error = *error;
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *work(void *data) {
+    struct pool *pool = data;
+    const struct bench *bench = pool->bench;
+    uint32_t jobs = bench->traces->series_count * bench->config_count, job;
+    double *scratch = calloc(pool->longest * bench->traces->event_count, 3 * sizeof *scratch);
+    struct sy_error error = {0};
+    int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
+    while (!code && !sy_interrupt_seen() && (job = atomic_fetch_add(&pool->next, 1)) < jobs) {
+        uint32_t series = job / bench->config_count;
+        if (scored(bench, series)) {
+            code = run_config(bench, job % bench->config_count, series, scratch, &error);
+        }
+        sy_progress_add(&pool->progress, 1);
+    }
+    if (code) {
+        atomic_store(&pool->next, jobs); /* the others stop too */
+        pool_fail(pool, code, &error);
+    }
+    free(scratch);
+    return NULL;
+}
+
 static int run_all(struct bench *bench, struct sy_error *error) {
     const struct sy_traces *traces = bench->traces;
-    size_t longest = 0;
+    struct pool pool = {.bench = bench};
     for (uint32_t s = 0; s < traces->series_count; s++) {
-        longest = traces->series[s].windows > longest ? traces->series[s].windows : longest;
+        size_t windows = traces->series[s].windows;
+        pool.longest = windows > pool.longest ? windows : pool.longest;
     }
     bench->scores = calloc((size_t)bench->config_count * bench->slots_count * traces->series_count,
                            bench->args->seeds * sizeof *bench->scores);
-    double *scratch = calloc(longest * traces->event_count, 3 * sizeof *scratch);
-    int code = bench->scores && scratch ? 0 : -ENOMEM;
-    for (uint32_t s = 0; !code && s < traces->series_count; s++) {
-        for (uint32_t c = 0; !code && scored(bench, s) && c < bench->config_count; c++) {
-            code = run_config(bench, c, s, scratch, error);
-        }
+    if (!bench->scores) {
+        return sy_fail(error, -ENOMEM, "out of memory");
     }
-    free(scratch);
-    return code == -ENOMEM ? sy_fail(error, code, "out of memory") : code;
+    pthread_mutex_init(&pool.lock, NULL);
+    sy_progress_init(&pool.progress, "counters",
+                     (uint64_t)traces->series_count * bench->config_count, bench->args->quiet);
+    sy_threads_run(sy_threads_count(bench->args->threads), work, &pool);
+    sy_progress_finish(&pool.progress);
+    pthread_mutex_destroy(&pool.lock);
+    *error = pool.error;
+    return pool.code;
 }
 
 /* --- what is printed ----------------------------------------------------------------------------
@@ -538,11 +587,14 @@ static int run_traces(const struct sy_bench_counters_args *args, struct sy_json_
     if (!code) {
         add_configs(&bench);
         drop_empty_splits(&bench);
+        sy_interrupt_watch();
         code = run_all(&bench, &error);
     }
     if (code) {
         sy_message_error(&error);
         r = sy_message_exit(code);
+    } else if (sy_interrupt_seen()) {
+        r = SY_EXIT_INTERRUPTED;
     } else {
         print_tables(&bench, buffer);
         print_json(&bench, writer);

@@ -123,7 +123,7 @@ SY_MUST_CHECK int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_
 struct sy_bench_counters_args {
     const char *traces, *counters, *split, *plot;
     double noise, outliers;
-    uint32_t seeds;
+    uint32_t seeds, threads;
     bool ablations, papers, quiet;
 };
 /* Appends tables as text and as JSON objects. Returns an exit code. */

@@ -5,7 +5,9 @@
 #include "cli/progress.h"
 
 #include "cli/units.h"
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,4 +62,26 @@ void sy_progress_finish(struct sy_progress *progress) {
         fflush(stderr);
     }
     pthread_mutex_destroy(&progress->lock);
+}
+
+uint32_t sy_threads_count(uint32_t asked) {
+    cpu_set_t set;
+    if (asked) {
+        return asked;
+    }
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+void sy_threads_run(uint32_t count, void *(*work)(void *data), void *data) {
+    pthread_t *threads = calloc(count, sizeof *threads);
+    uint32_t started = 0;
+    while (threads && started + 1 < count &&
+           pthread_create(&threads[started], NULL, work, data) == 0) {
+        started++;
+    }
+    work(data);
+    for (uint32_t i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    free(threads);
 }

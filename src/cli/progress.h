@@ -24,6 +24,13 @@ void sy_progress_init(struct sy_progress *progress, const char *what, uint64_t t
 void sy_progress_add(struct sy_progress *progress, uint64_t done);
 void sy_progress_finish(struct sy_progress *progress);
 
+/* --- several threads on one piece of work ------------------------------------------------------
+ */
+/* As many as asked for; 0: the cores available. */
+uint32_t sy_threads_count(uint32_t asked);
+/* This thread works too; where another cannot be started the rest carry the load. */
+void sy_threads_run(uint32_t count, void *(*work)(void *data), void *data);
+
 /* Monotonic time of this machine. */
 double sy_clock_ns(void);
 

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -183,27 +182,8 @@ static void *work(void *context) {
 }
 
 static uint32_t thread_count(const struct sy_simulate *simulate) {
-    uint32_t count = simulate->args->threads;
-    cpu_set_t set;
-    if (count == 0) {
-        count = sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
-    }
+    uint32_t count = sy_threads_count(simulate->args->threads);
     return count < simulate->case_count ? count : simulate->case_count;
-}
-
-/* This thread works too; if another cannot be started the rest carry the load. */
-static void run_threads(struct pool *pool, uint32_t count) {
-    pthread_t *threads = calloc(count, sizeof(*threads));
-    uint32_t started = 0;
-    while (threads && started + 1 < count &&
-           pthread_create(&threads[started], NULL, work, pool) == 0) {
-        started++;
-    }
-    work(pool);
-    for (uint32_t i = 0; i < started; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    free(threads);
 }
 
 static int exit_code(const struct pool *pool) {
@@ -225,7 +205,7 @@ int sy_simulate_run(struct sy_simulate *simulate) {
     sy_progress_init(&pool.progress, "simulating",
                      (uint64_t)simulate->case_count * simulate->policies.count,
                      simulate->args->common.quiet);
-    run_threads(&pool, thread_count(simulate));
+    sy_threads_run(thread_count(simulate), work, &pool);
     sy_progress_finish(&pool.progress);
     pthread_mutex_destroy(&pool.lock);
     return exit_code(&pool);
