@@ -205,6 +205,7 @@ struct sy_load {
     double usual[SY_LOAD_LEVELS];                /* and on average */
     double whole[SY_LOAD_LEVELS]; /* window so far: traffic that each level would make * time */
     double own_sum, window_ns;
+    double idle_ns, stays_ns, stays[SY_LOAD_TIMES]; /* time not yet counted; of one such step */
 };
 /* step_ns: about the time between two observations. Level k is k / (levels - 1) of the capacity. */
 void sy_load_init(struct sy_load *load, double capacity, double step_ns);
@@ -215,9 +216,9 @@ void sy_load_weigh(struct sy_load *load, const double *likelihood);
 void sy_load_own(struct sy_load *load, double own, double elapsed_ns);
 /* The window ends: the mean of the whole traffic was seen. NAN: nobody looked. */
 void sy_load_see(struct sy_load *load, double rate, double noise_ratio);
-void sy_load_now(const struct sy_load *load, double *ret_share);
+void sy_load_now(struct sy_load *load, double *ret_share);
 /* What others take, and with our own part the whole, with its standard deviation. */
-void sy_load_mean(const struct sy_load *load, double own, double *ret_others, double *ret_whole,
+void sy_load_mean(struct sy_load *load, double own, double *ret_others, double *ret_whole,
                   double *ret_sd);
 /* Share of the time ahead in which the level will be the present one. */
 double sy_load_lasting(const struct sy_load *load, double ahead_ns);

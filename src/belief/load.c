@@ -40,36 +40,57 @@ void sy_load_init(struct sy_load *load, double capacity, double step_ns) {
     }
 }
 
-void sy_load_now(const struct sy_load *load, double *ret_share) {
+static void mix(const struct sy_load *load, double *ret_share) {
     for (uint32_t k = 0; k < LEVELS; k++) {
         ret_share[k] = 0;
-        for (uint32_t i = 0; i < TIMES; i++) {
+    }
+    for (uint32_t i = 0; i < TIMES; i++) {
+        for (uint32_t k = 0; k < LEVELS; k++) {
             ret_share[k] += load->weight[i] * load->share[i][k];
         }
     }
 }
 
-void sy_load_pass(struct sy_load *load, double elapsed_ns) {
-    if (!(elapsed_ns > 0)) {
+/* Time is counted when somebody wants to know: many short steps are one long one. */
+static void settle(struct sy_load *load) {
+    double elapsed = load->idle_ns, now[LEVELS];
+    if (!(elapsed > 0)) {
         return;
     }
-    double now[LEVELS], past = fmin(load->watched_ns, USUAL_STEPS * load->step_ns);
-    double gain = elapsed_ns / (past + elapsed_ns + PRIOR_STEPS * load->step_ns);
-    sy_load_now(load, now);
+    double past = fmin(load->watched_ns, USUAL_STEPS * load->step_ns);
+    double gain = elapsed / (past + elapsed + PRIOR_STEPS * load->step_ns);
+    load->idle_ns = 0;
+    mix(load, now);
     for (uint32_t k = 0; k < LEVELS; k++) {
         load->usual[k] += gain * (now[k] - load->usual[k]);
     }
-    load->watched_ns += elapsed_ns;
+    load->watched_ns += elapsed;
+    if (elapsed != load->stays_ns) {
+        load->stays_ns = elapsed;
+        for (uint32_t i = 0; i < TIMES; i++) {
+            load->stays[i] = exp(-elapsed / load->time_ns[i]);
+        }
+    }
     for (uint32_t i = 0; i < TIMES; i++) {
-        double stays = exp(-elapsed_ns / load->time_ns[i]);
+        double stays = load->stays[i];
         for (uint32_t k = 0; k < LEVELS; k++) {
             load->share[i][k] = stays * load->share[i][k] + (1 - stays) * load->usual[k];
         }
     }
 }
 
+void sy_load_now(struct sy_load *load, double *ret_share) {
+    settle(load);
+    mix(load, ret_share);
+}
+
+void sy_load_pass(struct sy_load *load, double elapsed_ns) {
+    load->idle_ns += fmax(elapsed_ns, 0);
+}
+
 void sy_load_weigh(struct sy_load *load, const double *likelihood) {
     double sum = 0;
+    settle(load);
     for (uint32_t i = 0; i < TIMES; i++) {
         double seen = 0;
         for (uint32_t k = 0; k < LEVELS; k++) {
@@ -138,7 +159,7 @@ double sy_load_lasting(const struct sy_load *load, double ahead_ns) {
     return sum / all;
 }
 
-void sy_load_mean(const struct sy_load *load, double own, double *ret_others, double *ret_whole,
+void sy_load_mean(struct sy_load *load, double own, double *ret_others, double *ret_whole,
                   double *ret_sd) {
     double now[LEVELS], others = 0, whole = 0, square = 0;
     sy_load_now(load, now);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define RATIO_MAX   64.0
+#define USUAL_LOOKS 16
 #define USUAL_TASKS 300 /* usual is what was while so many tasks ran one after the other */
 
 static const double probabilities[POINTS] = {0.1, 0.3, 0.5, 0.7, 0.9};
@@ -63,6 +64,8 @@ void sy_slowdown_reset(struct sy_slowdown *s) {
     const struct sy_machine *m = s->machine;
     size_t kernels = s->kernel_count;
     s->now_ns = s->time_ns = 0;
+    s->looks = 0;
+    memset(s->usual, 0, m->resource_count * POINTS * sizeof *s->usual);
     s->stepped = false;
     memset(s->lasting, 0, m->resource_count * sizeof *s->lasting);
     memset(s->sensitivities, 0, kernels * m->class_count * sizeof *s->sensitivities);
@@ -84,6 +87,7 @@ static void pass(struct sy_slowdown *s, double elapsed_ns) {
             sy_load_pass(&s->loads[r], elapsed_ns);
         }
     }
+    s->looks++;
     s->stepped = true;
 }
 
@@ -127,9 +131,6 @@ void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double s
     s->told[r] = true;
     s->others[r] = fmin(fmax(others, 0), capacity);
     s->others_sd[r] = sd;
-    if (s->stepped) {
-        sy_load_see(&s->loads[r], s->others[r], s->others[r] > 0 ? fmin(sd / s->others[r], 1) : 0);
-    }
 }
 
 /* Levels below which others stay with the probabilities of the points. */
@@ -166,6 +167,9 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
         inverse += 1 / open / POINTS;
     }
     s->open[r] = 1 / inverse;
+    if (s->lasting[r].watched_ns > 0 && s->looks % USUAL_LOOKS && s->usual[r * POINTS] > 0) {
+        return; /* it moves slowly */
+    }
     if (s->lasting[r].watched_ns > 0) {
         quantiles(s->lasting[r].share, capacity, level);
         for (uint32_t q = 0; q < POINTS; q++) { /* the fullest level is not quite full */

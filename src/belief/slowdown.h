@@ -53,6 +53,7 @@ struct sy_slowdown {
     double now_ns, elapsed_ns;
     double time_ns; /* of a task, about: the scale of how long the present lasts; 0: not known */
     bool stepped;
+    uint64_t looks;
     struct sy_load *loads; /* per resource */
     struct sy_shares *shares;
     bool *told;

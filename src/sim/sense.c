@@ -9,6 +9,7 @@
 #include "sim/world.h"
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #define PERIODS_AT_ONCE 128
 
@@ -39,6 +40,7 @@ void sy_sim_sense_reset(struct sy_sim *sim) {
         sy_sim_judge_reset(sim);
     }
     sim->counter_at_ns = 0;
+    sim->ticks = 0;
     sim->counter_rng = sy_rng_make(sim->options.seed, COUNTER, 0);
     sim->counting_count = live_count(sim);
     sim->counter_turn = resources ? sim->counting_count % resources : 0;
@@ -132,13 +134,22 @@ static void believe(struct sy_sim *sim, double elapsed) {
         uint32_t r = sim->counting[i];
         sy_load_see(&sim->loads[r], read_counter(sim, r, elapsed), sim->options.counter_noise);
     }
-    for (uint32_t r = 0; r < resources; r++) {
+    for (uint32_t i = 0; i <= sim->counting_count; i++) { /* and of one that was not read */
+        uint32_t r = i < sim->counting_count ? sim->counting[i] : sim->ticks++ % resources;
         double whole;
         sy_load_mean(&sim->loads[r], 0, &sim->others[r], &whole, &sim->others_sd[r]);
-        sy_load_see(&sim->loads[r], NAN, 0);
-        sim->resource_seen[r] = sim->resource_sum[r];
     }
+    memcpy(sim->resource_seen, sim->resource_sum, resources * sizeof *sim->resource_seen);
     choose_counters(sim);
+}
+
+static void sum_up(struct sy_sim *sim, double elapsed) {
+    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+        sim->resource_sum[r] += sim->resource_use[r] * elapsed;
+    }
+    for (uint32_t i = 0; i < sim->counting_count; i++) {
+        sy_load_own(&sim->loads[sim->counting[i]], sim->own[sim->counting[i]], elapsed);
+    }
 }
 
 /* Whoever believes reads his counters on time, not only when somebody looks. What flows has been
@@ -146,23 +157,16 @@ static void believe(struct sy_sim *sim, double elapsed) {
 static void pass(struct sy_sim *sim) {
     double now = sim_now(sim), late = now - sim->counter_at_ns, since = sim->use_since_ns;
     double period = fmax(sim->counter_period_ns, late / PERIODS_AT_ONCE);
-    uint32_t resources = sim->machine->resource_count;
     for (; sim->counter_at_ns + period <= now; since = sim->counter_at_ns) {
         double elapsed = sim->counter_at_ns + period - since;
-        for (uint32_t r = 0; r < resources; r++) {
-            sim->resource_sum[r] += sim->resource_use[r] * elapsed;
-            sy_load_own(&sim->loads[r], sim->own[r], elapsed);
-        }
+        sum_up(sim, elapsed);
         sim->counter_at_ns += period;
         if (sim->judge) {
             sy_sim_judge_pass(sim, sim->counter_at_ns);
         }
         believe(sim, period);
     }
-    for (uint32_t r = 0; r < resources; r++) {
-        sim->resource_sum[r] += sim->resource_use[r] * (now - since);
-        sy_load_own(&sim->loads[r], sim->own[r], now - since);
-    }
+    sum_up(sim, now - since);
     sim->use_since_ns = now;
 }
 

@@ -135,7 +135,7 @@ struct sy_sim {
     uint32_t counter_turn;
     struct sy_rng counter_rng;
     uint32_t *counting; /* counters that count until the next reading */
-    uint32_t counting_count;
+    uint32_t counting_count, ticks;
 
     /* belief: what others take, from the counters and what is known of our own flows */
     struct sy_load *loads; /* per resource */
