@@ -46,8 +46,10 @@ static bool is_same(const struct sy_counter *a, const struct sy_counter *b) {
            strcmp(a->event, b->event) == 0 && (a->pmu == SY_PMU_NONE) == (b->pmu == SY_PMU_NONE);
 }
 
-static void put_scope(struct sy_table *table, enum sy_scope scope, uint32_t count) {
-    const char *name = sy_scope_name(scope);
+static void put_scope(struct sy_table *table, const struct sy_counter *counter, uint32_t count) {
+    enum sy_scope scope = counter->scope;
+    bool process = strncmp(counter->name, "perf.process.", 13) == 0;
+    const char *name = process ? "process" : sy_scope_name(scope);
     if (scope == SY_SCOPE_MACHINE || (scope == SY_SCOPE_GROUP && count == 1)) {
         sy_table_cell(table, "%s", name);
     } else {
@@ -74,7 +76,7 @@ static void put_counters(struct sy_table *table, const struct sy_sources *source
         const struct sy_counter *counter = &counters[i];
         sy_table_cell(table, "%s", counter->source);
         sy_table_cell(table, "%s", counter->event);
-        put_scope(table, counter->scope, same);
+        put_scope(table, counter, same);
         sy_table_cell(table, "%s", counter->kind == SY_COUNTER_SHARE ? "share" : counter->unit);
         sy_table_cell(table, "%.2g %%", counter->noise_ratio * 100);
         if (counter->pmu == SY_PMU_NONE) {

@@ -115,7 +115,8 @@ static void make_cpu(struct sy_sources *sources, struct proc *proc, uint32_t cpu
 static void open_stat(struct sy_sources *sources, struct proc *proc) {
     int code = sy_file_open(sources, "/proc/stat", &proc->stat);
     if (code) {
-        sy_add_gap(sources, "proc", "how busy each CPU is (/proc/stat)", sy_reason(code),
+        sy_add_gap(sources, "proc", "how busy each CPU is (/proc/stat)",
+                   code == -ENOENT ? "/proc is not mounted" : sy_reason(code),
                    "mount -t proc proc /proc");
         return;
     }
