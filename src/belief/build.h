@@ -156,6 +156,9 @@ SY_MUST_CHECK int sy_find_names(const struct sy_listing *listing, const char *un
                                 struct sy_found_list *list);
 SY_MUST_CHECK int sy_find_metrics(const struct sy_listing *listing, const char *unit,
                                   struct sy_found_list *list);
+/* Issue slots as a multiple of an event, where a metric of the maker's says so. */
+bool sy_find_slots(const struct sy_listing *listing, struct sy_term *ret_term,
+                   const char **ret_metric);
 /* The three together. */
 SY_MUST_CHECK int sy_find_all(const struct sy_listing *listing, const char *unit,
                               struct sy_found_list *list);

@@ -418,6 +418,29 @@ static void draw(struct placed *placed, const struct sy_found *item) {
     }
 }
 
+/* Slots that no event counts are so many to a cycle. */
+static void add_slots(struct placed *placed) {
+    struct sy_build *build = placed->build;
+    struct sy_term term;
+    const char *metric;
+    char why[128];
+    if (build->place != SY_AT_CORE || build->roles[SY_ROLE_SLOTS].variable != SY_NONE ||
+        build->model->variable_count >= build->variables_max ||
+        !sy_find_slots(build->listing, &term, &metric)) {
+        return;
+    }
+    term.variable = variable_at(placed, term.variable);
+    if (term.variable != SY_NONE) {
+        snprintf(why, sizeof why, "it is the metric %s", metric);
+        struct sy_factor factor = {.kind = SY_FACTOR_EQUAL,
+                                   .origin = SY_FROM_METRIC,
+                                   .why = why,
+                                   .out = sy_build_hidden(build, SY_ROLE_SLOTS, NULL)->variable,
+                                   .width = WIDTH_ROLE_PARTS};
+        sy_build_factor(build, &factor, &term, 1);
+    }
+}
+
 void sy_build_listing(struct sy_build *build, const struct sy_found_list *found, bool grow) {
     struct placed placed = {.build = build,
                             .found = found,
@@ -437,6 +460,7 @@ void sy_build_listing(struct sy_build *build, const struct sy_found_list *found,
     if (grow) {
         grow_all(&placed);
     }
+    add_slots(&placed);
     for (uint32_t pass = 0; pass < 2; pass++) { /* sums first: they imply subsets */
         for (uint32_t i = 0; i < found->count && !build->failed; i++) {
             if ((found->items[i].kind == SY_FACTOR_EQUAL) == (pass == 0)) {

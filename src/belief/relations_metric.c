@@ -377,16 +377,42 @@ static int relate(struct expansion *expansion, uint32_t metric, const char *unit
     return code;
 }
 
+static int open_expansion(const struct sy_listing *listing, struct expansion *expansion) {
+    *expansion = (struct expansion){.listing = listing, .arena = sy_arena_create()};
+    if (!expansion->arena) {
+        return -ENOMEM;
+    }
+    expansion->metrics =
+        sy_arena_alloc(expansion->arena, listing->metric_count + 1u, sizeof(struct ratio));
+    expansion->state = sy_arena_alloc(expansion->arena, listing->metric_count + 1u, 1);
+    return expansion->metrics && expansion->state ? 0 : -ENOMEM;
+}
+
+bool sy_find_slots(const struct sy_listing *listing, struct sy_term *ret_term,
+                   const char **ret_metric) {
+    static const char *const names[] = {"total_dispatch_slots", "tma_info_thread_slots"};
+    struct expansion expansion;
+    bool found = false;
+    int code = open_expansion(listing, &expansion);
+    for (uint32_t i = 0; i < SY_COUNT(names) && !code && !found; i++) {
+        uint32_t metric = sy_listing_metric(listing, names[i]);
+        struct ratio ratio = metric == SY_NONE ? bad : expand_metric(&expansion, metric);
+        found = ratio.good && !ratio.low && !ratio.high && ratio.num.count == 1 &&
+                ratio.den.count == 0 && ratio.num.terms[0].coefficient > 0;
+        if (found) {
+            *ret_term = ratio.num.terms[0];
+            ret_term->coefficient /= ratio.den.constant;
+            *ret_metric = listing->metrics[metric].name;
+        }
+    }
+    sy_arena_destroy(expansion.arena);
+    return found;
+}
+
 int sy_find_metrics(const struct sy_listing *listing, const char *unit,
                     struct sy_found_list *list) {
-    struct expansion expansion = {.listing = listing, .arena = sy_arena_create()};
-    int code = expansion.arena ? 0 : -ENOMEM;
-    if (!code) {
-        expansion.metrics =
-            sy_arena_alloc(expansion.arena, listing->metric_count + 1u, sizeof(struct ratio));
-        expansion.state = sy_arena_alloc(expansion.arena, listing->metric_count + 1u, 1);
-        code = expansion.metrics && expansion.state ? 0 : -ENOMEM;
-    }
+    struct expansion expansion;
+    int code = open_expansion(listing, &expansion);
     for (uint32_t i = 0; i < listing->metric_count && !code; i++) {
         if (listing->metrics[i].bounded) {
             code = relate(&expansion, i, unit, list);
