@@ -20,6 +20,10 @@
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 
+/* A frame: from the top; terminals that know how to show it at once. */
+#define BEGIN "\033[?2026h\033[H"
+#define END   "\033[?2026l"
+
 struct sy_screen {
     bool has_keys; /* stdin is a terminal too */
     bool quit;
@@ -106,16 +110,18 @@ uint32_t sy_screen_width(void) {
 
 int sy_screen_show(const struct sy_buffer *lines) {
     struct sy_buffer out = {0};
-    sy_buffer_append(&out, "\033[H", 3);
+    sy_buffer_append(&out, BEGIN, strlen(BEGIN));
     for (size_t at = 0; at < lines->length;) {
         const char *start = lines->text + at, *end = memchr(start, '\n', lines->length - at);
         size_t length = end ? (size_t)(end - start) : lines->length - at;
-        bool last = at + length + 1 >= lines->length; /* a newline there would scroll */
+        bool last = at + length + 1 >= lines->length;
+        /* Erased before it is written: afterwards, the last column would go. */
+        sy_buffer_printf(&out, "%s", last ? "\033[J" : "\033[2K");
         sy_buffer_append(&out, start, length);
-        sy_buffer_printf(&out, "\033[K%s", last ? "" : "\n");
+        sy_buffer_append(&out, "\n", last ? 0 : 1); /* one at the bottom would scroll */
         at += length + 1;
     }
-    sy_buffer_append(&out, "\033[J", 3);
+    sy_buffer_append(&out, END, strlen(END));
     int code = -ENOMEM;
     if (!out.failed && !lines->failed) {
         code = sy_write_all(STDOUT_FILENO, out.text, out.length);

@@ -301,11 +301,11 @@ class Counters(cli.Case):
 
     def test_resize(self):
         terminal = Terminal(self, ["counters", "watch", "--interval", "1h"], columns=100)
-        terminal.read(b"\033[J")
+        terminal.read(b"\033[?2026l")
         for columns, rows in [(40, 12), (10, 3), (200, 60)]:
             terminal.resize(columns, rows)
-            frame = terminal.read(b"\033[J").split(b"\033[H")[-1].split(b"\033[J")[0].decode()
-            lines = re.sub(r"\033\[[0-9;]*[mK]", "", frame).split("\r\n")
+            frame = terminal.read(b"\033[?2026l").split(b"\033[H")[-1].decode()
+            lines = re.sub(r"\033\[[?0-9;]*[A-Za-z]", "", frame).split("\r\n")
             self.assertLessEqual(len(lines), rows)
             self.assertLessEqual(max(map(len, lines)), columns, lines)
         os.write(terminal.fd, b"q")
