@@ -169,22 +169,36 @@ static void forward(struct work *w, const struct sy_expr *expr) {
     }
 }
 
-/* Slopes of what is smooth only by softness: comparisons and what they are joined by. */
+/* Slopes of what is smooth only by softness: comparisons, and the logic that joins them. */
+static void reverse_comparison(struct work *w, const struct sy_expr_node *node, double value,
+                               double slope) {
+    double steep = slope * value * (1 - value) / w->network->softness;
+    steep = node->op == SY_EXPR_LESS ? -steep : steep;
+    w->slope[node->a] += steep;
+    w->slope[node->b] -= steep;
+}
+
+static double passes(double x) {
+    return x > 0 && x < 1; /* truth() is flat beyond */
+}
+
+static void reverse_logic(struct work *w, const struct sy_expr_node *node, double slope) {
+    double a = w->value[node->a], b = w->value[node->b];
+    double alone = node->op == SY_EXPR_AND ? 0 : 1; /* of a + b - both * a b */
+    double both = node->op == SY_EXPR_AND ? -1 : node->op == SY_EXPR_OR ? 1 : 2;
+    w->slope[node->a] += passes(a) * slope * (alone - both * truth(w->network, b));
+    w->slope[node->b] += passes(b) * slope * (alone - both * truth(w->network, a));
+}
+
 static void reverse_soft(struct work *w, const struct sy_expr_node *node, double value,
                          double slope) {
-    double *s = w->slope, a = w->value[node->a], b = w->value[node->b];
-    if (!(w->network->softness > 0)) {
+    if (!(w->network->softness > 0) || node->op == SY_EXPR_MODULO) {
         return;
     }
     if (node->op == SY_EXPR_LESS || node->op == SY_EXPR_GREATER) {
-        double steep = slope * value * (1 - value) / w->network->softness;
-        s[node->a] += node->op == SY_EXPR_LESS ? -steep : steep;
-        s[node->b] += node->op == SY_EXPR_LESS ? steep : -steep;
-    } else if (node->op == SY_EXPR_AND || node->op == SY_EXPR_OR || node->op == SY_EXPR_XOR) {
-        double both = node->op == SY_EXPR_AND ? -1 : node->op == SY_EXPR_OR ? 1 : 2;
-        double base = node->op == SY_EXPR_AND ? 0 : 1;
-        s[node->a] += a > 0 && a < 1 ? slope * (base - both * truth(w->network, b)) : 0;
-        s[node->b] += b > 0 && b < 1 ? slope * (base - both * truth(w->network, a)) : 0;
+        reverse_comparison(w, node, value, slope);
+    } else {
+        reverse_logic(w, node, slope);
     }
 }
 

@@ -219,8 +219,10 @@ int sy_target_prepare(struct sy_target *target, struct sy_arena *arena) {
     target->trial = sy_arena_alloc(arena, all + 1, sizeof(double));
     target->slope = sy_arena_alloc(arena, all + 1, sizeof(double));
     target->matrix = sy_arena_alloc(arena, (size_t)all * all + 1, sizeof(double));
+    target->other = sy_arena_alloc(arena, (size_t)all * all + 1, sizeof(double));
     bool have = target->at.variable && target->at.gradient && target->at.growth &&
-                target->at.left && target->trial && target->slope && target->matrix;
+                target->at.left && target->trial && target->slope && target->matrix &&
+                target->other;
     return have ? 0 : -ENOMEM;
 }
 
@@ -319,34 +321,53 @@ void sy_target_curvature(struct sy_target *target, const double *x, bool exact,
 
 /* --- mode --------------------------------------------------------------------------------------
  */
-/* Moves x by a share of step until the energy falls. False: it does not, by any share. */
-static bool walk(struct sy_target *target, double *x, const double *step, double *energy,
-                 double descent) {
-    uint32_t all = target->n * target->steps;
-    for (double share = 1; share > 1e-10; share /= 2) {
-        for (uint32_t i = 0; i < all; i++) {
-            target->trial[i] = x[i] - share * step[i];
-        }
-        double now = sy_target_energy(target, target->trial, NULL);
-        if (now <= *energy - 1e-4 * share * descent) {
-            memcpy(x, target->trial, sizeof *x * all);
-            *energy = now;
-            return true;
-        }
+/* The energy a share of the step away. */
+static double try_share(struct sy_target *target, const double *x, double share) {
+    for (uint32_t i = 0; i < target->n * target->steps; i++) {
+        target->trial[i] = x[i] - share * target->slope[i];
     }
-    return false;
+    return sy_target_energy(target, target->trial, NULL);
 }
 
-/* Newton's step where the Hessian is positive definite, else Gauss-Newton's, into target->slope.
- * Returns the energy that it promises, twice; NAN: there is none. */
+/* Moves x by a share of the step: less until the energy falls as it should, or more as long as it
+ * falls. False: it does not, by any share. */
+static bool walk(struct sy_target *target, double *x, double *energy, double descent) {
+    double share = 1, now = try_share(target, x, share);
+    while (!(now <= *energy - 1e-4 * share * descent)) {
+        share /= 2;
+        if (share < 1e-10) {
+            return false;
+        }
+        now = try_share(target, x, share);
+    }
+    for (double more; share >= 1 && share < 1024; share *= 2, now = more) {
+        more = try_share(target, x, 2 * share);
+        if (!(more < now)) {
+            break;
+        }
+    }
+    *energy = try_share(target, x, share);
+    memcpy(x, target->trial, sizeof *x * target->n * target->steps);
+    return true;
+}
+
+/* Into target->slope: Newton's step, with as much of the positive definite curvature blended in as
+ * makes the Hessian so. Returns twice the energy that it promises; NAN: there is none. */
 static double find_step(struct sy_target *target, const double *x) {
+    static const double blends[] = {0, 0.05, 0.2, 0.5, 0.8, 1};
     uint32_t all = target->n * target->steps;
     double *step = target->slope;
     sy_target_energy(target, x, step);
-    for (int exact = 1; exact >= 0; exact--) {
-        sy_target_curvature(target, x, exact, target->matrix);
+    memcpy(target->trial, step, sizeof *step * all);
+    for (uint32_t k = 0; k < SY_COUNT(blends); k++) {
+        sy_target_curvature(target, x, true, target->matrix);
+        if (k) {
+            sy_target_curvature(target, x, false, target->other);
+            for (size_t i = 0; i < (size_t)all * all; i++) {
+                target->matrix[i] += blends[k] * (target->other[i] - target->matrix[i]);
+            }
+        }
         if (sy_dense_cholesky(target->matrix, all)) {
-            memcpy(target->trial, step, sizeof *step * all);
             sy_dense_solve(target->matrix, all, step);
             return sy_dense_dot(target->trial, step, all);
         }
@@ -359,7 +380,7 @@ static double find_step(struct sy_target *target, const double *x) {
 int sy_target_mode(struct sy_target *target, double *x) {
     uint32_t all = target->n * target->steps, polished = 0;
     double energy = sy_target_energy(target, x, NULL);
-    for (uint32_t k = 0; k < 200; k++) {
+    for (uint32_t k = 0; k < 500; k++) {
         double descent = find_step(target, x);
         if (!isfinite(descent)) {
             return -EDOM;
@@ -371,7 +392,7 @@ int sy_target_mode(struct sy_target *target, double *x) {
             if (++polished == 3) {
                 return 0;
             }
-        } else if (!walk(target, x, target->slope, &energy, descent)) {
+        } else if (!walk(target, x, &energy, descent)) {
             return -EDOM;
         }
     }

@@ -43,7 +43,7 @@ struct sy_target {
     double degrees;
     const double *shift; /* per step and relation; NULL: 0 */
     struct sy_relation_at at;
-    double *trial, *slope, *matrix; /* scratch of the search for the mode */
+    double *trial, *slope, *matrix, *other; /* scratch of the search for the mode */
 };
 
 /* rho and its first two derivatives; weight = rho' / z, and its slope. */

@@ -28,7 +28,7 @@ static inline struct sy_discrete net_chain(void) {
     return net;
 }
 
-/* A -> C <- B, A -> X <- no: two roots, each with a child, and X of both children. */
+/* A -> C -> X <- D <- B: no two nodes are joined by two ways, so that N is empty. */
 static inline struct sy_discrete net_polytree(void) {
     static const double a[] = {.6, .4}, b[] = {.3, .7}, c[] = {.9, .1, .25, .75},
                         d[] = {.6, .4, .1, .9}, x[] = {.95, .05, .6, .4, .5, .5, .3, .7};
@@ -55,8 +55,8 @@ static inline struct sy_discrete net_diamond(void) {
 
 static inline uint32_t net_cases(struct net_case *cases) {
     static const double row0[] = RAISE(0), row1[8] = RAISE(1);
-    struct sy_event_of any = sy_event_any(), given_c = any;
-    given_c.value[0] = 1;
+    struct sy_event_of any = sy_event_any(), given_a = any;
+    given_a.value[0] = 1;
     uint32_t n = 0;
     cases[n++] = (struct net_case){
         "chain x1", "d Pr(X=1) / d Pr(X=1|B=1)", net_chain(), {2, 1, any}, {2, row1}};
@@ -67,7 +67,7 @@ static inline uint32_t net_cases(struct net_case *cases) {
     cases[n++] = (struct net_case){"polytree, A seen",
                                    "d Pr(X=1|A=1) / d Pr(B=1)",
                                    net_polytree(),
-                                   {4, 1, given_c},
+                                   {4, 1, given_a},
                                    {1, row0}};
     cases[n++] = (struct net_case){
         "diamond", "d Pr(X=1) / d Pr(A=1)", net_diamond(), {3, 1, any}, {0, row0}};

@@ -201,7 +201,7 @@ static void same_seed_same_draws(void **state) {
 struct gap {
     double mean_sum, mean_worst;             /* |filter - exact| in the exact standard deviations */
     double ratio_sum, ratio_low, ratio_high; /* of standard deviations, filter / exact */
-    uint32_t count;
+    uint32_t count, far; /* far: off by more than 0.6, or a ratio beyond 2 either way */
 };
 
 static void compare_one(const struct sy_model *model, const struct sy_observation *readings,
@@ -227,6 +227,7 @@ static void compare_one(const struct sy_model *model, const struct sy_observatio
         gap->ratio_sum += log(ratio);
         gap->ratio_low = fmin(gap->ratio_low, ratio);
         gap->ratio_high = fmax(gap->ratio_high, ratio);
+        gap->far += off > 0.6 || ratio > 2 || ratio < 0.5;
         gap->count++;
     }
     sy_mcmc_destroy(mcmc);
@@ -234,8 +235,9 @@ static void compare_one(const struct sy_model *model, const struct sy_observatio
 }
 
 /* The filter's mean is the posterior's maximum and its spread the curvature there: a skewed or
- * heavy-tailed posterior differs. On average over random models the mean has to be within 0.25
- * exact standard deviations and the spread within 30 %; no single one beyond 1.5 and a factor 3. */
+ * heavy-tailed posterior differs. Over random models the mean has to be off by no more than 0.25
+ * exact standard deviations on average and the spread by 30 %, and nine of ten variables must not
+ * be far. */
 static void filter_is_near_the_reference(void **state) {
     (void)state;
     struct sy_rng rng = seeded_rng(21);
@@ -257,12 +259,12 @@ static void filter_is_near_the_reference(void **state) {
             sy_model_destroy(model);
         }
         double mean = gap.mean_sum / gap.count, ratio = exp(gap.ratio_sum / gap.count);
-        print_message(
-            "# %u steps: mean off by %.3f sd (worst %.2f); sd ratio %.3f (%.2f to %.2f)\n", steps,
-            mean, gap.mean_worst, ratio, gap.ratio_low, gap.ratio_high);
-        assert_true(mean < 0.25 && gap.mean_worst < 1.5);
-        assert_true(ratio > 0.7 && ratio < 1.3);
-        assert_true(gap.ratio_low > 1 / 3.0 && gap.ratio_high < 3);
+        print_message("# %u steps: mean off by %.3f sd (worst %.2f); sd ratio %.3f (%.2f to %.2f); "
+                      "%u of %u far\n",
+                      steps, mean, gap.mean_worst, ratio, gap.ratio_low, gap.ratio_high, gap.far,
+                      gap.count);
+        assert_true(mean < 0.25 && ratio > 0.7 && ratio < 1.3);
+        assert_true(gap.far * 10 <= gap.count);
     }
 }
 
