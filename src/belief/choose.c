@@ -43,10 +43,8 @@ int sy_choose_prepare(struct sy_filter *f) {
     uint32_t n = f->n, *fill = sy_arena_alloc(f->arena, n + 1, sizeof *fill);
     f->turn = sy_arena_alloc(f->arena, n + 1, sizeof *f->turn);
     f->blanket_first = sy_arena_alloc(f->arena, n + 1, sizeof *f->blanket_first);
-    f->gain = sy_arena_alloc(f->arena, f->stride + 1, sizeof *f->gain);
-    f->column = sy_arena_alloc(f->arena, f->stride + 1, sizeof *f->column);
     f->mark = sy_arena_alloc(f->arena, n + 1, sizeof *f->mark);
-    if (!fill || !f->turn || !f->blanket_first || !f->gain || !f->column || !f->mark) {
+    if (!fill || !f->turn || !f->blanket_first || !f->mark) {
         return -ENOMEM;
     }
     link(f, fill);
@@ -206,6 +204,19 @@ static bool overlaps(const struct sy_filter *f, const uint32_t *set, uint32_t co
     return false;
 }
 
+/* A reading that was taken for an error is repeated at once: either it was, or the next is alike.
+ */
+static uint32_t most_doubtful(const struct sy_filter *f, uint32_t pmu) {
+    uint32_t best = SY_NONE;
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (is_candidate(f, i, pmu) && f->age_ns[i] <= 0 && f->doubt[i] > 0.5 &&
+            (best == SY_NONE || f->doubt[i] > f->doubt[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
 static void choose_for(struct choice *choice, uint32_t pmu, uint32_t slots) {
     struct sy_filter *f = choice->f;
     uint32_t first = choice->count;
@@ -213,7 +224,10 @@ static void choose_for(struct choice *choice, uint32_t pmu, uint32_t slots) {
     double share = slots * f->options.active_share;
     uint32_t active = (uint32_t)(share + (double)(f->steps % 2) * 0.5);
     for (uint32_t k = 0; k < slots; k++) {
-        uint32_t i = k + active < slots ? longest_unseen(f, pmu) : most_telling(choice, pmu, false);
+        uint32_t i = k < slots / 2 ? most_doubtful(f, pmu) : SY_NONE;
+        if (i == SY_NONE) {
+            i = k + active < slots ? longest_unseen(f, pmu) : most_telling(choice, pmu, false);
+        }
         if (i == SY_NONE) {
             return;
         }

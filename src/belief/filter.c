@@ -13,33 +13,32 @@ static const double VARIANCE_MAX = 36;
 
 static bool allocate(struct sy_filter *f) {
     const struct sy_model *model = f->model;
-    struct sy_arena *arena = f->arena;
-    size_t n = f->stride, square = n * n, terms = model->term_count + model->factor_count;
-    f->p = sy_arena_alloc(arena, square, sizeof *f->p);
-    f->q = sy_arena_alloc(arena, square, sizeof *f->q);
-    f->ahead = sy_arena_alloc(arena, square, sizeof *f->ahead);
-    f->x = sy_arena_alloc(arena, n, sizeof *f->x);
-    f->prior = sy_arena_alloc(arena, n, sizeof *f->prior);
-    f->rate = sy_arena_alloc(arena, n, sizeof *f->rate);
-    f->ceiling = sy_arena_alloc(arena, n, sizeof *f->ceiling);
-    f->age_ns = sy_arena_alloc(arena, n, sizeof *f->age_ns);
-    f->factors = sy_arena_alloc(arena, model->factor_count + 1, sizeof *f->factors);
     uint32_t rows = SY_READINGS_MAX + model->factor_count;
     f->s_stride = sy_padded(rows < SY_ROWS_MAX ? rows : SY_ROWS_MAX);
-    f->gradient_variable = sy_arena_alloc(arena, terms + f->s_stride, sizeof *f->gradient_variable);
-    f->gradient = sy_arena_alloc(arena, terms + f->s_stride, sizeof *f->gradient);
-    f->gp = sy_arena_alloc(arena, (size_t)f->s_stride * n, sizeof *f->gp);
-    f->s = sy_arena_alloc(arena, (size_t)f->s_stride * f->s_stride, sizeof *f->s);
-    f->floors = sy_arena_alloc(arena, f->s_stride, sizeof *f->floors);
-    return f->p && f->q && f->ahead && f->x && f->prior && f->rate && f->ceiling && f->age_ns &&
-           f->factors && f->gradient_variable && f->gradient && f->gp && f->s && f->floors;
+    size_t n = f->stride, m = f->s_stride, terms = model->term_count + model->factor_count + m;
+    struct {
+        double **to;
+        size_t count;
+    } wanted[] = {{&f->p, n * n},   {&f->q, n * n},       {&f->q_start, n * n}, {&f->ahead, n * n},
+                  {&f->x, n},       {&f->prior, n},       {&f->next, n},        {&f->rate, n},
+                  {&f->ceiling, n}, {&f->age_ns, n},      {&f->doubt, n},       {&f->gain, n},
+                  {&f->column, n},  {&f->gp, m * n},      {&f->gq, m * n},      {&f->s, m * m},
+                  {&f->floors, m},  {&f->gradient, terms}};
+    for (size_t i = 0; i < SY_COUNT(wanted); i++) {
+        if (!(*wanted[i].to = sy_arena_alloc(f->arena, wanted[i].count, sizeof(double)))) {
+            return false;
+        }
+    }
+    f->factors = sy_arena_alloc(f->arena, model->factor_count + 1, sizeof *f->factors);
+    f->gradient_variable = sy_arena_alloc(f->arena, terms, sizeof *f->gradient_variable);
+    return f->factors && f->gradient_variable;
 }
 
 /* Process covariance of one step. */
 static void fill_q(struct sy_filter *f) {
     const struct sy_model *model = f->model;
     for (uint32_t i = 0; i < f->n; i++) {
-        double *row = f->q + (size_t)i * f->stride;
+        double *row = f->q_start + (size_t)i * f->stride;
         if (model->covariance) {
             memcpy(row, model->covariance + (size_t)i * f->n, f->n * sizeof *row);
         } else {
@@ -92,13 +91,16 @@ size_t sy_filter_bytes(const struct sy_filter *filter) {
 
 void sy_filter_reset(struct sy_filter *f) {
     memset(f->p, 0, sizeof *f->p * f->stride * f->stride);
+    memcpy(f->q, f->q_start, sizeof *f->q * f->stride * f->stride);
     for (uint32_t i = 0; i < f->n; i++) {
         const struct sy_variable *v = &f->model->variables[i];
         double variance = fmin(v->start_sd * v->start_sd, VARIANCE_MAX);
         f->x[i] = v->start_log;
         f->p[(size_t)i * f->stride + i] = variance;
         f->ceiling[i] = fmax(4 * variance, fmin(VARIANCE_MAX, 4));
+        f->rate[i] = exp(f->x[i]);
         f->age_ns[i] = INFINITY;
+        f->doubt[i] = 0;
     }
     for (uint32_t i = 0; i < f->model->factor_count; i++) {
         f->factors[i] = (struct sy_factor_now){.width = f->model->factors[i].width, .surprise = 1};

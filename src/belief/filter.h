@@ -2,10 +2,10 @@
  *
  * The filter's state, private to this room.
  *
- * x is the mean of ln(rate + offset), p its covariance; one step is: time goes on (p += q), then
- * one robust least-squares solve over readings and relations together, in the small space of the
- * rows, then one downdate of p. Invariant: p is symmetric with a positive diagonal; everything is
- * finite.
+ * x is the mean of ln(rate + offset), p its covariance. One step: time goes on (p += q), then one
+ * robust least-squares solve over readings and relations together, in the small space of the rows,
+ * then one downdate of p; q is learned from what the solve says has changed. Invariant: p and q are
+ * symmetric with positive diagonals; everything is finite.
  */
 #ifndef SY_BELIEF_FILTER_H
 #define SY_BELIEF_FILTER_H
@@ -27,7 +27,9 @@ struct sy_row {
     double noise;          /* variance */
     double weight;         /* the noise counts as noise / weight: Student-t */
     double residual;
-    double pull; /* element of S^-1 residual: noise / weight * pull is what stays unexplained */
+    double pull;  /* of S^-1 residual: noise / weight * pull stays unexplained */
+    double miss;  /* of a reading: how far it is from what all others say */
+    double wrong; /* probability that it is a gross error */
 };
 
 struct sy_factor_now {
@@ -41,19 +43,23 @@ struct sy_filter {
     struct sy_filter_options options;
     struct sy_arena *arena;
     uint32_t n, stride;
-    double *p, *q;
+    double *p, *q, *q_start;
     double *x;       /* mean now */
     double *prior;   /* mean before the solve */
-    double *rate;    /* exp(x) where a relation is linearised */
+    double *next;    /* where a solve wants the mean; scratch */
+    double *rate;    /* exp(x) where relations are linearised */
     double *ceiling; /* variance that a variable never exceeds */
     double *age_ns;  /* since measured */
+    double *doubt;   /* probability that the last reading was wrong */
     struct sy_factor_now *factors;
     /* one solve */
     struct sy_row rows[SY_ROWS_MAX];
     uint32_t row_count;
+    double steps_elapsed; /* the time that went by, in the model's steps */
     uint32_t *gradient_variable;
     double *gradient;
     double *gp;     /* rows x stride: gradient * p, then whitened */
+    double *gq;     /* the same of q */
     double *s;      /* rows x rows */
     double *floors; /* of pivots */
     uint32_t s_stride;
@@ -68,12 +74,24 @@ struct sy_filter {
     uint8_t *mark;
 };
 
+static inline double *sy_row_at(double *matrix, uint32_t stride, uint32_t i) {
+    return matrix + (size_t)i * stride;
+}
+
 /* factors.c */
 /* ln(left) - ln(right) of a relation at f->rate, and its gradient in ln rates. */
 double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t *variables,
                            double *gradient, uint32_t *ret_count);
 /* Learns width and surprise from what the relation missed: error, with variance all told. */
 void sy_factor_learn(struct sy_factor_now *now, double error, double variance);
+/* filter_solve.c */
+/* What row i misses if x moves linearly from the prior; linearises it. */
+double sy_row_residual(struct sy_filter *f, struct sy_row *row);
+/* Takes in the rows (relations first, then readings) and forgets them. */
+void sy_filter_solve(struct sy_filter *f);
+/* filter_learn.c */
+/* After a solve, while its factor stands: what it says of q. */
+void sy_filter_learn(struct sy_filter *f);
 /* choose.c */
 SY_MUST_CHECK int sy_choose_prepare(struct sy_filter *f);
 

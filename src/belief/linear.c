@@ -90,13 +90,13 @@ void sy_solve_vector(const double *u, uint32_t u_stride, uint32_t m, double *z) 
     }
 }
 
-/* c -= v'w for the 4 rows at i and the columns from `from` on. */
-INLINE void four_rows(double *restrict c, uint32_t stride, const double *v, const double *w,
-                      uint32_t m, uint32_t i, uint32_t from) {
+/* p -= w'w for the 4 rows at i and the columns from `from` on. */
+INLINE void four_rows(double *restrict p, uint32_t stride, const double *w, uint32_t m, uint32_t i,
+                      uint32_t from) {
     for (uint32_t j = from; j < stride; j += SY_LANES) {
         double s0[SY_LANES] = {0}, s1[SY_LANES] = {0}, s2[SY_LANES] = {0}, s3[SY_LANES] = {0};
         for (uint32_t k = 0; k < m; k++) {
-            const double *left = v + (size_t)k * stride + i;
+            const double *left = w + (size_t)k * stride + i;
             const double *right = w + (size_t)k * stride + j;
             for (uint32_t l = 0; l < SY_LANES; l++) {
                 s0[l] += left[0] * right[l];
@@ -105,7 +105,7 @@ INLINE void four_rows(double *restrict c, uint32_t stride, const double *v, cons
                 s3[l] += left[3] * right[l];
             }
         }
-        double *to = c + (size_t)i * stride + j;
+        double *to = p + (size_t)i * stride + j;
         for (uint32_t l = 0; l < SY_LANES; l++) {
             to[l] -= s0[l];
             to[stride + l] -= s1[l];
@@ -117,7 +117,7 @@ INLINE void four_rows(double *restrict c, uint32_t stride, const double *v, cons
 
 WIDEST void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m) {
     for (uint32_t i = 0; i < stride; i += 4) {
-        four_rows(p, stride, w, w, m, i, i / SY_LANES * SY_LANES);
+        four_rows(p, stride, w, m, i, i / SY_LANES * SY_LANES);
     }
     for (uint32_t i = 0; i < stride; i += SY_LANES) {
         for (uint32_t j = i; j < stride; j += SY_LANES) {
@@ -127,12 +127,5 @@ WIDEST void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m)
                 }
             }
         }
-    }
-}
-
-WIDEST void sy_downdate_cross(double *c, uint32_t stride, const double *v, const double *w,
-                              uint32_t m) {
-    for (uint32_t i = 0; i < stride; i += 4) {
-        four_rows(c, stride, v, w, m, i, 0);
     }
 }

@@ -28,7 +28,5 @@ void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, double *w, u
 void sy_solve_vector(const double *u, uint32_t u_stride, uint32_t m, double *z);
 /* p -= w'w, square and symmetric; w has m rows. */
 void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m);
-/* c -= v'w, square; v and w have m rows. */
-void sy_downdate_cross(double *c, uint32_t stride, const double *v, const double *w, uint32_t m);
 
 #endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One solve: the mean that readings and relations ask for, and its covariance.
+ *
+ * The mean is the robust maximum a posteriori: Gauss-Newton, because relations bend in the log
+ * domain, with Student-t weights. Each reading has two explanations, a change of the program or a
+ * gross error; it is compared with what all other rows say of it, and left out if the error is the
+ * likelier one. What is left of the doubt widens the posterior, so that a second reading like the
+ * first is believed.
+ */
+#include "belief/filter.h"
+#include <math.h>
+#include <string.h>
+
+static const uint32_t ITERATIONS = 3;
+static const double REACH = 1;            /* of a relation's straight line, in ln */
+static const double LOG_MAX = 60;         /* e^60 of anything per second is an error */
+static const double ERROR_PRIOR = 0.1;    /* readings that are grossly wrong: more than there are,
+                                             since believing one costs more than missing one */
+static const double ERROR_SD = 2;         /* of a gross error, in ln */
+static const double JUMP_DEGREES = 4;     /* a program's changes are that heavy-tailed */
+static const double JUMP_SQUARE_MAX = 16; /* what one reading can say of a change of all */
+
+static uint32_t relation_rows(const struct sy_filter *f) {
+    uint32_t count = 0;
+    while (count < f->row_count && f->rows[count].relation) {
+        count++;
+    }
+    return count;
+}
+
+double sy_row_residual(struct sy_filter *f, struct sy_row *row) {
+    if (!row->relation) {
+        return row->target - f->prior[row->source];
+    }
+    double out = -sy_factor_linearise(f, row->source, &f->gradient_variable[row->first],
+                                      &f->gradient[row->first], &row->count);
+    for (uint32_t k = row->first; k < row->first + row->count; k++) {
+        uint32_t v = f->gradient_variable[k];
+        out += f->gradient[k] * (f->x[v] - f->prior[v]);
+    }
+    return out;
+}
+
+/* gp = gradient * p and s = gp * gradient' + noise for the rows from first on, s factored. */
+static void factorise(struct sy_filter *f, uint32_t first) {
+    for (uint32_t i = first; i < f->row_count; i++) {
+        struct sy_row *row = &f->rows[i];
+        double *gp = sy_row_at(f->gp, f->stride, i);
+        row->residual = sy_row_residual(f, row);
+        memset(gp, 0, f->stride * sizeof *gp);
+        for (uint32_t k = row->first; k < row->first + row->count; k++) {
+            sy_axpy(gp, sy_row_at(f->p, f->stride, f->gradient_variable[k]), f->gradient[k],
+                    f->stride);
+        }
+    }
+    for (uint32_t i = first; i < f->row_count; i++) {
+        double *s = sy_row_at(f->s, f->s_stride, i - first), *gp = sy_row_at(f->gp, f->stride, i);
+        memset(s, 0, f->s_stride * sizeof *s);
+        for (uint32_t j = i; j < f->row_count; j++) {
+            const struct sy_row *other = &f->rows[j];
+            for (uint32_t k = other->first; k < other->first + other->count; k++) {
+                s[j - first] += gp[f->gradient_variable[k]] * f->gradient[k];
+            }
+        }
+        double own = f->rows[i].noise / f->rows[i].weight;
+        s[i - first] = fmax(s[i - first], 0) + own;
+        f->floors[i - first] = own / 2;
+    }
+    sy_cholesky(f->s, f->s_stride, f->row_count - first, f->floors);
+}
+
+/* The mean that the rows from first on ask for; no variable moves by more than reach at once. */
+static void move(struct sy_filter *f, uint32_t first, double reach) {
+    double pulls[SY_ROWS_MAX], *next = f->next;
+    uint32_t m = f->row_count - first;
+    factorise(f, first);
+    for (uint32_t i = 0; i < m; i++) {
+        pulls[i] = f->rows[first + i].residual;
+    }
+    sy_solve_vector(f->s, f->s_stride, m, pulls);
+    memcpy(next, f->prior, f->n * sizeof *next);
+    for (uint32_t i = 0; i < m; i++) {
+        f->rows[first + i].pull = pulls[i];
+        sy_axpy(next, sy_row_at(f->gp, f->stride, first + i), pulls[i], f->stride);
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        double to = f->x[i] + fmin(fmax(next[i] - f->x[i], -reach), reach);
+        f->x[i] = fmin(fmax(to, -LOG_MAX), LOG_MAX);
+        f->rate[i] = exp(f->x[i]);
+    }
+}
+
+/* Variance of what row i of m would miss had it not been there: 1 / (S^-1)ii. */
+static double left_out(const struct sy_filter *f, uint32_t i, uint32_t m) {
+    double z[SY_ROWS_MAX], sum = 0;
+    memset(z, 0, m * sizeof *z);
+    z[i] = 1;
+    for (uint32_t k = i; k < m; k++) {
+        const double *u = f->s + (size_t)k * f->s_stride;
+        z[k] /= u[k];
+        sum += z[k] * z[k];
+        for (uint32_t j = k + 1; j < m; j++) {
+            z[j] -= u[j] * z[k];
+        }
+    }
+    return 1 / sum;
+}
+
+static double student_weight(const struct sy_filter *f, const struct sy_row *row) {
+    double left = row->noise / row->weight * row->pull, degrees = f->options.student_degrees;
+    return (degrees + 1) / (degrees + left * left / row->noise);
+}
+
+/* ln odds that a miss with this variance is a change, Student-t(4), and not a gross error. */
+static double log_odds_of_change(double miss, double variance) {
+    double wide = variance + ERROR_SD * ERROR_SD, square = miss * miss;
+    double change = log(0.375 / sqrt(variance)) - 2.5 * log1p(square / variance / 4);
+    double error = log(0.39894 / sqrt(wide)) - square / wide / 2;
+    return log(1 / ERROR_PRIOR - 1) + change - error;
+}
+
+/* Weights of the rows from first on, whose factor is in s. All readings share one guess of how far
+ * the program has jumped (a multivariate Student-t): if the others moved, this one may have too. */
+static void weigh(struct sy_filter *f, uint32_t first, uint32_t relations) {
+    double known[SY_READINGS_MAX], square[SY_READINGS_MAX];
+    double sum = JUMP_DEGREES, count = JUMP_DEGREES;
+    for (uint32_t i = first; i < relations; i++) {
+        f->rows[i].weight = student_weight(f, &f->rows[i]);
+    }
+    for (uint32_t i = relations; i < f->row_count; i++) {
+        struct sy_row *row = &f->rows[i];
+        double others = left_out(f, i - first, f->row_count - first), *z = &square[i - relations];
+        row->miss = row->pull * others;
+        known[i - relations] = fmax(others - row->noise / row->weight, 0);
+        *z = row->miss * row->miss / (known[i - relations] + row->noise);
+        *z = (1 - row->wrong) * fmin(*z, JUMP_SQUARE_MAX);
+        sum += *z;
+        count += 1 - row->wrong;
+    }
+    for (uint32_t i = relations; i < f->row_count; i++) {
+        struct sy_row *row = &f->rows[i];
+        uint32_t k = i - relations;
+        double jump = fmax((sum - square[k]) / (count - (1 - row->wrong)), 1);
+        double odds = log_odds_of_change(row->miss, jump * known[k] + row->noise);
+        row->wrong = 1 / (1 + exp(odds));
+        row->weight =
+            odds < 0 ? row->noise / (row->noise + ERROR_SD * ERROR_SD) : student_weight(f, row);
+    }
+}
+
+/* A few relations a step have their width and their truth examined, each in its turn. */
+static void examine(struct sy_filter *f, uint32_t relations) {
+    for (uint32_t k = 0; k < 4 && k < relations; k++) {
+        uint32_t i = f->examined++ % relations;
+        const struct sy_row *row = &f->rows[i];
+        double others = left_out(f, i, f->row_count), own = row->noise / row->weight;
+        double variance = fmax(others - own, 0) + row->noise;
+        sy_factor_learn(&f->factors[row->source], row->pull * others, variance);
+    }
+}
+
+/* The posterior is a mixture of "it was wrong" and "it was right"; this adds the distance between
+ * the two, of which only one was followed, to the covariance. */
+static void widen_by_doubt(struct sy_filter *f, uint32_t relations) {
+    uint32_t count = 0;
+    for (uint32_t i = relations; i < f->row_count; i++) {
+        const struct sy_row *row = &f->rows[i];
+        double both = row->wrong * (1 - row->wrong);
+        f->doubt[row->source] = row->wrong;
+        if (both < 1e-3) {
+            continue;
+        }
+        double *away = sy_row_at(f->gp, f->stride, count++);
+        const double *column = sy_row_at(f->p, f->stride, row->source);
+        double own = column[row->source];
+        double whole = row->wrong > 0.5 ? own + row->noise : fmax(row->noise / row->weight, own);
+        memset(away, 0, f->stride * sizeof *away);
+        sy_axpy(away, column, sqrt(both) * row->miss / whole, f->stride);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const double *away = sy_row_at(f->gp, f->stride, i);
+        for (uint32_t k = 0; k < f->n; k++) {
+            sy_axpy(sy_row_at(f->p, f->stride, k), away, away[k], f->stride);
+        }
+    }
+}
+
+static void find_mean(struct sy_filter *f, uint32_t relations) {
+    bool robust = isfinite(f->options.student_degrees);
+    memcpy(f->prior, f->x, f->n * sizeof *f->x);
+    for (uint32_t k = 0; k < 2 && relations < f->row_count; k++) {
+        /* Readings alone first: relations are drawn where these put them. */
+        move(f, relations, INFINITY);
+        if (robust) {
+            weigh(f, relations, relations);
+        }
+    }
+    uint32_t iterations = relations ? ITERATIONS : 1;
+    for (uint32_t k = 0; k < iterations; k++) {
+        if (robust && k) {
+            weigh(f, 0, relations);
+        }
+        move(f, 0, relations ? REACH : INFINITY);
+    }
+}
+
+void sy_filter_solve(struct sy_filter *f) {
+    if (!f->row_count) {
+        return;
+    }
+    uint32_t relations = relation_rows(f);
+    find_mean(f, relations);
+    examine(f, relations);
+    sy_filter_learn(f);
+    sy_solve_lower(f->s, f->s_stride, f->row_count, f->gp, f->stride);
+    sy_downdate(f->p, f->stride, f->gp, f->row_count);
+    for (uint32_t i = 0; i < f->n; i++) {
+        double *variance = &sy_row_at(f->p, f->stride, i)[i];
+        *variance = fmax(*variance, 1e-8);
+    }
+    widen_by_doubt(f, relations);
+    f->row_count = 0;
+}
