@@ -54,7 +54,7 @@ static struct net_case binned(void) {
     sy_discrete_add(&made.net, BINS, NULL, 0, a);
     sy_discrete_add(&made.net, BINS, (uint32_t[]){0}, 1, b);
     sy_discrete_add(&made.net, 2, (uint32_t[]){1}, 1, x);
-    made.query = (struct sy_query){2, 1, sy_event_any()};
+    made.query = (struct sy_discrete_query){2, 1, sy_discrete_any()};
     made.parameter = (struct sy_discrete_parameter){1, slope};
     return made;
 }

@@ -27,25 +27,25 @@ struct counting {
 };
 
 static double slope_given(const struct counting *c, uint32_t node, uint32_t value,
-                          const struct sy_event_of *given);
+                          const struct sy_discrete_event *given);
 
-static double weight(const struct counting *c, const struct sy_event_of *event) {
+static double weight(const struct counting *c, const struct sy_discrete_event *event) {
     return sy_discrete_weight(c->net, c->weights, event);
 }
 
 /* Pr(node = value | given) = n_S(value, given) / n_S(given); 0 where nothing was seen. */
 static double share(const struct counting *c, uint32_t node, uint32_t value,
-                    const struct sy_event_of *given) {
+                    const struct sy_discrete_event *given) {
     if (given->value[node] != SY_NONE) {
         return given->value[node] == value;
     }
-    struct sy_event_of both = *given;
+    struct sy_discrete_event both = *given;
     both.value[node] = value;
     double all = weight(c, given);
     return all > 0 ? weight(c, &both) / all : 0;
 }
 
-static uint32_t members(const struct sy_discrete *net, const struct sy_event_of *event) {
+static uint32_t members(const struct sy_discrete *net, const struct sy_discrete_event *event) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < net->count; i++) {
         mask |= event->value[i] != SY_NONE ? BIT(i) : 0;
@@ -54,8 +54,8 @@ static uint32_t members(const struct sy_discrete *net, const struct sy_event_of 
 }
 
 /* Adds the values of one event to another; false where they contradict each other. */
-static bool join(const struct sy_discrete *net, struct sy_event_of *event,
-                 const struct sy_event_of *more) {
+static bool join(const struct sy_discrete *net, struct sy_discrete_event *event,
+                 const struct sy_discrete_event *more) {
     for (uint32_t i = 0; i < net->count; i++) {
         if (more->value[i] != SY_NONE) {
             if (event->value[i] != SY_NONE && event->value[i] != more->value[i]) {
@@ -69,9 +69,9 @@ static bool join(const struct sy_discrete *net, struct sy_event_of *event,
 
 /* Slope of Pr(event | given): the product rule over the chain of its nodes, in the net's order.
  * Every factor is conditioned on what stands before it, so that only given can lie below. */
-static double slope_of_chain(const struct counting *c, const struct sy_event_of *event,
-                             const struct sy_event_of *given) {
-    struct sy_event_of known = *given;
+static double slope_of_chain(const struct counting *c, const struct sy_discrete_event *event,
+                             const struct sy_discrete_event *given) {
+    struct sy_discrete_event known = *given;
     double product = 1, slope = 0;
     for (uint32_t i = 0; i < c->net->count; i++) {
         if (event->value[i] != SY_NONE && known.value[i] == SY_NONE) {
@@ -86,8 +86,8 @@ static double slope_of_chain(const struct counting *c, const struct sy_event_of 
 
 /* Evidence below the node: grad (Pr(x,a) / Pr(a)). */
 static double slope_of_quotient(const struct counting *c, uint32_t node, uint32_t value,
-                                const struct sy_event_of *given) {
-    struct sy_event_of both = *given, nothing = sy_event_any();
+                                const struct sy_discrete_event *given) {
+    struct sy_discrete_event both = *given, nothing = sy_discrete_any();
     both.value[node] = value;
     double all = weight(c, given);
     double numerator = slope_of_chain(c, &both, &nothing);
@@ -96,9 +96,9 @@ static double slope_of_quotient(const struct counting *c, uint32_t node, uint32_
 }
 
 /* One n of (5): its two terms. parents holds the values y. */
-static double slope_at(const struct counting *c, const struct sy_event_of *parents,
-                       const struct sy_event_of *n, const struct sy_event_of *given) {
-    struct sy_event_of known = *given;
+static double slope_at(const struct counting *c, const struct sy_discrete_event *parents,
+                       const struct sy_discrete_event *n, const struct sy_discrete_event *given) {
+    struct sy_discrete_event known = *given;
     double n_weight = weight(c, given);
     if (!join(c->net, &known, n) || !(n_weight > 0) || !(weight(c, &known) > 0)) {
         return 0;
@@ -120,7 +120,8 @@ static double slope_at(const struct counting *c, const struct sy_event_of *paren
 }
 
 /* The next combination of values of these nodes; false after the last. */
-static bool next_values(const struct sy_discrete *net, uint32_t nodes, struct sy_event_of *event) {
+static bool next_values(const struct sy_discrete *net, uint32_t nodes,
+                        struct sy_discrete_event *event) {
     for (uint32_t i = 0; i < net->count; i++) {
         if (nodes & BIT(i)) {
             event->value[i] = (event->value[i] + 1) % net->nodes[i].states;
@@ -132,8 +133,8 @@ static bool next_values(const struct sy_discrete *net, uint32_t nodes, struct sy
     return false;
 }
 
-static struct sy_event_of first_values(uint32_t nodes) {
-    struct sy_event_of event = sy_event_any();
+static struct sy_discrete_event first_values(uint32_t nodes) {
+    struct sy_discrete_event event = sy_discrete_any();
     for (uint32_t i = 0; i < SY_DISCRETE_NODES; i++) {
         event.value[i] = nodes & BIT(i) ? 0 : SY_NONE;
     }
@@ -141,11 +142,11 @@ static struct sy_event_of first_values(uint32_t nodes) {
 }
 
 /* (5): slope of Pr(P = y | given). */
-static double slope_of_parents(const struct counting *c, const struct sy_event_of *parents,
-                               const struct sy_event_of *given) {
+static double slope_of_parents(const struct counting *c, const struct sy_discrete_event *parents,
+                               const struct sy_discrete_event *given) {
     uint32_t known = members(c->net, given);
     uint32_t separator = sy_discrete_separator(c->net, members(c->net, parents) & ~known, known);
-    struct sy_event_of n = first_values(separator);
+    struct sy_discrete_event n = first_values(separator);
     double slope = 0;
     do {
         slope += slope_at(c, parents, &n, given);
@@ -154,7 +155,7 @@ static double slope_of_parents(const struct counting *c, const struct sy_event_o
 }
 
 static uint32_t row_of(const struct sy_discrete *net, const struct sy_discrete_node *node,
-                       const struct sy_event_of *parents) {
+                       const struct sy_discrete_event *parents) {
     uint32_t row = 0, scale = 1;
     for (uint32_t i = 0; i < node->parent_count; i++) {
         row += scale * parents->value[node->parents[i]];
@@ -165,9 +166,10 @@ static uint32_t row_of(const struct sy_discrete *net, const struct sy_discrete_n
 
 /* The term of one y in (2) and (3). */
 static double slope_of_row(const struct counting *c, uint32_t node, uint32_t value,
-                           const struct sy_event_of *y, const struct sy_event_of *given) {
+                           const struct sy_discrete_event *y,
+                           const struct sy_discrete_event *given) {
     const struct sy_discrete_node *n = &c->net->nodes[node];
-    struct sy_event_of both = *given;
+    struct sy_discrete_event both = *given;
     double all = weight(c, given);
     if (!join(c->net, &both, y) || !(all > 0)) {
         return 0;
@@ -182,12 +184,12 @@ static double slope_of_row(const struct counting *c, uint32_t node, uint32_t val
 }
 
 static double slope_of_family(const struct counting *c, uint32_t node, uint32_t value,
-                              const struct sy_event_of *given) {
+                              const struct sy_discrete_event *given) {
     uint32_t parents = 0;
     for (uint32_t i = 0; i < c->net->nodes[node].parent_count; i++) {
         parents |= BIT(c->net->nodes[node].parents[i]);
     }
-    struct sy_event_of y = first_values(parents);
+    struct sy_discrete_event y = first_values(parents);
     double slope = 0;
     do {
         slope += slope_of_row(c, node, value, &y, given);
@@ -197,7 +199,8 @@ static double slope_of_family(const struct counting *c, uint32_t node, uint32_t 
 
 /* Whether the parameter has a say: it sits at or above the node, or the evidence that is counted.
  */
-static bool matters(const struct counting *c, uint32_t node, const struct sy_event_of *given) {
+static bool matters(const struct counting *c, uint32_t node,
+                    const struct sy_discrete_event *given) {
     uint32_t mine = BIT(c->parameter->node);
     bool found = (sy_discrete_ancestors(c->net, node) | BIT(node)) & mine;
     for (uint32_t i = 0; c->form & SY_COUNTING_COMPLETE && i < c->net->count; i++) {
@@ -207,7 +210,7 @@ static bool matters(const struct counting *c, uint32_t node, const struct sy_eve
 }
 
 static double slope_given(const struct counting *c, uint32_t node, uint32_t value,
-                          const struct sy_event_of *given) {
+                          const struct sy_discrete_event *given) {
     if (given->value[node] != SY_NONE || !matters(c, node, given)) {
         return 0;
     }
@@ -220,7 +223,7 @@ static double slope_given(const struct counting *c, uint32_t node, uint32_t valu
 }
 
 double sy_counting_gradient(const struct sy_discrete *net, const double *weights,
-                            uint32_t sample_count, const struct sy_query *query,
+                            uint32_t sample_count, const struct sy_discrete_query *query,
                             const struct sy_discrete_parameter *parameter,
                             enum sy_counting_form form) {
     struct counting counting = {net, weights, sample_count, parameter, form};

@@ -9,8 +9,8 @@
 
 #define BIT(node) (1u << (node))
 
-struct sy_event_of sy_event_any(void) {
-    struct sy_event_of event;
+struct sy_discrete_event sy_discrete_any(void) {
+    struct sy_discrete_event event;
     memset(&event, 0xff, sizeof event);
     return event;
 }
@@ -111,7 +111,8 @@ void sy_discrete_sample(const struct sy_discrete *net, struct sy_rng *rng, uint3
     }
 }
 
-static bool agrees(const struct sy_discrete *net, uint32_t joint, const struct sy_event_of *event) {
+static bool agrees(const struct sy_discrete *net, uint32_t joint,
+                   const struct sy_discrete_event *event) {
     for (uint32_t i = 0; i < net->count; i++) {
         if (event->value[i] != SY_NONE && event->value[i] != state_of(net, joint, i)) {
             return false;
@@ -121,7 +122,7 @@ static bool agrees(const struct sy_discrete *net, uint32_t joint, const struct s
 }
 
 double sy_discrete_weight(const struct sy_discrete *net, const double *weights,
-                          const struct sy_event_of *event) {
+                          const struct sy_discrete_event *event) {
     double sum = 0;
     for (uint32_t j = 0; j < net->joint_count; j++) {
         sum += weights[j] != 0 && agrees(net, j, event) ? weights[j] : 0;
@@ -130,7 +131,7 @@ double sy_discrete_weight(const struct sy_discrete *net, const double *weights,
 }
 
 /* Pr(event) and its slope: the entry of the parameter's node is replaced by its slope. */
-static void exact_event(const struct sy_discrete *net, const struct sy_event_of *event,
+static void exact_event(const struct sy_discrete *net, const struct sy_discrete_event *event,
                         const struct sy_discrete_parameter *parameter, double *ret_probability,
                         double *ret_slope) {
     double probability = 0, slope = 0;
@@ -146,9 +147,10 @@ static void exact_event(const struct sy_discrete *net, const struct sy_event_of 
     *ret_slope = slope;
 }
 
-double sy_discrete_exact_gradient(const struct sy_discrete *net, const struct sy_query *query,
+double sy_discrete_exact_gradient(const struct sy_discrete *net,
+                                  const struct sy_discrete_query *query,
                                   const struct sy_discrete_parameter *parameter) {
-    struct sy_event_of both = query->given;
+    struct sy_discrete_event both = query->given;
     both.value[query->node] = query->value;
     double given, given_slope, joint, joint_slope;
     exact_event(net, &query->given, parameter, &given, &given_slope);
@@ -157,7 +159,7 @@ double sy_discrete_exact_gradient(const struct sy_discrete *net, const struct sy
 }
 
 double sy_score_gradient(const struct sy_discrete *net, const double *weights,
-                         const struct sy_query *query,
+                         const struct sy_discrete_query *query,
                          const struct sy_discrete_parameter *parameter) {
     double total = 0, hit = 0, score = 0, hit_score = 0;
     const double *table = net->nodes[parameter->node].table;

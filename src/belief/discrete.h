@@ -32,10 +32,10 @@ struct sy_discrete {
 };
 
 /* Values of some of the nodes; SY_NONE: any. */
-struct sy_event_of {
+struct sy_discrete_event {
     uint32_t value[SY_DISCRETE_NODES];
 };
-struct sy_event_of sy_event_any(void);
+struct sy_discrete_event sy_discrete_any(void);
 
 /* A parameter is known by what it does to the table of one node. */
 struct sy_discrete_parameter {
@@ -44,9 +44,9 @@ struct sy_discrete_parameter {
 };
 
 /* Pr(node = value | given), a number that depends on the parameters. */
-struct sy_query {
+struct sy_discrete_query {
     uint32_t node, value;
-    struct sy_event_of given;
+    struct sy_discrete_event given;
 };
 
 /* table is borrowed. Index; SY_NONE: too many nodes, parents or joint states, or a parent that does
@@ -64,8 +64,9 @@ void sy_discrete_sample(const struct sy_discrete *net, struct sy_rng *rng, uint3
                         double *ret_weights);
 /* Weight of all joint states that agree with the event. */
 double sy_discrete_weight(const struct sy_discrete *net, const double *weights,
-                          const struct sy_event_of *event);
-double sy_discrete_exact_gradient(const struct sy_discrete *net, const struct sy_query *query,
+                          const struct sy_discrete_event *event);
+double sy_discrete_exact_gradient(const struct sy_discrete *net,
+                                  const struct sy_discrete_query *query,
                                   const struct sy_discrete_parameter *parameter);
 
 /* Nodes are bits. */
@@ -86,13 +87,13 @@ enum sy_counting_form {
     SY_COUNTING_CORRECTED = 7,
 };
 double sy_counting_gradient(const struct sy_discrete *net, const double *weights,
-                            uint32_t sample_count, const struct sy_query *query,
+                            uint32_t sample_count, const struct sy_discrete_query *query,
                             const struct sy_discrete_parameter *parameter,
                             enum sy_counting_form form);
 /* Score function: the covariance of [node = value] with d ln Pr / d parameter, given the evidence.
  */
 double sy_score_gradient(const struct sy_discrete *net, const double *weights,
-                         const struct sy_query *query,
+                         const struct sy_discrete_query *query,
                          const struct sy_discrete_parameter *parameter);
 
 #endif

@@ -10,7 +10,7 @@
 struct net_case {
     const char *name, *what;
     struct sy_discrete net;
-    struct sy_query query;
+    struct sy_discrete_query query;
     struct sy_discrete_parameter parameter;
 };
 
@@ -55,7 +55,7 @@ static inline struct sy_discrete net_diamond(void) {
 
 static inline uint32_t net_cases(struct net_case *cases) {
     static const double row0[] = RAISE(0), row1[8] = RAISE(1);
-    struct sy_event_of any = sy_event_any(), given_a = any;
+    struct sy_discrete_event any = sy_discrete_any(), given_a = any;
     given_a.value[0] = 1;
     uint32_t n = 0;
     cases[n++] = (struct net_case){

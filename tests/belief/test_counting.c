@@ -49,8 +49,9 @@ static void make_random(struct random_net *made, struct sy_rng *rng, uint32_t co
 }
 
 /* Evidence on some ancestors that are not parents, as in the paper, or on any nodes. */
-static struct sy_query random_query(const struct sy_discrete *net, struct sy_rng *rng, bool any) {
-    struct sy_query query = {net->count - 1, 0, sy_event_any()};
+static struct sy_discrete_query random_query(const struct sy_discrete *net, struct sy_rng *rng,
+                                             bool any) {
+    struct sy_discrete_query query = {net->count - 1, 0, sy_discrete_any()};
     uint32_t above = sy_discrete_ancestors(net, query.node);
     for (uint32_t i = 0; i < net->nodes[query.node].parent_count; i++) {
         above &= ~(1u << net->nodes[query.node].parents[i]);
@@ -70,9 +71,9 @@ static struct sy_query random_query(const struct sy_discrete *net, struct sy_rng
 
 /* --- tests -------------------------------------------------------------------------------------
  */
-static double probability(const struct sy_discrete *net, const struct sy_query *query) {
+static double probability(const struct sy_discrete *net, const struct sy_discrete_query *query) {
     static double weights[JOINT];
-    struct sy_event_of both = query->given;
+    struct sy_discrete_event both = query->given;
     both.value[query->node] = query->value;
     sy_discrete_exact(net, weights);
     return sy_discrete_weight(net, weights, &both) /
@@ -85,7 +86,7 @@ static void exact_gradient_is_the_difference_quotient(void **state) {
     static struct random_net made;
     for (int round = 0; round < 50; round++) {
         make_random(&made, &rng, 6);
-        struct sy_query query = random_query(&made.net, &rng, true);
+        struct sy_discrete_query query = random_query(&made.net, &rng, true);
         uint32_t node = sy_rng_below(&rng, 6);
         struct sy_discrete_parameter parameter = {node, made.slopes[node]};
         double found = sy_discrete_exact_gradient(&made.net, &query, &parameter), ends[2];
@@ -114,7 +115,7 @@ static void separation_means_independence(void **state) {
         make_random(&made, &rng, 6);
         sy_discrete_exact(&made.net, weights);
         uint32_t a = sy_rng_below(&rng, 6), b = (a + 1 + sy_rng_below(&rng, 5)) % 6;
-        struct sy_event_of given = sy_event_any();
+        struct sy_discrete_event given = sy_discrete_any();
         uint32_t mask = 0;
         for (uint32_t i = 0; i < 6; i++) {
             if (i != a && i != b && sy_rng_uniform(&rng) < 0.4) {
@@ -122,7 +123,7 @@ static void separation_means_independence(void **state) {
                 mask |= 1u << i;
             }
         }
-        struct sy_event_of with_a = given, with_b = given, both = given;
+        struct sy_discrete_event with_a = given, with_b = given, both = given;
         with_a.value[a] = both.value[a] = 0;
         with_b.value[b] = both.value[b] = 0;
         double all = sy_discrete_weight(&made.net, weights, &given);
@@ -148,7 +149,7 @@ static void corrected_formula_is_exact(void **state) {
     for (int round = 0; round < 200; round++) {
         make_random(&made, &rng, 3 + sy_rng_below(&rng, 3));
         sy_discrete_exact(&made.net, weights);
-        struct sy_query query = random_query(&made.net, &rng, round % 2);
+        struct sy_discrete_query query = random_query(&made.net, &rng, round % 2);
         uint32_t node = sy_rng_below(&rng, made.net.count);
         struct sy_discrete_parameter parameter = {node, made.slopes[node]};
         double exact = sy_discrete_exact_gradient(&made.net, &query, &parameter);
@@ -267,7 +268,7 @@ static void bins_come_near_the_continuous_answer(void **state) {
         struct sy_discrete net = {0};
         sy_discrete_add(&net, bins, NULL, 0, b);
         sy_discrete_add(&net, 2, (uint32_t[]){0}, 1, x);
-        struct sy_query query = {1, 1, sy_event_any()};
+        struct sy_discrete_query query = {1, 1, sy_discrete_any()};
         struct sy_discrete_parameter parameter = {0, slope};
         sy_discrete_exact(&net, weights);
         double found =
