@@ -31,6 +31,7 @@ struct lasting {
     double share[SY_LOAD_LEVELS]; /* of the time in which so much was taken */
     double watched_ns;
     double error[TIMES], count;
+    double weight[TIMES]; /* from them; sum 1 */
 };
 
 /* The task that runs on a device, as it was when it began. */

@@ -131,19 +131,25 @@ static double part_of(uint32_t candidate, double lengths) {
 
 double sy_slowdown_lasting(const struct sy_slowdown *s, uint32_t resource, double alone_ns) {
     const struct lasting *l = &s->lasting[resource];
-    double least = INFINITY, sum = 0, all = 0;
-    if (!(s->time_ns > 0)) {
-        return 1;
+    double sum = 0, lengths = s->time_ns > 0 ? alone_ns / s->time_ns : 0;
+    for (uint32_t i = 0; i < TIMES; i++) {
+        sum += l->weight[i] > 1e-3 ? l->weight[i] * part_of(i, lengths) : 0;
     }
+    return l->count > 0 ? fmin(sum, 1) : 0.5;
+}
+
+static void weigh_candidates(struct lasting *l) {
+    double least = INFINITY, all = 0;
     for (uint32_t i = 0; i < TIMES; i++) {
         least = fmin(least, l->error[i]);
     }
     for (uint32_t i = 0; i < TIMES; i++) {
-        double weight = exp(-l->count * (l->error[i] - least) / (2 * (least + ERROR_FLOOR)));
-        sum += weight * part_of(i, alone_ns / s->time_ns);
-        all += weight;
+        l->weight[i] = exp(-l->count * (l->error[i] - least) / (2 * (least + ERROR_FLOOR)));
+        all += l->weight[i];
     }
-    return sum / all;
+    for (uint32_t i = 0; i < TIMES; i++) {
+        l->weight[i] /= all;
+    }
 }
 
 /* Which candidate for how long the present lasts would have foretold this task best? */
@@ -160,6 +166,7 @@ static void learn_lasting(struct sy_slowdown *s, const struct begun *task, doubl
         l->error[i] += gain * (fmin(off * off, 1) - l->error[i]);
     }
     l->count = fmin(l->count + 1, LASTING_MEMORY);
+    weigh_candidates(l);
 }
 
 void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {

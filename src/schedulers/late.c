@@ -228,13 +228,12 @@ static void draw_window(struct late *l, const struct sy_view *view) {
     }
 }
 
+/* How long the inputs travel over links as full as they are, or with the links to themselves. */
 static double inputs_ns(const struct late *l, const struct sy_view *view, uint32_t task,
-                        uint32_t memory) {
-    if (!l->mode.locality) {
-        return 0;
-    }
-    bool shared = l->mode.contention && view->shared_links;
-    return sy_estimate_inputs_ns(view, task, memory, shared ? l->sharing.open_bytes_per_s : NULL);
+                        uint32_t memory, bool shared) {
+    return l->mode.locality ? sy_estimate_inputs_ns(view, task, memory,
+                                                    shared ? l->sharing.open_bytes_per_s : NULL)
+                            : 0;
 }
 
 static double exec_ns(const struct late *l, const struct sy_view *view, uint32_t task,
@@ -270,7 +269,7 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
     uint32_t memory = SY_NONE;
-    double there_ns = 0;
+    double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
         uint32_t d = l->alike[g].first_free;
         if (!isfinite(l->free_ns[d]) ||
@@ -279,18 +278,16 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
         }
         if (m->devices[d].memory != memory) {
             memory = m->devices[d].memory;
-            there_ns = view->now_ns + (precise ? inputs_ns(l, view, task, memory) : 0);
+            travel_ns = precise ? inputs_ns(l, view, task, memory, false) : 0;
+            bool shared = precise && l->mode.contention && view->shared_links;
+            there_ns = view->now_ns + (shared ? inputs_ns(l, view, task, memory, true) : travel_ns);
         }
         double harm_ns, slowdown, ns = exec_ns(l, view, task, d, &harm_ns, &slowdown);
         double start_ns = l->free_ns[d] > there_ns ? l->free_ns[d] : there_ns;
         double score_ns = start_ns + ns + 0.5 * harm_ns;
         if (score_ns < best.score_ns && !(gate && gated(l, slowdown, harm_ns, ns))) {
-            best = (struct late_choice){d,
-                                        score_ns,
-                                        start_ns + ns,
-                                        ns,
-                                        there_ns - view->now_ns,
-                                        l->free_ns[d] - view->now_ns};
+            best = (struct late_choice){d,  score_ns,  start_ns + ns,
+                                        ns, travel_ns, l->free_ns[d] - view->now_ns};
         }
     }
     return best;

@@ -31,7 +31,8 @@ struct alike {
 struct late_choice {
     uint32_t device;
     double score_ns, finish_ns, exec_ns;
-    double travel_ns; /* until its inputs are there */
+    double travel_ns; /* of its inputs, alone on their way: how early to commit is not a matter of
+                         how full the way is, or a loaded link would end late binding */
     double wait_ns;   /* until the device is free */
 };
 
