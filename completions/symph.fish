@@ -145,4 +145,4 @@ complete -c symph -n '__symph_using bench' -l ablations -d 'also without parts o
 complete -c symph -n '__symph_using bench' -l papers -d 'the setting of the papers, synthetic'
 complete -c symph -n '__symph_using bench' -l plot -r -F -d 'draw the errors as SVG'
 complete -c symph -n '__symph_using bench' -l write -r -F -d 'write tables into a folder'
-complete -c symph -n '__symph_using bench' -f -a 'classic ablation streams decisions speed counters all'
+complete -c symph -n '__symph_using bench' -f -a 'classic ablation streams decisions speed counters belief all'

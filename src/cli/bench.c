@@ -74,15 +74,15 @@ static const struct sy_command command = {
     .about = "Benches: classic (policies against lower bounds), ablation (what contention "
              "awareness is worth), streams (job orders, tenants), decisions and speed (what "
              "deciding and simulating cost here), counters (what multiplexing hides, and how much "
-             "of it the belief finds again), all.",
+             "of it the belief finds again), belief (what policies make of it), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),
     .operand_max = 16,
 };
 
-static const char *const bench_names[] = {"classic",   "ablation", "streams",
-                                          "decisions", "speed",    "counters"};
+static const char *const bench_names[] = {"classic", "ablation", "streams", "decisions",
+                                          "speed",   "counters", "belief"};
 
 /* --- one scenario ------------------------------------------------------------------------------
  */
@@ -370,7 +370,7 @@ static const char *options_given(const struct bench_args *args, const char *name
         return of_counters[args->counters.traces != NULL][args->counters.ablations]
                           [args->counters.papers];
     }
-    return args->data ? " --data FOLDER" : "";
+    return args->data && strcmp(name, "belief") != 0 ? " --data FOLDER" : "";
 }
 
 /* A page that exists is not replaced by one that says that nothing was run. */
@@ -427,6 +427,12 @@ static int run_counters(const struct bench_args *args, struct sy_json_writer *ou
     return sy_bench_counters(&counters, out, text);
 }
 
+static int run_belief(const struct bench_args *args, struct sy_json_writer *out,
+                      struct sy_buffer *text) {
+    struct sy_bench_belief belief = {args->seeds, args->threads, args->common.quiet};
+    return sy_bench_belief(&belief, out, text);
+}
+
 static int run_bench(const struct bench_args *args, const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
     struct sy_buffer text = {0};
@@ -439,6 +445,7 @@ static int run_bench(const struct bench_args *args, const char *name) {
     sy_json_open(&out, '[');
     int r = strcmp(name, "speed") == 0      ? sy_bench_speed(&out, &text)
             : strcmp(name, "counters") == 0 ? run_counters(args, &out, &text)
+            : strcmp(name, "belief") == 0   ? run_belief(args, &out, &text)
                                             : run_sheets(args, name, &out, &text);
     sy_json_close(&out, ']');
     sy_json_close(&out, '}');
@@ -464,7 +471,7 @@ static bool is_bench(const char *name) {
 static int run(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(&command, "which bench? classic, ablation, streams, decisions, "
-                                          "speed, counters or all");
+                                          "speed, counters, belief or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];

@@ -54,8 +54,16 @@ struct sy_sheet {
 /* All sheets, NULL past the end. */
 const struct sy_sheet *sy_bench_sheet_at(uint32_t index);
 
-/* The simulator's own speed: appends runs as text rows, or as JSON objects to writer. */
+/* What the belief about shared resources is worth in the simulator; bench_belief.c. */
+struct sy_bench_belief {
+    uint32_t seeds, threads;
+    bool quiet;
+};
 struct sy_json_writer;
+int sy_bench_belief(const struct sy_bench_belief *bench, struct sy_json_writer *writer,
+                    struct sy_buffer *buffer);
+
+/* The simulator's own speed: appends runs as text rows, or as JSON objects to writer. */
 int sy_bench_speed(struct sy_json_writer *writer, struct sy_buffer *buffer);
 
 #endif
