@@ -82,6 +82,10 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
         sy_message_fail("the recording cannot be read any more: %s", strerror(-code));
         return SY_EXIT_FAILED;
     }
+    if (code && isnan(first_ns)) {
+        sy_message_fail("the recording holds no readings");
+        return SY_EXIT_INPUT;
+    }
     return sy_interrupt_seen() ? SY_EXIT_INTERRUPTED : SY_EXIT_OK;
 }
 

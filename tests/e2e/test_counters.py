@@ -407,6 +407,7 @@ class Counters(cli.Case):
         for name, text, told in [("missing", None, "missing"),
                                  ("empty", "", "empty"),
                                  ("other", "hello\n", "other:1"),
+                                 ("none", recording(2, 0), "no readings"),
                                  ("bad", good + "read 4e8 3e8 9=1\n", "bad:7"),
                                  ("machine", good.replace("\ncounter", "\n#machine {]\ncounter", 1),
                                   "--machine")]:
