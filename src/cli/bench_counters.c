@@ -95,8 +95,10 @@ static void add_ablations(struct bench *bench) {
         add(bench, section, names[seen][1], method)->no_covariance = true;
         add(bench, section, names[seen][2], method)->no_choice = true;
         add(bench, section, names[seen][3], method)->gaussian = true;
-        struct sy_mux_config *gaussian =
-            add(bench, "outliers and a Gaussian", names[seen][3], method);
+    }
+    for (int seen = 0; seen < 2; seen++) {
+        struct sy_mux_config *gaussian = add(bench, "outliers and a Gaussian", names[seen][3],
+                                             seen ? SY_MUX_SEEN : SY_MUX_UNSEEN);
         gaussian->gaussian = true;
         gaussian->outliers = bench->args->outliers;
     }
@@ -409,8 +411,8 @@ static void section_table(const struct bench *bench, uint32_t first, struct sy_b
                 struct summary summary = summarise(bench, c, k, split);
                 double before =
                     summarise(bench, plain(bench->configs[c].method), k, split).mean.wape;
-                sy_table_cell(&table, "%.1f x%.2f", summary.mean.wape * 100,
-                              summary.mean.wape / before);
+                sy_table_cell(&table, summary.mean.wape < 10 ? "%.1f x%.2f" : "%.1e x%.1e",
+                              summary.mean.wape * 100, summary.mean.wape / before);
                 put_percent(&table, summary.mean.coverage);
             }
         }
