@@ -237,7 +237,8 @@ struct sy_shares;
 /* In the arena; NULL when out of memory. Flows beyond the capacity are left out. */
 struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machine *machine,
                                    uint32_t flow_capacity);
-void sy_shares_clear(struct sy_shares *shares);
+void sy_shares_clear(struct sy_shares *shares); /* no flows */
+void sy_shares_reset(struct sy_shares *shares); /* and nothing learned of what flows are like */
 void sy_shares_add(struct sy_shares *shares, struct sy_draw draw);
 void sy_shares_solve(struct sy_shares *shares, const double *others_bytes_per_s);
 /* What our flows would take of a resource if only the others they cross held them back; and do. */

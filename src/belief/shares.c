@@ -14,7 +14,8 @@
 
 #define ROUNDS  4
 #define SETTLED 0.01
-#define ALIKE   4.0 /* flows that others stand for where we have none to compare with */
+#define TYPICAL 0.25 /* demand of a flow, over the capacity, until ours are known */
+#define GAIN    0.02 /* of what is typical, per solution */
 
 struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machine *machine,
                                    uint32_t flow_capacity) {
@@ -30,8 +31,19 @@ struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machi
     s->wants = sy_arena_alloc(arena, resources * (flow_capacity + 1u), sizeof *s->wants);
     s->user_count = sy_arena_alloc(arena, resources, sizeof *s->user_count);
     s->level = sy_arena_alloc(arena, resources, sizeof *s->level);
-    bool taken = s->flows && s->users && s->wants && s->user_count && s->level;
-    return taken ? s : NULL;
+    s->typical = sy_arena_alloc(arena, resources, sizeof *s->typical);
+    if (!s->flows || !s->users || !s->wants || !s->user_count || !s->level || !s->typical) {
+        return NULL;
+    }
+    sy_shares_reset(s);
+    return s;
+}
+
+void sy_shares_reset(struct sy_shares *s) {
+    sy_shares_clear(s);
+    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
+        s->typical[r] = TYPICAL * s->machine->resources[r].bytes_per_s;
+    }
 }
 
 void sy_shares_clear(struct sy_shares *s) {
@@ -57,11 +69,8 @@ void sy_shares_add(struct sy_shares *s, struct sy_draw draw) {
 double sy_shares_level(const struct sy_shares *s, uint32_t r, double others, bool newcomer) {
     uint32_t count = s->user_count[r];
     const double *wants = &s->wants[(size_t)r * s->flow_capacity];
-    double rest = s->machine->resources[r].bytes_per_s, sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        sum += wants[i];
-    }
-    double weight = sum > 0 ? fmax(1, others * count / sum) : ALIKE, each = others / weight;
+    double rest = s->machine->resources[r].bytes_per_s;
+    double weight = fmax(1, others / s->typical[r]), each = others / weight;
     double share = count + newcomer + (others > 0 ? weight : 0);
     for (uint32_t i = 0; i <= count; i++) {
         double next = i < count ? wants[i] : INFINITY;
@@ -118,6 +127,9 @@ void sy_shares_solve(struct sy_shares *s, const double *others) {
                 continue;
             }
             gather(s, r);
+            if (round == 0) { /* what was gathered first is what they want where nothing is full */
+                s->typical[r] += GAIN * (sy_shares_wanted(s, r) / s->user_count[r] - s->typical[r]);
+            }
             double level = sy_shares_level(s, r, others[r], false), before = s->level[r];
             moved = moved || !(fabs(level - before) <= SETTLED * level || level == before);
             s->level[r] = level;

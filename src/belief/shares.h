@@ -20,6 +20,7 @@ struct sy_shares {
     uint32_t *users, *user_count; /* [resource * flow_capacity]: flows that cross it */
     double *wants;                /* of them, ascending */
     double *level;                /* per resource; INFINITY: it is not full */
+    double *typical;              /* per resource: demand of a flow of ours, on average */
 };
 
 /* What a flow without limit gets of a resource if others want so much of it. newcomer: it is not

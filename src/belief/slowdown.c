@@ -63,6 +63,7 @@ struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_m
 void sy_slowdown_reset(struct sy_slowdown *s) {
     const struct sy_machine *m = s->machine;
     size_t kernels = s->kernel_count;
+    sy_shares_reset(s->shares);
     s->now_ns = s->time_ns = 0;
     s->looks = 0;
     memset(s->usual, 0, m->resource_count * POINTS * sizeof *s->usual);
@@ -130,7 +131,7 @@ void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double s
     double capacity = s->machine->resources[r].bytes_per_s;
     s->told[r] = true;
     s->others[r] = fmin(fmax(others, 0), capacity);
-    s->others_sd[r] = sd;
+    s->others_sd[r] = sd >= 0 ? fmin(sd, capacity) : 0;
 }
 
 /* Levels below which others stay with the probabilities of the points. */

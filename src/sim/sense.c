@@ -49,6 +49,7 @@ void sy_sim_sense_reset(struct sy_sim *sim) {
         sim->own[r] = sim->others[r] = sim->others_sd[r] = 0;
         sim->counting[r] = r;
         if (sim->loads) {
+            sy_shares_reset(sim->shares);
             sy_load_init(&sim->loads[r], sim->machine->resources[r].bytes_per_s,
                          sim->counter_period_ns);
         }

@@ -108,11 +108,13 @@ static uint64_t count_run(struct sy_sim *sim, const char *name) {
     return calls - before;
 }
 
-static void check_loop(bool rough) {
+static void check_loop(bool rough, enum sy_sim_belief belief) {
     struct fixture f;
     char name[64];
     open_stream(&f, 8);
     struct sy_sim_options options = options_of(rough);
+    options.belief = belief;
+    options.judge = belief == SY_SIM_FILTERED;
     struct sy_sim *sim = fixture_sim(f.workload, &options);
     for (uint32_t i = 0; sy_scheduler_at(i); i++) {
         static const char *const orders[] = {"", "+srpt", "+fair"};
@@ -137,12 +139,17 @@ static void check_loop(bool rough) {
 
 static void nothing_in_the_loop(void **state) {
     (void)state;
-    check_loop(false);
+    check_loop(false, SY_SIM_RAW);
 }
 
 static void nothing_in_the_loop_when_rough(void **state) {
     (void)state;
-    check_loop(true);
+    check_loop(true, SY_SIM_RAW);
+}
+
+static void nothing_in_the_loop_of_a_believer(void **state) {
+    (void)state;
+    check_loop(true, SY_SIM_FILTERED);
 }
 
 /* What a run takes in all depends on the policy, not on how much there is to do. */
@@ -176,6 +183,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_in_the_loop),
         cmocka_unit_test(nothing_in_the_loop_when_rough),
+        cmocka_unit_test(nothing_in_the_loop_of_a_believer),
         cmocka_unit_test(no_more_for_more_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What others take of a resource, who gets what of it, and the slowdown to expect: a load that
+ * jumps is followed, shares are max-min fair, durations alone teach a load, neighbours and
+ * sensitivities, and one wild duration teaches little.
+ */
+#include "belief/belief.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define GB 1e9
+
+static struct sy_machine *machine_of(const char *text) {
+    struct sy_machine *machine = NULL;
+    struct sy_error error = {0};
+    assert_int_equal(sy_machine_parse(text, &machine, &error), 0);
+    return machine;
+}
+
+/* --- load ----------------------------------------------------------------------------------------
+ */
+static double mean_of(struct sy_load *load) {
+    double others, whole, sd;
+    sy_load_mean(load, 0, &others, &whole, &sd);
+    assert_true(others >= 0 && others <= load->capacity && sd >= 0);
+    return others;
+}
+
+/* On and off for 40 readings on average, at levels between 0.3 and 0.9, 40 % noise: the mean error
+ * of the last reading is some 25 points, of the belief a fifth of that. */
+static void load_follows_jumps(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct sy_rng rng = sy_rng_make(seed, 1, 0);
+        struct sy_load load;
+        double level = 0, raw_error = 0, error = 0;
+        sy_load_init(&load, 1, 1);
+        for (uint32_t t = 0, left = 30; t < 20000; t++) {
+            if (left-- == 0) {
+                left = (uint32_t)(40 * sy_rng_exponential(&rng)) + 1;
+                level = level > 0 ? 0 : 0.3 + 0.6 * sy_rng_uniform(&rng);
+            }
+            double reading = fmax(0, level * (1 + 0.4 * sy_rng_student(&rng, 4)));
+            sy_load_pass(&load, 1);
+            sy_load_see(&load, reading, 0.4);
+            raw_error += fabs(reading - level) / 20000;
+            error += fabs(mean_of(&load) - level) / 20000;
+        }
+        if (error > 0.055 || error > 0.5 * raw_error) {
+            fail_msg("seed %lu: error %.3f, of the readings %.3f", seed, error, raw_error);
+        }
+    }
+}
+
+static void load_stays_a_distribution(void **state) {
+    (void)state;
+    struct sy_load load;
+    double share[SY_LOAD_LEVELS], impossible[SY_LOAD_LEVELS] = {0};
+    const double odd[] = {NAN, INFINITY, -1, 0, 1e300, 0.5};
+    sy_load_init(&load, 1, 1);
+    for (uint32_t i = 0; i < 60; i++) {
+        double sum = 0;
+        sy_load_pass(&load, i % 7 ? 1 : 1e9);
+        sy_load_own(&load, i % 3, 1);
+        sy_load_see(&load, odd[i % 6], 0.2);
+        if (i % 5 == 0) {
+            sy_load_weigh(&load, impossible);
+        }
+        sy_load_now(&load, share);
+        for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
+            assert_true(share[k] >= 0);
+            sum += share[k];
+        }
+        assert_true(fabs(sum - 1) < 0.01);
+    }
+}
+
+/* What we cause ourselves is not blamed on others, even when it comes in bursts that fill it. */
+static void load_knows_its_own(void **state) {
+    (void)state;
+    struct sy_load load;
+    sy_load_init(&load, 1, 1);
+    for (uint32_t t = 0; t < 200; t++) {
+        sy_load_own(&load, 2, 0.25); /* full for a quarter of the window */
+        sy_load_own(&load, 0.1, 0.75);
+        sy_load_pass(&load, 1);
+        sy_load_see(&load, 0.25 + 0.75 * 0.1, 0.05);
+    }
+    assert_true(mean_of(&load) < 0.05);
+    for (uint32_t t = 0; t < 200; t++) {
+        sy_load_own(&load, 2, 0.25);
+        sy_load_own(&load, 0.1, 0.75);
+        sy_load_pass(&load, 1);
+        sy_load_see(&load, 0.25 + 0.75 * 0.6, 0.05);
+    }
+    assert_true(fabs(mean_of(&load) - 0.5) < 0.06);
+}
+
+/* --- shares --------------------------------------------------------------------------------------
+ */
+static struct sy_draw on(const uint32_t *resource, const double *bytes_per_s) {
+    return (struct sy_draw){1, resource, bytes_per_s};
+}
+
+static void shares_are_max_min_fair(void **state) {
+    (void)state;
+    struct sy_machine *machine = machine_of("2x(cpu:4 dram:40GB/s)");
+    struct sy_arena *arena = sy_arena_create();
+    struct sy_shares *shares = sy_shares_create(arena, machine, 8);
+    static const uint32_t r[] = {0, 2};
+    static const double demands[] = {10 * GB, 20 * GB, 30 * GB};
+    double none[64] = {0};
+    assert_non_null(shares);
+    sy_shares_clear(shares);
+    for (uint32_t i = 0; i < 3; i++) {
+        sy_shares_add(shares, on(&r[0], &demands[i]));
+    }
+    sy_shares_solve(shares, none);
+    assert_true(fabs(sy_shares_wanted(shares, 0) - 60 * GB) < 1);
+    assert_true(fabs(sy_shares_taken(shares, 0) - 40 * GB) < 1);
+    /* A flow that a second resource holds back leaves room on the first. */
+    sy_shares_clear(shares);
+    sy_shares_add(shares, (struct sy_draw){2, r, (const double[]){30 * GB, 30 * GB}});
+    sy_shares_solve(shares, none);
+    assert_true(fabs(sy_shares_taken(shares, 0) - machine->resources[2].bytes_per_s) < 1);
+    sy_arena_destroy(arena);
+    sy_machine_destroy(machine);
+}
+
+static void shares_never_exceed_what_is_there(void **state) {
+    (void)state;
+    struct sy_machine *machine = machine_of("2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16");
+    struct sy_arena *arena = sy_arena_create();
+    struct sy_shares *shares = sy_shares_create(arena, machine, 12);
+    uint32_t resources = machine->resource_count;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct sy_rng rng = sy_rng_make(seed, 2, 0);
+        double others[64], demand[2];
+        sy_shares_clear(shares);
+        for (uint32_t i = 0, count = sy_rng_below(&rng, 14); i < count; i++) {
+            uint32_t at[2] = {sy_rng_below(&rng, resources), 0};
+            at[1] = (at[0] + 1 + sy_rng_below(&rng, resources - 1)) % resources;
+            demand[0] = demand[1] = 30 * GB * sy_rng_uniform(&rng) + 1;
+            sy_shares_add(shares, (struct sy_draw){1 + sy_rng_below(&rng, 2), at, demand});
+        }
+        for (uint32_t k = 0; k < resources; k++) {
+            others[k] = machine->resources[k].bytes_per_s * sy_rng_uniform(&rng);
+        }
+        sy_shares_solve(shares, others);
+        for (uint32_t k = 0; k < resources; k++) {
+            double taken = sy_shares_taken(shares, k);
+            if (!(taken >= 0 && taken <= machine->resources[k].bytes_per_s * 1.0001)) {
+                fail_msg("seed %lu: %.3g of %.3g", seed, taken, machine->resources[k].bytes_per_s);
+            }
+        }
+    }
+    sy_arena_destroy(arena);
+    sy_machine_destroy(machine);
+}
+
+/* --- slowdown ------------------------------------------------------------------------------------
+ */
+struct world {
+    struct sy_machine *machine;
+    struct sy_arena *arena;
+    struct sy_slowdown *slowdown;
+    double now_ns;
+};
+
+static const uint32_t dram0 = 0;
+static const double heavy = 10 * GB, light = 0.1 * GB;
+
+static void open_world(struct world *w) {
+    *w = (struct world){machine_of("2x(cpu:4@smt=2 dram:40GB/s)"), sy_arena_create(), NULL, 0};
+    w->slowdown = sy_slowdown_create(w->arena, w->machine, 4);
+    assert_non_null(w->slowdown);
+}
+
+static void close_world(struct world *w) {
+    sy_arena_destroy(w->arena);
+    sy_machine_destroy(w->machine);
+}
+
+/* others < 0: nobody tells. */
+static void look(struct world *w, double others, double sd) {
+    w->now_ns += 1e6;
+    sy_slowdown_begin(w->slowdown, w->now_ns);
+    if (others >= 0) {
+        sy_slowdown_told(w->slowdown, dram0, others, sd);
+    }
+    sy_slowdown_ready(w->slowdown);
+}
+
+static double expected(const struct world *w, double demand, uint32_t kernel, uint32_t beside) {
+    struct sy_slowing slowing =
+        sy_slowdown_expect(w->slowdown, kernel, 0, on(&dram0, &demand), beside, 1e6);
+    assert_true(isfinite(slowing.ratio) && slowing.ratio >= 1 && slowing.sd >= 0);
+    assert_true(slowing.median >= 1 && slowing.harm >= 0);
+    return slowing.ratio;
+}
+
+/* A task runs on device 0 and takes ratio times its time alone. */
+static void run(struct world *w, double demand, uint32_t kernel, uint32_t beside, double ratio,
+                double others) {
+    struct sy_draw draw = on(&dram0, &demand);
+    look(w, others, 0);
+    sy_slowdown_started(w->slowdown, 0, kernel, draw, beside, 1e6);
+    w->now_ns += 1e6 * ratio;
+    sy_slowdown_begin(w->slowdown, w->now_ns);
+    sy_slowdown_runs(w->slowdown, draw);
+    if (others >= 0) {
+        sy_slowdown_told(w->slowdown, dram0, others, 0);
+    }
+    sy_slowdown_ready(w->slowdown);
+    sy_slowdown_ended(w->slowdown, 0, ratio);
+}
+
+static void nothing_known_nothing_slowed(void **state) {
+    (void)state;
+    struct world w;
+    open_world(&w);
+    sy_slowdown_begin(w.slowdown, 0);
+    sy_slowdown_ready(w.slowdown);
+    assert_true(expected(&w, heavy, 0, SY_NONE) == 1);
+    assert_true(expected(&w, light, 0, SY_NONE) == 1);
+    close_world(&w);
+}
+
+static void a_full_memory_slows(void **state) {
+    (void)state;
+    struct world w;
+    open_world(&w);
+    look(&w, 0, 0);
+    assert_true(fabs(expected(&w, heavy, 0, SY_NONE) - 1) < 1e-9);
+    look(&w, 39 * GB, 0);
+    double slowed = expected(&w, heavy, 0, SY_NONE);
+    assert_true(slowed > 1.2);
+    assert_true(expected(&w, light, 0, SY_NONE) < 1.01);
+    /* It is convex: what is not sure costs more on average. */
+    look(&w, 28 * GB, 0);
+    double sure = expected(&w, heavy, 0, SY_NONE);
+    look(&w, 28 * GB, 8 * GB);
+    assert_true(expected(&w, heavy, 0, SY_NONE) > sure);
+    /* What runs already suffers from a newcomer only where it is full. */
+    struct sy_draw draw = on(&dram0, &heavy);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true((sy_slowdown_expect(w.slowdown, 0, 0, draw, SY_NONE, 1e6).harm > 0) == (i > 0));
+        sy_slowdown_add(w.slowdown, draw);
+    }
+    close_world(&w);
+}
+
+static void odd_readings_do_no_harm(void **state) {
+    (void)state;
+    struct world w;
+    const double odd[] = {NAN, INFINITY, 1e300};
+    open_world(&w);
+    for (uint32_t i = 0; i < 9; i++) {
+        look(&w, i % 2 ? odd[i % 3] : 1e300, odd[i / 3]);
+        (void)expected(&w, heavy, 0, SY_NONE);
+        sy_slowdown_started(w.slowdown, 0, 0, on(&dram0, &heavy), SY_NONE, 1e6);
+        sy_slowdown_ended(w.slowdown, 0, odd[i % 3]);
+        sy_slowdown_ended(w.slowdown, 1, 1); /* nothing began there */
+    }
+    close_world(&w);
+}
+
+/* No counters at all: tasks that lean on the memory take longer, so somebody else uses it. */
+static void durations_teach_a_load(void **state) {
+    (void)state;
+    struct world w;
+    const double most = 30 * GB;
+    open_world(&w);
+    for (uint32_t i = 0; i < 30; i++) {
+        run(&w, light, 1, SY_NONE, 1, -1);
+        run(&w, most, 0, SY_NONE, 1.6, -1);
+    }
+    look(&w, -1, 0);
+    assert_true(expected(&w, most, 2, SY_NONE) > 1.3); /* of a kernel that never ran, too */
+    assert_true(expected(&w, light, 1, SY_NONE) < 1.1);
+    for (uint32_t i = 0; i < 60; i++) {
+        run(&w, most, 0, SY_NONE, 1, -1);
+    }
+    look(&w, -1, 0);
+    assert_true(expected(&w, most, 0, SY_NONE) < 1.15);
+    run(&w, most, 0, SY_NONE, 50, -1); /* a lone wild one */
+    look(&w, -1, 0);
+    assert_true(expected(&w, most, 2, SY_NONE) < 1.5);
+    close_world(&w);
+}
+
+static void durations_teach_neighbours(void **state) {
+    (void)state;
+    struct world w;
+    open_world(&w);
+    for (uint32_t i = 0; i < 40; i++) {
+        run(&w, light, 0, SY_NONE, 1, 0);
+        run(&w, light, 0, 1, 1.8, 0);
+        run(&w, light, 2, 1, 1, 0);
+    }
+    look(&w, 0, 0);
+    double known = expected(&w, light, 0, 1), unknown = expected(&w, light, 0, 3);
+    assert_true(known > 1.6 && known < 1.9);
+    assert_true(unknown > 1 && unknown <= known); /* drawn towards what others did to it */
+    assert_true(expected(&w, light, 2, 1) < 1.1);
+    assert_true(sy_slowdown_disturbs(w.slowdown, 1, 0) > 0.6);
+    assert_true(sy_slowdown_disturbs(w.slowdown, 1, SY_NONE) == 0);
+    close_world(&w);
+}
+
+/* A kernel of which no demand is known, and which suffers all the same. */
+static void durations_teach_sensitivity(void **state) {
+    (void)state;
+    struct world w;
+    open_world(&w);
+    for (uint32_t i = 0; i < 120; i++) {
+        run(&w, light, 3, SY_NONE, i % 2 ? 1.5 : 1, i % 2 ? 36 * GB : 0);
+    }
+    look(&w, 0, 0);
+    assert_true(expected(&w, light, 3, SY_NONE) < 1.1);
+    look(&w, 36 * GB, 0);
+    assert_true(expected(&w, light, 3, SY_NONE) > 1.2);
+    assert_true(expected(&w, light, 2, SY_NONE) < 1.05);
+    sy_slowdown_reset(w.slowdown);
+    w.now_ns = 0;
+    look(&w, 36 * GB, 0);
+    assert_true(expected(&w, light, 3, SY_NONE) < 1.05);
+    close_world(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(load_follows_jumps),
+        cmocka_unit_test(load_stays_a_distribution),
+        cmocka_unit_test(load_knows_its_own),
+        cmocka_unit_test(shares_are_max_min_fair),
+        cmocka_unit_test(shares_never_exceed_what_is_there),
+        cmocka_unit_test(nothing_known_nothing_slowed),
+        cmocka_unit_test(a_full_memory_slows),
+        cmocka_unit_test(odd_readings_do_no_harm),
+        cmocka_unit_test(durations_teach_a_load),
+        cmocka_unit_test(durations_teach_neighbours),
+        cmocka_unit_test(durations_teach_sensitivity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
