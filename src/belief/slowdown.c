@@ -26,6 +26,16 @@ static void *take(struct sy_slowdown *s, size_t count, size_t size) {
     return sy_arena_alloc(s->arena, count + 1, size);
 }
 
+static bool take_pairs(struct sy_slowdown *s) {
+    size_t kernels = s->kernel_count;
+    if (kernels > PAIR_MAX) {
+        return true;
+    }
+    s->pairs = take(s, kernels * kernels, sizeof *s->pairs);
+    s->kernels = take(s, kernels, sizeof *s->kernels);
+    return s->pairs && s->kernels;
+}
+
 static bool take_all(struct sy_slowdown *s) {
     const struct sy_machine *m = s->machine;
     size_t resources = m->resource_count, kernels = s->kernel_count;
@@ -40,12 +50,8 @@ static bool take_all(struct sy_slowdown *s) {
     s->open = take(s, resources, sizeof *s->open);
     s->sensitivities = take(s, kernels * m->class_count, sizeof *s->sensitivities);
     s->begun = take(s, m->device_count, sizeof *s->begun);
-    bool small = kernels <= PAIR_MAX;
-    s->pairs = small ? take(s, kernels * kernels, sizeof *s->pairs) : NULL;
-    s->kernels = small ? take(s, kernels, sizeof *s->kernels) : NULL;
-    bool pairs = !small || (s->pairs && s->kernels);
-    return pairs && s->loads && s->shares && s->told && s->others && s->others_sd && s->present &&
-           s->usual && s->lasting && s->open && s->sensitivities && s->begun;
+    return take_pairs(s) && s->loads && s->shares && s->told && s->others && s->others_sd &&
+           s->present && s->usual && s->lasting && s->open && s->sensitivities && s->begun;
 }
 
 struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
