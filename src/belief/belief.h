@@ -244,6 +244,10 @@ void sy_shares_solve(struct sy_shares *shares, const double *others_bytes_per_s)
 /* What our flows would take of a resource if only the others they cross held them back; and do. */
 double sy_shares_wanted(const struct sy_shares *shares, uint32_t resource);
 double sy_shares_taken(const struct sy_shares *shares, uint32_t resource);
+/* One of our flows, still among them, took exp(log_ratio) times its time alone, give or take scale:
+ * that says how loaded its resource was, the more surely the longer levels last against it. */
+void sy_shares_taught(const struct sy_shares *shares, uint32_t resource, double demand,
+                      double log_ratio, double scale, double alone_ns, struct sy_load *load);
 
 /* --- slowdown: what a task would get of shared resources if it began now; slowdown.c ------------
  */

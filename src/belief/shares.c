@@ -140,6 +140,19 @@ void sy_shares_solve(struct sy_shares *s, const double *others) {
     }
 }
 
+void sy_shares_taught(const struct sy_shares *s, uint32_t r, double demand, double log_ratio,
+                      double scale, double alone_ns, struct sy_load *load) {
+    double likelihood[SY_LOAD_LEVELS];
+    double trust = sy_load_lasting(load, alone_ns * exp(log_ratio));
+    for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
+        double others = k * load->capacity / (SY_LOAD_LEVELS - 1);
+        double slow = fmax(1, demand / sy_shares_level(s, r, others, false));
+        double off = (log_ratio - log(slow)) / scale;
+        likelihood[k] = pow(1 + off * off / 4, -2.5 * trust);
+    }
+    sy_load_weigh(load, likelihood);
+}
+
 double sy_shares_wanted(const struct sy_shares *s, uint32_t r) {
     double sum = 0;
     for (uint32_t i = 0; i < s->user_count[r]; i++) {

@@ -94,12 +94,11 @@ static void learn_sensitivity(struct sensitivity *own, const double *feature, do
     solve(own);
 }
 
-/* A task that took so much longer says how loaded its resource was: the more surely the longer
- * levels last against it. */
+/* Of the resources of which nobody tells, the one it leans on most. */
 static void learn_load(struct sy_slowdown *s, const struct begun *task, double log_ratio,
                        double scale) {
     uint32_t main = SY_NONE;
-    double heaviest = 0, demand = 0, likelihood[SY_LOAD_LEVELS];
+    double heaviest = 0, demand = 0;
     for (uint32_t i = 0; i < task->count; i++) {
         uint32_t r = task->resources[i];
         double part = task->bytes_per_s[i] / s->machine->resources[r].bytes_per_s;
@@ -109,18 +108,10 @@ static void learn_load(struct sy_slowdown *s, const struct begun *task, double l
             main = r;
         }
     }
-    if (main == SY_NONE || !s->stepped) {
-        return;
+    if (main != SY_NONE && s->stepped) {
+        sy_shares_taught(s->shares, main, demand, log_ratio, scale, task->alone_ns,
+                         &s->loads[main]);
     }
-    struct sy_load *load = &s->loads[main];
-    double trust = sy_load_lasting(load, task->alone_ns * exp(log_ratio));
-    for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
-        double others = k * load->capacity / (SY_LOAD_LEVELS - 1);
-        double slow = fmax(1, demand / sy_shares_level(s->shares, main, others, false));
-        double off = (log_ratio - log(slow)) / scale;
-        likelihood[k] = pow(1 + off * off / 4, -2.5 * trust);
-    }
-    sy_load_weigh(load, likelihood);
 }
 
 static double part_of(uint32_t candidate, double lengths) {

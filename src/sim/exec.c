@@ -193,6 +193,9 @@ static void account_task(struct sy_sim *sim, uint32_t task, uint32_t device, dou
     struct device *d = &sim->devices[device];
     uint32_t class_index = sim->machine->devices[device].class_index;
     double alone_ns = true_time_ns(sim, task, device);
+    if (sim->loads) {
+        sy_sim_sense_end(sim, device, task, duration_ns);
+    }
     if (sim->judge) {
         sy_sim_judge_end(sim, device, task, duration_ns, alone_ns);
     }

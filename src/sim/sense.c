@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PERIODS_AT_ONCE 128
+#define DURATION_SD     0.1 /* of the logarithm of a duration, at least */
 
 #define TAKE(field, count)                                                                         \
     ((int)((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL))
@@ -229,6 +230,29 @@ void sy_sim_sense_change(struct sy_sim *sim) {
     }
     if (sim->loads) {
         sum_own(sim);
+    }
+}
+
+/* How long a task took says how loaded the resource was that it leans on most. */
+void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns) {
+    const struct sy_workload *w = sim->w;
+    uint32_t class_index = sim->machine->devices[device].class_index, main = SY_NONE;
+    double alone_ns = w->time_ns[(size_t)task * w->class_count + class_index];
+    double sigma = w->log_sigma[(size_t)w->task_kernel[task] * w->class_count + class_index];
+    double heaviest = 0, demand = 0;
+    struct sy_demand all;
+    sy_sim_demand(sim, device, &all);
+    for (uint32_t i = 0; i < all.count; i++) {
+        double capacity = sim->machine->resources[all.resources[i]].bytes_per_s;
+        if (all.bytes_per_s[i] / capacity > heaviest) {
+            heaviest = all.bytes_per_s[i] / capacity;
+            demand = all.bytes_per_s[i];
+            main = all.resources[i];
+        }
+    }
+    if (main != SY_NONE && alone_ns > 0 && duration_ns > 0) {
+        sy_shares_taught(sim->shares, main, demand, log(duration_ns / alone_ns),
+                         fmax(sigma, DURATION_SD), alone_ns, &sim->loads[main]);
     }
 }
 

@@ -193,6 +193,7 @@ SY_MUST_CHECK int sy_sim_sense_layout(struct sy_sim *sim);
 void sy_sim_sense_reset(struct sy_sim *sim);
 void sy_sim_sense(struct sy_sim *sim); /* somebody is about to look at the readings */
 void sy_sim_sense_change(struct sy_sim *sim);
+void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns);
 /* What would be told of a resource if somebody looked now. */
 double sy_sim_sense_now(const struct sy_sim *sim, uint32_t resource);
 void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret_demand);
