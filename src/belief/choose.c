@@ -87,54 +87,37 @@ struct choice {
 };
 
 static void look_ahead(struct sy_filter *f) {
-    memcpy(f->ahead, f->p, sizeof *f->p * f->stride * f->stride);
-    sy_axpy(f->ahead, f->q, 1, f->stride * f->stride);
+    memset(f->gain, 0, f->stride * sizeof *f->gain);
     for (uint32_t i = 0; i < f->n; i++) {
-        const double *row = f->ahead + (size_t)i * f->stride;
-        f->gain[i] = 0;
-        for (uint32_t j = 0; j < f->n; j++) {
-            f->gain[i] += row[j] * row[j];
-        }
+        size_t at = (size_t)i * f->stride;
+        sy_look_ahead(f->ahead + at, f->p + at, f->q + at, f->gain, f->stride);
+        f->left[i] = f->ahead[at + i];
     }
-}
-
-/* Variance of i given what is known so far. */
-static double variance_of(const struct choice *choice, uint32_t i) {
-    const struct sy_filter *f = choice->f;
-    double variance = f->ahead[(size_t)i * f->stride + i];
-    for (uint32_t k = 0; k < choice->known; k++) {
-        double w = f->gp[(size_t)k * f->stride + i];
-        variance -= w * w;
-    }
-    return fmax(variance, 0);
+    f->ahead_holds = true;
 }
 
 /* i will be read: f->gain, the squared lengths of the columns, shrink accordingly. */
 static void suppose(struct choice *choice, uint32_t i) {
     struct sy_filter *f = choice->f;
-    if (choice->known == f->s_stride) {
+    if (choice->known == f->rows_max) {
         return;
     }
-    double *w = f->gp + (size_t)choice->known * f->stride, *product = f->column, square = 0;
+    double *w = f->gp + (size_t)choice->known * f->stride, *product = f->column;
     memcpy(w, f->ahead + (size_t)i * f->stride, f->stride * sizeof *w);
     for (uint32_t k = 0; k < choice->known; k++) {
         const double *other = f->gp + (size_t)k * f->stride;
         sy_axpy(w, other, -other[i], f->stride);
     }
     double scale = 1 / sqrt(fmax(w[i], 0) + reading_noise(&f->model->variables[i]));
-    memset(product, 0, f->stride * sizeof *product);
     for (uint32_t j = 0; j < f->n; j++) {
         w[j] *= scale;
-        square += w[j] * w[j];
-        sy_axpy(product, f->ahead + (size_t)j * f->stride, w[j], f->stride);
+        f->left[j] -= w[j] * w[j];
     }
+    double square = sy_dot(w, w, f->stride);
+    sy_sum_rows(product, f->ahead, f->stride, f->n, w);
     for (uint32_t k = 0; k < choice->known; k++) {
         const double *other = f->gp + (size_t)k * f->stride;
-        double dot = 0;
-        for (uint32_t j = 0; j < f->n; j++) {
-            dot += other[j] * w[j];
-        }
-        sy_axpy(product, other, -dot, f->stride);
+        sy_axpy(product, other, -sy_dot(other, w, f->stride), f->stride);
     }
     for (uint32_t j = 0; j < f->n; j++) {
         f->gain[j] += w[j] * (w[j] * square - 2 * product[j]);
@@ -167,7 +150,7 @@ static uint32_t most_telling(const struct choice *choice, uint32_t pmu, bool nea
     for (uint32_t i = 0; i < f->n; i++) {
         if (is_candidate(f, i, pmu) && (!near || f->mark[i] & NEAR)) {
             double gain =
-                f->gain[i] / (variance_of(choice, i) + reading_noise(&f->model->variables[i]));
+                f->gain[i] / (fmax(f->left[i], 0) + reading_noise(&f->model->variables[i]));
             if (gain > best_gain) {
                 best_gain = gain;
                 best = i;

@@ -8,22 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PURPOSE_SIGNS = 0x7369676e };
 /* The widest a ln rate may become: a factor of e^6 either way says "unknown". */
 static const double VARIANCE_MAX = 36;
 
 static bool allocate(struct sy_filter *f) {
     const struct sy_model *model = f->model;
     uint32_t rows = SY_READINGS_MAX + model->factor_count;
-    f->s_stride = sy_padded(rows < SY_ROWS_MAX ? rows : SY_ROWS_MAX);
-    size_t n = f->stride, m = f->s_stride, terms = model->term_count + model->factor_count + m;
+    f->rows_max = sy_padded(rows < SY_ROWS_MAX ? rows : SY_ROWS_MAX);
+    size_t n = f->stride, m = f->rows_max, terms = model->term_count + model->factor_count + m;
     struct {
         double **to;
         size_t count;
-    } wanted[] = {{&f->p, n * n},   {&f->q, n * n},       {&f->q_start, n * n}, {&f->ahead, n * n},
-                  {&f->x, n},       {&f->prior, n},       {&f->next, n},        {&f->rate, n},
-                  {&f->ceiling, n}, {&f->age_ns, n},      {&f->doubt, n},       {&f->gain, n},
-                  {&f->column, n},  {&f->gp, m * n},      {&f->gq, m * n},      {&f->s, m * m},
-                  {&f->floors, m},  {&f->gradient, terms}};
+    } wanted[] = {{&f->p, n * n},       {&f->q, n * n},  {&f->ahead, n * n}, {&f->x, n},
+                  {&f->prior, n},       {&f->next, n},   {&f->rate, n},      {&f->ceiling, n},
+                  {&f->age_ns, n},      {&f->doubt, n},  {&f->gain, n},      {&f->column, n},
+                  {&f->left, n},        {&f->gp, m * n}, {&f->s, m * m},     {&f->floors, m},
+                  {&f->gradient, terms}};
     for (size_t i = 0; i < SY_COUNT(wanted); i++) {
         if (!(*wanted[i].to = sy_arena_alloc(f->arena, wanted[i].count, sizeof(double)))) {
             return false;
@@ -31,18 +32,20 @@ static bool allocate(struct sy_filter *f) {
     }
     f->factors = sy_arena_alloc(f->arena, model->factor_count + 1, sizeof *f->factors);
     f->gradient_variable = sy_arena_alloc(f->arena, terms, sizeof *f->gradient_variable);
-    return f->factors && f->gradient_variable;
+    f->narrow = sy_arena_alloc(f->arena, m * n, sizeof *f->narrow);
+    return f->factors && f->narrow && f->gradient_variable;
 }
 
-/* Process covariance of one step. */
+/* Process covariance of one step, as the model has it. */
 static void fill_q(struct sy_filter *f) {
     const struct sy_model *model = f->model;
     for (uint32_t i = 0; i < f->n; i++) {
-        double *row = f->q_start + (size_t)i * f->stride;
+        double *row = f->q + (size_t)i * f->stride;
+        double drift = model->variables[i].drift_sd;
+        memset(row, 0, f->stride * sizeof *row);
+        row[i] = drift * drift;
         if (model->covariance) {
             memcpy(row, model->covariance + (size_t)i * f->n, f->n * sizeof *row);
-        } else {
-            row[i] = model->variables[i].drift_sd * model->variables[i].drift_sd;
         }
         row[i] = fmax(row[i], 1e-10);
     }
@@ -72,7 +75,6 @@ int sy_filter_create(const struct sy_model *model, const struct sy_filter_option
         sy_filter_destroy(f);
         return -ENOMEM;
     }
-    fill_q(f);
     sy_filter_reset(f);
     *ret_filter = f;
     return 0;
@@ -91,7 +93,8 @@ size_t sy_filter_bytes(const struct sy_filter *filter) {
 
 void sy_filter_reset(struct sy_filter *f) {
     memset(f->p, 0, sizeof *f->p * f->stride * f->stride);
-    memcpy(f->q, f->q_start, sizeof *f->q * f->stride * f->stride);
+    fill_q(f);
+    f->signs = sy_rng_make(f->options.seed, PURPOSE_SIGNS, 0);
     for (uint32_t i = 0; i < f->n; i++) {
         const struct sy_variable *v = &f->model->variables[i];
         double variance = fmin(v->start_sd * v->start_sd, VARIANCE_MAX);
@@ -171,6 +174,7 @@ struct sy_posterior sy_filter_sum(const struct sy_filter *f, const struct sy_ter
 void sy_filter_sample(const struct sy_filter *f, struct sy_rng *rng, double *ret_rates) {
     /* x + U'z needs the whole triangle; pivots one row at a time in the scratch of the choice. */
     double *u = f->ahead;
+    ((struct sy_filter *)f)->ahead_holds = false;
     memcpy(u, f->p, sizeof *u * f->stride * f->stride);
     for (uint32_t i = 0; i < f->n; i++) {
         f->gain[i] = 1e-12;

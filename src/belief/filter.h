@@ -43,7 +43,7 @@ struct sy_filter {
     struct sy_filter_options options;
     struct sy_arena *arena;
     uint32_t n, stride;
-    double *p, *q, *q_start;
+    double *p, *q;
     double *x;       /* mean now */
     double *prior;   /* mean before the solve */
     double *next;    /* where a solve wants the mean; scratch */
@@ -59,18 +59,21 @@ struct sy_filter {
     uint32_t *gradient_variable;
     double *gradient;
     double *gp;     /* rows x stride: gradient * p, then whitened */
-    double *gq;     /* the same of q */
+    float *narrow;  /* rows x stride, scratch */
     double *s;      /* rows x rows */
     double *floors; /* of pivots */
-    uint32_t s_stride;
-    uint32_t examined; /* relation whose turn it is */
+    uint32_t s_stride, rows_max;
+    bool readings_drawn; /* gp holds the readings' rows already */
+    uint32_t examined;   /* relation whose turn it is */
     uint64_t ignored, steps;
+    struct sy_rng signs; /* of the learning's probes */
     /* choice */
     uint32_t *turn;          /* variables in the order of their turns */
     uint32_t *blanket_first; /* neighbours of variable i: [first[i], first[i + 1]) */
     uint32_t *blanket;
-    double *ahead; /* p one step on */
-    double *gain, *column;
+    double *ahead; /* p one step on; scratch otherwise */
+    bool ahead_holds;
+    double *gain, *column, *left; /* of the choice: what each tells, scratch, variances */
     uint8_t *mark;
 };
 

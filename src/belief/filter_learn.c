@@ -2,10 +2,11 @@
  *
  * What a solve says of how the program changes.
  *
- * The change w since the last step has prior N(0, q); the solve gives its posterior mean q G'z and
+ * The change since the last step has prior N(0, q); the solve gives its posterior, mean q G'z and
  * covariance q - q G'S^-1 G q, and q moves a little towards their second moment: expectation
- * maximisation, online, from the few readings there are. It is pulled back to the model's q, so
- * that what is never seen to move does not freeze.
+ * maximisation, online, from the few readings there are. The matrix q G'S^-1 G q is not formed: for
+ * random signs e, the vector q G'U^-1 e has it as its second moment. q is pulled back to the
+ * model's, so that what is never seen to move does not freeze.
  */
 #include "belief/filter.h"
 #include <math.h>
@@ -14,35 +15,54 @@
 static const double LEARNING = 0.01;
 static const double RETURN = 0.002;
 
+/* out = q * gradient' * z; returns z' * gradient * out. */
+static double spread(struct sy_filter *f, const double *z, double *out) {
+    double *sum = f->next, square = 0;
+    memset(sum, 0, f->stride * sizeof *sum);
+    for (uint32_t i = 0; i < f->row_count; i++) {
+        const struct sy_row *row = &f->rows[i];
+        for (uint32_t k = row->first; k < row->first + row->count; k++) {
+            sum[f->gradient_variable[k]] += z[i] * f->gradient[k];
+        }
+    }
+    sy_sum_rows(out, f->q, f->stride, f->n, sum);
+    for (uint32_t i = 0; i < f->n; i++) {
+        square += sum[i] * out[i];
+    }
+    return square;
+}
+
+/* What the nudge took off towards nothing is given back towards the model's. */
+static void give_back(struct sy_filter *f) {
+    const struct sy_model *model = f->model;
+    for (uint32_t i = 0; i < f->n; i++) {
+        double *row = sy_row_at(f->q, f->stride, i), drift = model->variables[i].drift_sd;
+        if (model->covariance) {
+            sy_axpy(row, model->covariance + (size_t)i * f->n, RETURN, f->n);
+        } else {
+            row[i] += RETURN * drift * drift;
+        }
+        row[i] = fmax(row[i], 1e-10);
+    }
+}
+
 void sy_filter_learn(struct sy_filter *f) {
     double part = fmin(LEARNING * f->steps_elapsed, 0.5);
+    double z[SY_ROWS_MAX], *change = f->column, *usual = f->gain;
     if (f->options.no_learning || !(part > 0)) {
         return;
     }
-    double *change = f->next, root = sqrt(part);
-    memset(change, 0, f->stride * sizeof *change);
     for (uint32_t i = 0; i < f->row_count; i++) {
-        const struct sy_row *row = &f->rows[i];
-        double *out = sy_row_at(f->gq, f->stride, i);
-        memset(out, 0, f->stride * sizeof *out);
-        for (uint32_t k = row->first; k < row->first + row->count; k++) {
-            sy_axpy(out, sy_row_at(f->q, f->stride, f->gradient_variable[k]), f->gradient[k],
-                    f->stride);
-        }
-        sy_axpy(change, out, row->pull, f->stride);
+        z[i] = f->rows[i].pull;
     }
-    sy_solve_lower(f->s, f->s_stride, f->row_count, f->gq, f->stride);
-    for (uint32_t i = 0; i < f->row_count * f->stride; i++) {
-        f->gq[i] *= root;
+    spread(f, z, change);
+    for (uint32_t i = 0; i < f->row_count; i++) {
+        z[i] = sy_rng_u32(&f->signs) & 1 ? 1 : -1;
     }
-    sy_downdate(f->q, f->stride, f->gq, f->row_count);
-    for (uint32_t i = 0; i < f->n; i++) {
-        double *row = sy_row_at(f->q, f->stride, i);
-        const double *start = sy_row_at(f->q_start, f->stride, i);
-        double scale = part * change[i];
-        for (uint32_t j = 0; j < f->n; j++) {
-            row[j] = row[j] + scale * change[j];
-            row[j] += RETURN * (start[j] - row[j]);
-        }
-    }
+    sy_solve_backward(f->s, f->s_stride, f->row_count, z);
+    /* q stays positive as long as no probe takes more out of it than there is. */
+    double taken = part * spread(f, z, usual);
+    part *= fmin(1, 0.5 / fmax(taken, 1e-30));
+    sy_nudge(f->q, f->stride, f->n, change, usual, 1 - RETURN, part);
+    give_back(f);
 }

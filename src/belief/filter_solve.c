@@ -13,6 +13,10 @@
 #include <string.h>
 
 static const uint32_t ITERATIONS = 3;
+static const double ENOUGH = 0.2; /* a smaller move of the mean needs no further one */
+static const double WEIGHT_CHANGE = 2;
+static const double WIDEN_FROM = 0.1; /* of a variance: less is not worth the work */
+static const double WIDEN_MIN = 1e-3;
 static const double REACH = 1;            /* of a relation's straight line, in ln */
 static const double LOG_MAX = 60;         /* e^60 of anything per second is an error */
 static const double ERROR_PRIOR = 0.1;    /* readings that are grossly wrong: more than there are,
@@ -20,6 +24,15 @@ static const double ERROR_PRIOR = 0.1;    /* readings that are grossly wrong: mo
 static const double ERROR_SD = 2;         /* of a gross error, in ln */
 static const double JUMP_DEGREES = 4;     /* a program's changes are that heavy-tailed */
 static const double JUMP_SQUARE_MAX = 16; /* what one reading can say of a change of all */
+
+/* fmin and fmax without the function call that NAN costs. */
+static inline double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b) {
+    return a < b ? a : b;
+}
 
 static uint32_t relation_rows(const struct sy_filter *f) {
     uint32_t count = 0;
@@ -44,51 +57,58 @@ double sy_row_residual(struct sy_filter *f, struct sy_row *row) {
 
 /* gp = gradient * p and s = gp * gradient' + noise for the rows from first on, s factored. */
 static void factorise(struct sy_filter *f, uint32_t first) {
+    uint32_t m = f->row_count - first;
+    f->s_stride = sy_padded(m);
     for (uint32_t i = first; i < f->row_count; i++) {
         struct sy_row *row = &f->rows[i];
-        double *gp = sy_row_at(f->gp, f->stride, i);
         row->residual = sy_row_residual(f, row);
-        memset(gp, 0, f->stride * sizeof *gp);
-        for (uint32_t k = row->first; k < row->first + row->count; k++) {
-            sy_axpy(gp, sy_row_at(f->p, f->stride, f->gradient_variable[k]), f->gradient[k],
-                    f->stride);
+        if (!row->relation && first == 0 && f->readings_drawn) {
+            continue; /* as in the solve of the readings alone */
         }
+        sy_combine(sy_row_at(f->gp, f->stride, i), f->p, f->stride,
+                   &f->gradient_variable[row->first], &f->gradient[row->first], row->count);
     }
-    for (uint32_t i = first; i < f->row_count; i++) {
-        double *s = sy_row_at(f->s, f->s_stride, i - first), *gp = sy_row_at(f->gp, f->stride, i);
+    for (uint32_t i = 0; i < m; i++) {
+        double *s = sy_row_at(f->s, f->s_stride, i);
+        const double *gp = sy_row_at(f->gp, f->stride, first + i);
         memset(s, 0, f->s_stride * sizeof *s);
-        for (uint32_t j = i; j < f->row_count; j++) {
-            const struct sy_row *other = &f->rows[j];
+        for (uint32_t j = i; j < m; j++) {
+            const struct sy_row *other = &f->rows[first + j];
+            double sum = 0;
             for (uint32_t k = other->first; k < other->first + other->count; k++) {
-                s[j - first] += gp[f->gradient_variable[k]] * f->gradient[k];
+                sum += gp[f->gradient_variable[k]] * f->gradient[k];
             }
+            s[j] = sum;
         }
-        double own = f->rows[i].noise / f->rows[i].weight;
-        s[i - first] = fmax(s[i - first], 0) + own;
-        f->floors[i - first] = own / 2;
+        double own = f->rows[first + i].noise / f->rows[first + i].weight;
+        s[i] = larger(s[i], 0) + own;
+        f->floors[i] = own / 2;
     }
-    sy_cholesky(f->s, f->s_stride, f->row_count - first, f->floors);
+    f->readings_drawn = true;
+    sy_cholesky(f->s, f->s_stride, m, f->floors);
 }
 
-/* The mean that the rows from first on ask for; no variable moves by more than reach at once. */
-static void move(struct sy_filter *f, uint32_t first, double reach) {
-    double pulls[SY_ROWS_MAX], *next = f->next;
+/* The mean that the rows from first on ask for; no variable moves by more than reach at once.
+ * Returns the largest move. */
+static double move(struct sy_filter *f, uint32_t first, double reach) {
+    double pulls[SY_ROWS_MAX], *next = f->next, largest = 0;
     uint32_t m = f->row_count - first;
     factorise(f, first);
     for (uint32_t i = 0; i < m; i++) {
         pulls[i] = f->rows[first + i].residual;
     }
-    sy_solve_vector(f->s, f->s_stride, m, pulls);
-    memcpy(next, f->prior, f->n * sizeof *next);
+    sy_solve_forward(f->s, f->s_stride, m, pulls);
+    sy_solve_backward(f->s, f->s_stride, m, pulls);
     for (uint32_t i = 0; i < m; i++) {
         f->rows[first + i].pull = pulls[i];
-        sy_axpy(next, sy_row_at(f->gp, f->stride, first + i), pulls[i], f->stride);
     }
+    sy_sum_rows(next, sy_row_at(f->gp, f->stride, first), f->stride, m, pulls);
     for (uint32_t i = 0; i < f->n; i++) {
-        double to = f->x[i] + fmin(fmax(next[i] - f->x[i], -reach), reach);
-        f->x[i] = fmin(fmax(to, -LOG_MAX), LOG_MAX);
-        f->rate[i] = exp(f->x[i]);
+        double by = smaller(larger(f->prior[i] + next[i] - f->x[i], -reach), reach);
+        largest = larger(largest, fabs(by));
+        f->x[i] = smaller(larger(f->x[i] + by, -LOG_MAX), LOG_MAX);
     }
+    return largest;
 }
 
 /* Variance of what row i of m would miss had it not been there: 1 / (S^-1)ii. */
@@ -120,42 +140,58 @@ static double log_odds_of_change(double miss, double variance) {
     return log(1 / ERROR_PRIOR - 1) + change - error;
 }
 
-/* Weights of the rows from first on, whose factor is in s. All readings share one guess of how far
- * the program has jumped (a multivariate Student-t): if the others moved, this one may have too. */
-static void weigh(struct sy_filter *f, uint32_t first, uint32_t relations) {
+/* How far the readings are from what all other rows say. They share one guess of how far the
+ * program has jumped (a multivariate Student-t): if the others moved, this one may have too. */
+static void judge(struct sy_filter *f, uint32_t first, uint32_t relations) {
     double known[SY_READINGS_MAX], square[SY_READINGS_MAX];
     double sum = JUMP_DEGREES, count = JUMP_DEGREES;
-    for (uint32_t i = first; i < relations; i++) {
-        f->rows[i].weight = student_weight(f, &f->rows[i]);
-    }
     for (uint32_t i = relations; i < f->row_count; i++) {
         struct sy_row *row = &f->rows[i];
         double others = left_out(f, i - first, f->row_count - first), *z = &square[i - relations];
         row->miss = row->pull * others;
-        known[i - relations] = fmax(others - row->noise / row->weight, 0);
+        known[i - relations] = larger(others - row->noise / row->weight, 0);
         *z = row->miss * row->miss / (known[i - relations] + row->noise);
-        *z = (1 - row->wrong) * fmin(*z, JUMP_SQUARE_MAX);
+        *z = (1 - row->wrong) * smaller(*z, JUMP_SQUARE_MAX);
         sum += *z;
         count += 1 - row->wrong;
     }
     for (uint32_t i = relations; i < f->row_count; i++) {
         struct sy_row *row = &f->rows[i];
-        uint32_t k = i - relations;
-        double jump = fmax((sum - square[k]) / (count - (1 - row->wrong)), 1);
-        double odds = log_odds_of_change(row->miss, jump * known[k] + row->noise);
-        row->wrong = 1 / (1 + exp(odds));
-        row->weight =
-            odds < 0 ? row->noise / (row->noise + ERROR_SD * ERROR_SD) : student_weight(f, row);
+        double jump = (sum - square[i - relations]) / (count - (1 - row->wrong));
+        double variance = larger(jump, 1) * known[i - relations] + row->noise;
+        row->wrong = 1 / (1 + exp(log_odds_of_change(row->miss, variance)));
     }
+}
+
+/* New weights for the rows from first on, whose factor is in s. False: none would change much, so
+ * they stay as they are. */
+static bool weigh(struct sy_filter *f, uint32_t first, uint32_t relations) {
+    double weights[SY_ROWS_MAX];
+    bool change = false;
+    if (!isfinite(f->options.student_degrees)) {
+        return false;
+    }
+    judge(f, first, relations);
+    for (uint32_t i = first; i < f->row_count; i++) {
+        const struct sy_row *row = &f->rows[i];
+        weights[i] = row->wrong > 0.5 ? row->noise / (row->noise + ERROR_SD * ERROR_SD)
+                                      : student_weight(f, row);
+        double ratio = weights[i] / row->weight;
+        change = change || ratio > WEIGHT_CHANGE || ratio * WEIGHT_CHANGE < 1;
+    }
+    for (uint32_t i = first; change && i < f->row_count; i++) {
+        f->rows[i].weight = weights[i];
+    }
+    return change;
 }
 
 /* A few relations a step have their width and their truth examined, each in its turn. */
 static void examine(struct sy_filter *f, uint32_t relations) {
-    for (uint32_t k = 0; k < 4 && k < relations; k++) {
+    for (uint32_t k = 0; k < 2 && k < relations; k++) {
         uint32_t i = f->examined++ % relations;
         const struct sy_row *row = &f->rows[i];
         double others = left_out(f, i, f->row_count), own = row->noise / row->weight;
-        double variance = fmax(others - own, 0) + row->noise;
+        double variance = larger(others - own, 0) + row->noise;
         sy_factor_learn(&f->factors[row->source], row->pull * others, variance);
     }
 }
@@ -167,42 +203,46 @@ static void widen_by_doubt(struct sy_filter *f, uint32_t relations) {
     for (uint32_t i = relations; i < f->row_count; i++) {
         const struct sy_row *row = &f->rows[i];
         double both = row->wrong * (1 - row->wrong);
+        const double *column = sy_row_at(f->p, f->stride, row->source);
+        double own = column[row->source];
         f->doubt[row->source] = row->wrong;
-        if (both < 1e-3) {
+        if (both * row->miss * row->miss < larger(WIDEN_FROM * own, WIDEN_MIN)) {
             continue;
         }
         double *away = sy_row_at(f->gp, f->stride, count++);
-        const double *column = sy_row_at(f->p, f->stride, row->source);
-        double own = column[row->source];
-        double whole = row->wrong > 0.5 ? own + row->noise : fmax(row->noise / row->weight, own);
+        double whole = row->wrong > 0.5 ? own + row->noise : larger(row->noise / row->weight, own);
         memset(away, 0, f->stride * sizeof *away);
         sy_axpy(away, column, sqrt(both) * row->miss / whole, f->stride);
     }
+    memset(f->next, 0, f->stride * sizeof *f->next);
     for (uint32_t i = 0; i < count; i++) {
-        const double *away = sy_row_at(f->gp, f->stride, i);
-        for (uint32_t k = 0; k < f->n; k++) {
-            sy_axpy(sy_row_at(f->p, f->stride, k), away, away[k], f->stride);
-        }
+        sy_nudge(f->p, f->stride, f->n, sy_row_at(f->gp, f->stride, i), f->next, 1, 1);
     }
 }
 
+static void draw_rates(struct sy_filter *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        f->rate[i] = exp(f->x[i]);
+    }
+}
+
+/* Solves until neither the mean nor the weights would change much. */
 static void find_mean(struct sy_filter *f, uint32_t relations) {
-    bool robust = isfinite(f->options.student_degrees);
+    f->readings_drawn = false;
     memcpy(f->prior, f->x, f->n * sizeof *f->x);
-    for (uint32_t k = 0; k < 2 && relations < f->row_count; k++) {
+    bool more = relations < f->row_count;
+    for (uint32_t k = 0; k < 2 && more; k++) {
         /* Readings alone first: relations are drawn where these put them. */
         move(f, relations, INFINITY);
-        if (robust) {
-            weigh(f, relations, relations);
-        }
+        more = weigh(f, relations, relations);
     }
-    uint32_t iterations = relations ? ITERATIONS : 1;
-    for (uint32_t k = 0; k < iterations; k++) {
-        if (robust && k) {
-            weigh(f, 0, relations);
-        }
-        move(f, 0, relations ? REACH : INFINITY);
+    more = relations > 0 || more;
+    for (uint32_t k = 0; k < ITERATIONS && more; k++) {
+        draw_rates(f);
+        double moved = move(f, 0, relations ? REACH : INFINITY);
+        more = (k + 1 < ITERATIONS && weigh(f, 0, relations)) || (relations && moved > ENOUGH);
     }
+    draw_rates(f);
 }
 
 void sy_filter_solve(struct sy_filter *f) {
@@ -214,10 +254,10 @@ void sy_filter_solve(struct sy_filter *f) {
     examine(f, relations);
     sy_filter_learn(f);
     sy_solve_lower(f->s, f->s_stride, f->row_count, f->gp, f->stride);
-    sy_downdate(f->p, f->stride, f->gp, f->row_count);
+    sy_downdate(f->p, f->stride, f->gp, f->row_count, f->narrow);
     for (uint32_t i = 0; i < f->n; i++) {
         double *variance = &sy_row_at(f->p, f->stride, i)[i];
-        *variance = fmax(*variance, 1e-8);
+        *variance = larger(*variance, 1e-8);
     }
     widen_by_doubt(f, relations);
     f->row_count = 0;

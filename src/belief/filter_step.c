@@ -22,9 +22,14 @@ static void cap(struct sy_filter *f, uint32_t i) {
 static void pass_time(struct sy_filter *f, double elapsed_ns) {
     double steps = f->model->step_ns > 0 ? elapsed_ns / f->model->step_ns : 1;
     f->steps_elapsed = steps > 0 ? fmin(steps, STEPS_MAX) : 0;
-    if (f->steps_elapsed > 0) {
+    if (f->ahead_holds && f->steps_elapsed == 1) {
+        double *now = f->ahead; /* the choice has looked just as far */
+        f->ahead = f->p;
+        f->p = now;
+    } else if (f->steps_elapsed > 0) {
         sy_axpy(f->p, f->q, f->steps_elapsed, f->stride * f->stride);
     }
+    f->ahead_holds = false;
     for (uint32_t i = 0; i < f->n; i++) {
         f->age_ns[i] += elapsed_ns > 0 ? elapsed_ns : 0;
         f->rate[i] = exp(f->x[i]);
@@ -79,7 +84,7 @@ static bool holds(const struct sy_filter *f, uint32_t factor, enum sy_factor_kin
 static void take_equations(struct sy_filter *f) {
     for (uint32_t i = 0; i < f->model->factor_count; i++) {
         if (holds(f, i, SY_FACTOR_EQUAL)) {
-            if (f->row_count == f->s_stride - SY_READINGS_MAX) {
+            if (f->row_count == f->rows_max - SY_READINGS_MAX) {
                 sy_filter_solve(f);
             }
             add_relation(f, i);
@@ -113,7 +118,7 @@ static void take_limits(struct sy_filter *f) {
     }
     sy_filter_solve(f);
     for (uint32_t i = 0; i < f->model->factor_count; i++) {
-        if (holds(f, i, SY_FACTOR_AT_MOST) && f->row_count < f->s_stride &&
+        if (holds(f, i, SY_FACTOR_AT_MOST) && f->row_count < f->rows_max &&
             add_relation(f, i) <= 0) {
             f->row_count--;
         }

@@ -13,6 +13,8 @@
 #else
 #define WIDEST
 #endif
+#define PARTS  8u /* of a sum */
+#define BLOCK  8u /* rows that the Cholesky factor takes at a time */
 #define INLINE static inline __attribute__((always_inline))
 
 WIDEST void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length) {
@@ -21,20 +23,122 @@ WIDEST void sy_axpy(double *restrict y, const double *restrict x, double scale, 
     }
 }
 
-WIDEST void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors) {
-    for (uint32_t k = 0; k < m; k++) {
-        double *restrict row = a + (size_t)k * stride;
-        row[k] = row[k] > floors[k] ? row[k] : floors[k];
-        double scale = 1 / sqrt(row[k]);
-        for (uint32_t j = k; j < stride; j++) {
-            row[j] *= scale;
+WIDEST void sy_look_ahead(double *restrict out, const double *p, const double *q,
+                          double *restrict squares, uint32_t length) {
+    for (uint32_t i = 0; i < length; i++) {
+        double sum = p[i] + q[i];
+        out[i] = sum;
+        squares[i] += sum * sum;
+    }
+}
+
+WIDEST double sy_dot(const double *x, const double *y, uint32_t length) {
+    double sum[PARTS] = {0}, rest = 0;
+    uint32_t i = 0;
+    for (; i + PARTS <= length; i += PARTS) {
+        for (uint32_t l = 0; l < PARTS; l++) {
+            sum[l] += x[i + l] * y[i + l];
         }
-        for (uint32_t i = k + 1; i < m; i++) {
-            double *restrict below = a + (size_t)i * stride;
-            double factor = row[i];
-            for (uint32_t j = i / SY_LANES * SY_LANES; j < stride; j++) {
-                below[j] -= factor * row[j];
+    }
+    for (; i < length; i++) {
+        rest += x[i] * y[i];
+    }
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
+}
+
+INLINE void add_rows(double *restrict out, const double *const from[4], const double scales[4],
+                     uint32_t stride) {
+    for (uint32_t i = 0; i < stride; i++) {
+        out[i] += scales[0] * from[0][i] + scales[1] * from[1][i] +
+                  (scales[2] * from[2][i] + scales[3] * from[3][i]);
+    }
+}
+
+WIDEST void sy_combine(double *restrict out, const double *matrix, uint32_t stride,
+                       const uint32_t *rows, const double *scales, uint32_t count) {
+    if (count == 1) {
+        const double *only = matrix + (size_t)rows[0] * stride;
+        for (uint32_t i = 0; i < stride; i++) {
+            out[i] = scales[0] * only[i];
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < stride; i++) {
+        out[i] = 0;
+    }
+    for (uint32_t k = 0; k < count; k += 4) {
+        const double *from[4];
+        double by[4];
+        for (uint32_t r = 0; r < 4; r++) {
+            uint32_t at = k + r < count ? k + r : k;
+            from[r] = matrix + (size_t)rows[at] * stride;
+            by[r] = k + r < count ? scales[at] : 0;
+        }
+        add_rows(out, from, by, stride);
+    }
+}
+
+WIDEST void sy_sum_rows(double *restrict out, const double *matrix, uint32_t stride, uint32_t n,
+                        const double *scales) {
+    for (uint32_t i = 0; i < stride; i++) {
+        out[i] = 0;
+    }
+    for (uint32_t k = 0; k < n; k += 4) {
+        const double *from[4];
+        double by[4];
+        for (uint32_t r = 0; r < 4; r++) {
+            from[r] = matrix + (size_t)(k + r < n ? k + r : k) * stride;
+            by[r] = k + r < n ? scales[k + r] : 0;
+        }
+        add_rows(out, from, by, stride);
+    }
+}
+
+WIDEST void sy_nudge(double *p, uint32_t stride, uint32_t n, const double *a, const double *b,
+                     double keep, double scale) {
+    for (uint32_t i = 0; i < n; i++) {
+        double *restrict row = p + (size_t)i * stride;
+        double plus = scale * a[i], minus = scale * b[i];
+        for (uint32_t j = 0; j < stride; j++) {
+            row[j] = keep * row[j] + (plus * a[j] - minus * b[j]);
+        }
+    }
+}
+
+/* below -= sum of rows[r][i] * rows[r], from column `from` on, for eight rows. */
+INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t stride, uint32_t i,
+                           uint32_t from) {
+    const double *r0 = rows, *r1 = r0 + stride, *r2 = r1 + stride, *r3 = r2 + stride;
+    const double *r4 = r3 + stride, *r5 = r4 + stride, *r6 = r5 + stride, *r7 = r6 + stride;
+    double f0 = r0[i], f1 = r1[i], f2 = r2[i], f3 = r3[i];
+    double f4 = r4[i], f5 = r5[i], f6 = r6[i], f7 = r7[i];
+    for (uint32_t j = from; j < stride; j++) {
+        below[j] -= ((f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])) +
+                    ((f4 * r4[j] + f5 * r5[j]) + (f6 * r6[j] + f7 * r7[j]));
+    }
+}
+
+WIDEST void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors) {
+    for (uint32_t first = 0; first < m; first += BLOCK) {
+        uint32_t end = first + BLOCK < m ? first + BLOCK : m;
+        for (uint32_t k = first; k < end; k++) {
+            double *restrict row = a + (size_t)k * stride;
+            row[k] = row[k] > floors[k] ? row[k] : floors[k];
+            double scale = 1 / sqrt(row[k]);
+            for (uint32_t j = first; j < stride; j++) {
+                row[j] *= scale;
             }
+            for (uint32_t i = k + 1; i < end; i++) {
+                double *restrict below = a + (size_t)i * stride;
+                double factor = row[i];
+                for (uint32_t j = first; j < stride; j++) {
+                    below[j] -= factor * row[j];
+                }
+            }
+        }
+        for (uint32_t i = end; i < m; i++) {
+            subtract_eight(a + (size_t)i * stride, a + (size_t)first * stride, stride, i,
+                           i / BLOCK * BLOCK);
         }
     }
 }
@@ -43,7 +147,7 @@ WIDEST void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *fl
 INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *restrict w,
                         uint32_t stride, uint32_t c, uint32_t width) {
     for (uint32_t i = 0; i < m; i++) {
-        double sum[4 * SY_LANES], *to = w + (size_t)i * stride + c;
+        double sum[2 * SY_LANES], *to = w + (size_t)i * stride + c;
         for (uint32_t l = 0; l < width; l++) {
             sum[l] = to[l];
         }
@@ -64,40 +168,39 @@ INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *
 WIDEST void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, double *w,
                            uint32_t stride) {
     uint32_t c = 0;
-    for (; c + 4 * SY_LANES <= stride; c += 4 * SY_LANES) {
-        solve_panel(u, u_stride, m, w, stride, c, 4 * SY_LANES);
+    for (; c + 2 * SY_LANES <= stride; c += 2 * SY_LANES) {
+        solve_panel(u, u_stride, m, w, stride, c, 2 * SY_LANES);
     }
     for (; c < stride; c += SY_LANES) {
         solve_panel(u, u_stride, m, w, stride, c, SY_LANES);
     }
 }
 
-void sy_solve_vector(const double *u, uint32_t u_stride, uint32_t m, double *z) {
+WIDEST void sy_solve_forward(const double *u, uint32_t u_stride, uint32_t m, double *restrict z) {
     for (uint32_t i = 0; i < m; i++) {
         const double *row = u + (size_t)i * u_stride;
         z[i] /= row[i];
         for (uint32_t k = i + 1; k < m; k++) {
-            z[k] -= row[k] * z[i];
+            z[k] -= z[i] * row[k];
         }
     }
+}
+
+void sy_solve_backward(const double *u, uint32_t u_stride, uint32_t m, double *z) {
     for (uint32_t i = m; i-- > 0;) {
         const double *row = u + (size_t)i * u_stride;
-        double sum = z[i];
-        for (uint32_t k = i + 1; k < m; k++) {
-            sum -= row[k] * z[k];
-        }
-        z[i] = sum / row[i];
+        z[i] = (z[i] - sy_dot(row + i + 1, z + i + 1, m - i - 1)) / row[i];
     }
 }
 
 /* p -= w'w for the 4 rows at i and the columns from `from` on. */
-INLINE void four_rows(double *restrict p, uint32_t stride, const double *w, uint32_t m, uint32_t i,
+INLINE void four_rows(double *restrict p, uint32_t stride, const float *w, uint32_t m, uint32_t i,
                       uint32_t from) {
     for (uint32_t j = from; j < stride; j += SY_LANES) {
-        double s0[SY_LANES] = {0}, s1[SY_LANES] = {0}, s2[SY_LANES] = {0}, s3[SY_LANES] = {0};
+        float s0[SY_LANES] = {0}, s1[SY_LANES] = {0}, s2[SY_LANES] = {0}, s3[SY_LANES] = {0};
         for (uint32_t k = 0; k < m; k++) {
-            const double *left = w + (size_t)k * stride + i;
-            const double *right = w + (size_t)k * stride + j;
+            const float *left = w + (size_t)k * stride + i;
+            const float *right = w + (size_t)k * stride + j;
             for (uint32_t l = 0; l < SY_LANES; l++) {
                 s0[l] += left[0] * right[l];
                 s1[l] += left[1] * right[l];
@@ -107,24 +210,27 @@ INLINE void four_rows(double *restrict p, uint32_t stride, const double *w, uint
         }
         double *to = p + (size_t)i * stride + j;
         for (uint32_t l = 0; l < SY_LANES; l++) {
-            to[l] -= s0[l];
-            to[stride + l] -= s1[l];
-            to[2 * stride + l] -= s2[l];
-            to[3 * stride + l] -= s3[l];
+            to[l] -= (double)s0[l];
+            to[stride + l] -= (double)s1[l];
+            to[2 * stride + l] -= (double)s2[l];
+            to[3 * stride + l] -= (double)s3[l];
         }
     }
 }
 
-WIDEST void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m) {
-    for (uint32_t i = 0; i < stride; i += 4) {
-        four_rows(p, stride, w, m, i, i / SY_LANES * SY_LANES);
+WIDEST void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m, float *narrow) {
+    for (uint32_t i = 0; i < m * stride; i++) {
+        narrow[i] = (float)w[i];
     }
-    for (uint32_t i = 0; i < stride; i += SY_LANES) {
-        for (uint32_t j = i; j < stride; j += SY_LANES) {
-            for (uint32_t a = i; a < i + SY_LANES; a++) {
-                for (uint32_t b = j; b < j + SY_LANES; b++) {
-                    p[(size_t)b * stride + a] = p[(size_t)a * stride + b];
-                }
+    for (uint32_t i = 0; i < stride; i += 4) {
+        four_rows(p, stride, narrow, m, i, i / SY_LANES * SY_LANES);
+    }
+    for (uint32_t i = 0; i < stride; i += 4) {
+        for (uint32_t b = i; b < stride; b++) {
+            const double *from = p + (size_t)i * stride + b;
+            double *to = p + (size_t)b * stride + i;
+            for (uint32_t l = 0; l < 4; l++) {
+                to[l] = from[(size_t)l * stride];
             }
         }
     }

@@ -3,15 +3,15 @@
  * linear: the few matrix kernels that the filter spends its time in.
  *
  * Matrices lie row by row; each row is padded to a multiple of SY_LANES, and so is the number of
- * rows of a square one. Every element is computed by the same operations in the same order whatever
- * the vector width, so that machines agree to the bit.
+ * rows of a square one. Every element is computed by the same operations in the same order
+ * whatever the vector width, so that machines agree to the bit.
  */
 #ifndef SY_BELIEF_LINEAR_H
 #define SY_BELIEF_LINEAR_H
 
 #include <stdint.h>
 
-#define SY_LANES 8u
+#define SY_LANES 16u
 
 static inline uint32_t sy_padded(uint32_t n) {
     return (n + SY_LANES - 1) / SY_LANES * SY_LANES;
@@ -19,14 +19,30 @@ static inline uint32_t sy_padded(uint32_t n) {
 
 /* y += scale * x */
 void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length);
+/* out = p + q, squares += out * out, element by element */
+void sy_look_ahead(double *restrict out, const double *p, const double *q, double *restrict squares,
+                   uint32_t length);
+/* The sum is taken in eight parts. */
+double sy_dot(const double *x, const double *y, uint32_t length);
+/* out = sum of scales[k] * row rows[k] of the matrix */
+void sy_combine(double *restrict out, const double *matrix, uint32_t stride, const uint32_t *rows,
+                const double *scales, uint32_t count);
+/* The same of the first n rows; for a symmetric matrix, matrix * scales. */
+void sy_sum_rows(double *restrict out, const double *matrix, uint32_t stride, uint32_t n,
+                 const double *scales);
+/* p = keep * p + scale * (a a' - b b'), square, n rows */
+void sy_nudge(double *p, uint32_t stride, uint32_t n, const double *a, const double *b, double keep,
+              double scale);
 /* The upper triangle of the symmetric a (m rows) becomes U with U'U = a. A pivot under floors[i]
  * counts as that much: rounding never makes a matrix unusable. */
 void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors);
 /* w = U'^-1 w for m rows of stride. */
 void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride);
-/* z = (U'U)^-1 z */
-void sy_solve_vector(const double *u, uint32_t u_stride, uint32_t m, double *z);
-/* p -= w'w, square and symmetric; w has m rows. */
-void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m);
+/* z = U'^-1 z, then z = U^-1 z */
+void sy_solve_forward(const double *u, uint32_t u_stride, uint32_t m, double *z);
+void sy_solve_backward(const double *u, uint32_t u_stride, uint32_t m, double *z);
+/* p -= w'w, square and symmetric; w has m rows. Products are taken in single precision: they are
+ * right to 1e-7 of the variance before. narrow: m rows of scratch. */
+void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m, float *narrow);
 
 #endif
