@@ -149,6 +149,9 @@ static void choose_periods(struct sy_sim *sim) {
     hidden = hidden > 0 ? hidden : longest / 20;
     sim->hidden_period_ns = fmax(hidden, fmax(1000, horizon / 100000));
     sim->counter_period_ns = counter > 0 ? counter : longest / 1000;
+    if (sim->options.belief == SY_SIM_FILTERED) { /* it reads all the time, not when asked */
+        sim->counter_period_ns = fmax(sim->counter_period_ns, horizon / 300000);
+    }
 }
 
 int sy_sim_layout(struct sy_sim *sim) {

@@ -34,7 +34,8 @@ class Usage(cli.Case):
                               ("--noise", "-0.1"), ("--noise", "nan"), ("--noise", "inf"),
                               ("--threads", "0"), ("--load", "0"), ("--tenants", "0"),
                               ("--hidden-load", "1"), ("--spikes", "2:3"), ("--spikes", "0.1"),
-                              ("--fail", "gpu0"), ("--fail", "nosuch@1s"), ("--jobs", "1e99")]:
+                              ("--fail", "gpu0"), ("--belief", "flitered"), ("--hidden-period", "soon"),
+                              ("--counter-period", "0s"), ("--fail", "nosuch@1s"), ("--jobs", "1e99")]:
             self.assertIn(option, self.fails(2, *SIMULATE, option, value))
 
     def test_extremes(self):

@@ -145,7 +145,24 @@ class Newcomer(cli.Case):
         path = self.write("a.csv", "arrive_s,tenant,weight,graph\n0,0,1,cholesky:4\n"
                           "1000000,0,1,cholesky:4\n")
         self.ok("simulate", "--machine", "cpu:2 gpu:1", "--graphs", "gen:cholesky:4", "--arrivals",
-                path, "--hidden-load", "0.3", "--seeds", "1", "--policy", "lb")
+                path, "--hidden-load", "0.3", "--seeds", "1", "--policy", "lb,lb-cont", "--belief",
+                "filtered")
+
+    def test_kinds_of_belief(self):
+        """What is told matters to those who ask, and all kinds of it can be judged."""
+        errors, makespans = {}, set()
+        for kind in ["none", "raw", "filtered", "true"]:
+            out = self.ok_json("simulate", "--machine", "2x(cpu:4 dram:20GB/s)", "--graphs",
+                               "gen:layered:width=8,depth=12,seed=3", "--policy", "lb,lb-cont",
+                               "--seeds", "3", "--hidden-load", "0.4", "--hidden-period", "30ms",
+                               "--counter-noise", "0.4", "--counters", "2", "--belief", kind,
+                               "--judge", "--check")
+            self.assertEqual(out["options"]["belief"], kind)
+            errors[kind] = out["summary"]["lb-cont"]["told"]["dram_error_points"]
+            makespans.add(tuple(run["makespan_ns"] for run in out["runs"] if run["policy"] == "lb"))
+        self.assertEqual(len(makespans), 1)
+        self.assertEqual(errors["true"], 0)
+        self.assertLess(errors["filtered"], errors["raw"])
 
     def test_failure_of_a_device_costs_time(self):
         args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:6", "--policy",

@@ -10,14 +10,17 @@ STREAM = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4", "g
           "15", "--noise", "0.2"]
 
 
+BELIEVER = [*NOISY, "--counters", "3", "--belief", "filtered", "--judge"]
+
+
 class Repeat(cli.Case):
     def test_two_runs_are_identical(self):
-        for args in [NOISY, STREAM]:
+        for args in [NOISY, STREAM, BELIEVER]:
             self.assertEqual(self.ok(*args, "--json"), self.ok(*args, "--json"))
             self.assertEqual(self.ok(*args, "--per-graph"), self.ok(*args, "--per-graph"))
 
     def test_threads_do_not_show(self):
-        for args in [NOISY, STREAM]:
+        for args in [NOISY, STREAM, BELIEVER]:
             one = self.ok(*args, "--json", "--threads", "1")
             for threads in ["2", "7"]:
                 self.assertEqual(one, self.ok(*args, "--json", "--threads", threads))
