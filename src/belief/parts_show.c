@@ -235,21 +235,29 @@ static double clip(double share) {
     return share > 0 ? fmin(share, 1) : 0;
 }
 
+/* Anything from 0 to 1. */
+static void know_nothing(struct sy_utilisation *utilisation) {
+    utilisation->low = 0;
+    utilisation->mean = 0.5;
+    utilisation->high = 1;
+    utilisation->sd = 1 / sqrt(12);
+    utilisation->rate = NAN;
+}
+
 static void refresh(struct sy_belief *belief, uint32_t index) {
     const struct sy_shown *shown = &belief->shown[index];
+    const struct sy_part *part = &belief->parts[shown->part];
     struct sy_utilisation *utilisation = &belief->utilisations[index];
+    struct sy_posterior posterior = {.log_mean = NAN};
     utilisation->age_ns = INFINITY;
     utilisation->measured = false;
-    if (shown->variable == SY_NONE) {
-        utilisation->mean = utilisation->high = 1;
-        utilisation->low = 0;
-        utilisation->mean = 0.5;
-        utilisation->sd = 1 / sqrt(12);
-        utilisation->rate = NAN;
+    if (shown->variable != SY_NONE) {
+        posterior = sy_filter_estimate(part->filter, shown->variable);
+    }
+    if (!isfinite(posterior.log_mean) || !isfinite(posterior.log_sd)) {
+        know_nothing(utilisation);
         return;
     }
-    const struct sy_part *part = &belief->parts[shown->part];
-    struct sy_posterior posterior = sy_filter_estimate(part->filter, shown->variable);
     double capacity = utilisation->capacity / shown->factor;
     double offset = part->model->variables[shown->variable].offset;
     double sd = fmax(posterior.log_sd, 1e-6);
