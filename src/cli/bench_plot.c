@@ -109,6 +109,7 @@ enum { GUESS, TRUTH, READINGS, LOW, HIGH, COLUMNS };
 
 static int draw_example(const struct example *example, const char *path, uint32_t event) {
     static double x[EXAMPLE_WINDOWS], c[PANELS][COLUMNS][EXAMPLE_WINDOWS];
+    static double dots_x[2 * EXAMPLE_WINDOWS], dots[PANELS][2 * EXAMPLE_WINDOWS];
     static const char *const labels[PANELS] = {"time-scaling", "ours, unseen", "ours, seen"};
     const struct sy_guess *const guesses[PANELS] = {&example->scaling, &example->unseen,
                                                     &example->seen};
@@ -118,7 +119,7 @@ static int draw_example(const struct example *example, const char *path, uint32_
     uint32_t from = windows / 2, count = windows - from;
     count = count < EXAMPLE_WINDOWS ? count : EXAMPLE_WINDOWS;
     for (uint32_t t = 0; t < count; t++) {
-        x[t] = from + t;
+        x[t] = dots_x[2 * t] = dots_x[2 * t + 1] = from + t;
     }
     for (uint32_t p = 0; p < PANELS; p++) {
         const double *const tables[COLUMNS] = {guesses[p]->rates, example->mux.series->rates,
@@ -127,12 +128,16 @@ static int draw_example(const struct example *example, const char *path, uint32_
         for (uint32_t k = 0; k < COLUMNS && tables[k]; k++) {
             column(tables[k], n, event, from, count, c[p][k]);
         }
+        for (uint32_t t = 0; t < count; t++) {
+            dots[p][2 * t] = c[p][READINGS][t];
+            dots[p][2 * t + 1] = NAN; /* so that no line joins them */
+        }
         bool band = guesses[p]->low != NULL;
         lines[p][0] = (struct sy_plot_line){
             "guess, 95 % band",       x,    c[p][GUESS], band ? c[p][LOW] : NULL,
             band ? c[p][HIGH] : NULL, count};
         lines[p][1] = (struct sy_plot_line){"truth", x, c[p][TRUTH], NULL, NULL, count};
-        lines[p][2] = (struct sy_plot_line){"readings", x, c[p][READINGS], NULL, NULL, count};
+        lines[p][2] = (struct sy_plot_line){"readings", dots_x, dots[p], NULL, NULL, 2 * count};
         panels[p] = (struct sy_plot_panel){
             .label = labels[p], .low = NAN, .high = NAN, .lines = lines[p], .line_count = 3};
     }
