@@ -167,7 +167,8 @@ static double score(const struct packing *p, const struct sy_view *view, uint32_
     const struct sy_view_job *j = &view->jobs[view->task_job[task]];
     double remaining = j->isolated_ns / (j->isolated_ns + j->work_left_ns + 1);
     double order = p->graphene ? p->order[task] / (p->order[task] + j->isolated_ns + 1) : 0;
-    return fit / (slowdown + harm) + 0.3 * remaining + order;
+    /* The harm is summed over all that run: it is no slowdown of one task. */
+    return fit / (slowdown + 0.1 * harm) + 0.3 * remaining + order;
 }
 
 static uint32_t draw(struct packing *p, const struct sy_view *view) {
