@@ -101,7 +101,7 @@ struct sy_observation {
 
 struct sy_filter_options {
     double student_degrees; /* of the measurement error; 0: 4. INFINITY: Gaussian */
-    double active_share;    /* of the slots that are chosen by gain, the rest in turn; 0: 0.5 */
+    double active_share;    /* of the slots that are chosen by gain, the rest in turn; 0: 0.75 */
     uint64_t seed;          /* order of the turns */
     bool no_relations, no_overlap, no_learning; /* ablations */
 };

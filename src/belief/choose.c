@@ -83,7 +83,7 @@ static bool is_candidate(const struct sy_filter *f, uint32_t i, uint32_t pmu) {
 struct choice {
     struct sy_filter *f;
     uint32_t known; /* rows of gp: whitened columns of what will be read */
-    uint32_t *picked, count;
+    uint32_t *picked, count, wanted;
 };
 
 static void look_ahead(struct sy_filter *f) {
@@ -128,7 +128,9 @@ static void suppose(struct choice *choice, uint32_t i) {
 static void pick(struct choice *choice, uint32_t i) {
     choice->f->mark[i] |= PICKED;
     choice->picked[choice->count++] = i;
-    suppose(choice, i);
+    if (choice->count < choice->wanted) {
+        suppose(choice, i);
+    }
 }
 
 static uint32_t longest_unseen(const struct sy_filter *f, uint32_t pmu) {
@@ -237,6 +239,9 @@ uint32_t sy_filter_choose(struct sy_filter *f, const uint32_t *slots, uint32_t p
         if (v->pmu == SY_PMU_NONE && v->counter != SY_NONE) {
             suppose(&choice, i);
         }
+    }
+    for (uint32_t pmu = 0; pmu < pmu_count; pmu++) {
+        choice.wanted += slots[pmu];
     }
     for (uint32_t pmu = 0; pmu < pmu_count; pmu++) {
         choose_for(&choice, pmu, slots[pmu]);

@@ -7,6 +7,9 @@
 #include "belief/filter.h"
 #include <math.h>
 
+static const double WIDTH_MIN = 1e-3;
+static const double REFUTED = 9; /* three standard deviations */
+
 double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t *variables,
                            double *gradient, uint32_t *ret_count) {
     const struct sy_model *model = f->model;
@@ -41,9 +44,15 @@ double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t 
 void sy_factor_learn(struct sy_factor_now *now, double error, double variance) {
     double square = now->width * now->width;
     double off = fmin(error * error / variance, 25);
-    /* A step of the likelihood's gradient, small where others hide the width. */
+    /* A step of the likelihood's gradient, small where others hide the width. What would need to be
+     * much wider than the model says is not wide but wrong. */
     square *= 1 + 0.02 * fmin(square / variance, 1) * (fmin(off, 9) - 1);
-    now->width = sqrt(fmin(fmax(square, 1e-6), 1));
+    now->width = fmin(fmax(sqrt(square), WIDTH_MIN), fmin(now->width_max, 1));
     now->surprise += 0.05 * (off - now->surprise);
-    now->rejected = now->surprise > (now->rejected ? 4 : 9);
+    now->rejected = now->surprise > (now->rejected ? REFUTED / 2 : REFUTED);
+}
+
+void sy_factor_blame(struct sy_factor_now *now) {
+    now->surprise += 0.05 * fmax(2 * REFUTED - now->surprise, 0);
+    now->rejected = now->surprise > REFUTED;
 }

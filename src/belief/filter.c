@@ -11,6 +11,8 @@
 enum { PURPOSE_SIGNS = 0x7369676e };
 /* The widest a ln rate may become: a factor of e^6 either way says "unknown". */
 static const double VARIANCE_MAX = 36;
+static const double RANGE_START = 2; /* standard deviations of the start */
+static const double WIDTH_GROWTH = 5;
 
 static bool allocate(struct sy_filter *f) {
     const struct sy_model *model = f->model;
@@ -20,11 +22,11 @@ static bool allocate(struct sy_filter *f) {
     struct {
         double **to;
         size_t count;
-    } wanted[] = {{&f->p, n * n},       {&f->q, n * n},  {&f->ahead, n * n}, {&f->x, n},
-                  {&f->prior, n},       {&f->next, n},   {&f->rate, n},      {&f->ceiling, n},
-                  {&f->age_ns, n},      {&f->doubt, n},  {&f->gain, n},      {&f->column, n},
-                  {&f->left, n},        {&f->gp, m * n}, {&f->s, m * m},     {&f->floors, m},
-                  {&f->gradient, terms}};
+    } wanted[] = {{&f->p, n * n},  {&f->q, n * n}, {&f->ahead, n * n}, {&f->x, n},
+                  {&f->prior, n},  {&f->next, n},  {&f->rate, n},      {&f->ceiling, n},
+                  {&f->age_ns, n}, {&f->doubt, n}, {&f->refused, n},   {&f->low, n},
+                  {&f->high, n},   {&f->gain, n},  {&f->column, n},    {&f->left, n},
+                  {&f->gp, m * n}, {&f->s, m * m}, {&f->floors, m},    {&f->gradient, terms}};
     for (size_t i = 0; i < SY_COUNT(wanted); i++) {
         if (!(*wanted[i].to = sy_arena_alloc(f->arena, wanted[i].count, sizeof(double)))) {
             return false;
@@ -53,7 +55,7 @@ static void fill_q(struct sy_filter *f) {
 
 static void defaults(struct sy_filter_options *options) {
     options->student_degrees = options->student_degrees > 0 ? options->student_degrees : 4;
-    options->active_share = options->active_share > 0 ? options->active_share : 0.5;
+    options->active_share = options->active_share > 0 ? options->active_share : 0.75;
 }
 
 int sy_filter_create(const struct sy_model *model, const struct sy_filter_options *options,
@@ -104,9 +106,16 @@ void sy_filter_reset(struct sy_filter *f) {
         f->rate[i] = exp(f->x[i]);
         f->age_ns[i] = INFINITY;
         f->doubt[i] = 0;
+        f->refused[i] = NAN;
+        f->low[i] = v->start_log - RANGE_START * v->start_sd;
+        f->high[i] = v->start_log + RANGE_START * v->start_sd;
     }
     for (uint32_t i = 0; i < f->model->factor_count; i++) {
-        f->factors[i] = (struct sy_factor_now){.width = f->model->factors[i].width, .surprise = 1};
+        f->factors[i] = (struct sy_factor_now){
+            .width = f->model->factors[i].width,
+            .width_max = WIDTH_GROWTH * f->model->factors[i].width,
+            .surprise = 1,
+        };
     }
     f->ignored = f->steps = 0;
     f->examined = 0;

@@ -29,11 +29,13 @@ struct sy_row {
     double residual;
     double pull;  /* of S^-1 residual: noise / weight * pull stays unexplained */
     double miss;  /* of a reading: how far it is from what all others say */
+    bool strange; /* taken for an error, or only not so because it came twice */
     double wrong; /* probability that it is a gross error */
 };
 
 struct sy_factor_now {
     double width; /* standard deviation of ln left - ln right */
+    double width_max;
     double surprise;
     bool rejected;
 };
@@ -44,13 +46,15 @@ struct sy_filter {
     struct sy_arena *arena;
     uint32_t n, stride;
     double *p, *q;
-    double *x;       /* mean now */
-    double *prior;   /* mean before the solve */
-    double *next;    /* where a solve wants the mean; scratch */
-    double *rate;    /* exp(x) where relations are linearised */
-    double *ceiling; /* variance that a variable never exceeds */
-    double *age_ns;  /* since measured */
-    double *doubt;   /* probability that the last reading was wrong */
+    double *x;          /* mean now */
+    double *prior;      /* mean before the solve */
+    double *next;       /* where a solve wants the mean; scratch */
+    double *rate;       /* exp(x) where relations are linearised */
+    double *ceiling;    /* variance that a variable never exceeds */
+    double *low, *high; /* ln rates that were seen, or that the model expects */
+    double *age_ns;     /* since measured */
+    double *refused;    /* ln of the last reading if it was taken for an error; NAN */
+    double *doubt;      /* probability that the last reading was wrong */
     struct sy_factor_now *factors;
     /* one solve */
     struct sy_row rows[SY_ROWS_MAX];
@@ -87,6 +91,8 @@ double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t 
                            double *gradient, uint32_t *ret_count);
 /* Learns width and surprise from what the relation missed: error, with variance all told. */
 void sy_factor_learn(struct sy_factor_now *now, double error, double variance);
+/* A reading was refused that it speaks of. */
+void sy_factor_blame(struct sy_factor_now *now);
 /* filter_solve.c */
 /* What row i misses if x moves linearly from the prior; linearises it. */
 double sy_row_residual(struct sy_filter *f, struct sy_row *row);

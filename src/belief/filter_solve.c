@@ -13,12 +13,13 @@
 #include <string.h>
 
 static const uint32_t ITERATIONS = 3;
-static const double ENOUGH = 0.2; /* a smaller move of the mean needs no further one */
+static const double ENOUGH = 0.2;     /* a smaller move of the mean needs no further one */
+static const double SURE_MAX = 0.005; /* what is always left of a doubt */
+static const double TWICE_WRONG = 0.05;
 static const double WEIGHT_CHANGE = 2;
 static const double WIDEN_FROM = 0.1; /* of a variance: less is not worth the work */
-static const double WIDEN_MIN = 1e-3;
+static const double WIDEN_MIN = 1e-2;
 static const double REACH = 1;            /* of a relation's straight line, in ln */
-static const double LOG_MAX = 60;         /* e^60 of anything per second is an error */
 static const double ERROR_PRIOR = 0.1;    /* readings that are grossly wrong: more than there are,
                                              since believing one costs more than missing one */
 static const double ERROR_SD = 2;         /* of a gross error, in ln */
@@ -106,7 +107,7 @@ static double move(struct sy_filter *f, uint32_t first, double reach) {
     for (uint32_t i = 0; i < f->n; i++) {
         double by = smaller(larger(f->prior[i] + next[i] - f->x[i], -reach), reach);
         largest = larger(largest, fabs(by));
-        f->x[i] = smaller(larger(f->x[i] + by, -LOG_MAX), LOG_MAX);
+        f->x[i] = smaller(larger(f->x[i] + by, f->low[i] - REACH), f->high[i] + REACH);
     }
     return largest;
 }
@@ -140,6 +141,12 @@ static double log_odds_of_change(double miss, double variance) {
     return log(1 / ERROR_PRIOR - 1) + change - error;
 }
 
+/* Whether the reading before was refused too, and said the same: errors are not alike. */
+static bool alike(const struct sy_filter *f, const struct sy_row *row) {
+    double apart = fabs(row->target - f->refused[row->source]); /* NAN: there was none */
+    return apart < fabs(row->miss) / 4 + 3 * sqrt(row->noise);
+}
+
 /* How far the readings are from what all other rows say. They share one guess of how far the
  * program has jumped (a multivariate Student-t): if the others moved, this one may have too. */
 static void judge(struct sy_filter *f, uint32_t first, uint32_t relations) {
@@ -160,6 +167,10 @@ static void judge(struct sy_filter *f, uint32_t first, uint32_t relations) {
         double jump = (sum - square[i - relations]) / (count - (1 - row->wrong));
         double variance = larger(jump, 1) * known[i - relations] + row->noise;
         row->wrong = 1 / (1 + exp(log_odds_of_change(row->miss, variance)));
+        row->strange = row->wrong > 0.5;
+        if (row->strange && alike(f, row)) {
+            row->wrong = TWICE_WRONG;
+        }
     }
 }
 
@@ -175,6 +186,7 @@ static bool weigh(struct sy_filter *f, uint32_t first, uint32_t relations) {
     for (uint32_t i = first; i < f->row_count; i++) {
         const struct sy_row *row = &f->rows[i];
         weights[i] = row->wrong > 0.5 ? row->noise / (row->noise + ERROR_SD * ERROR_SD)
+                     : row->strange   ? 1
                                       : student_weight(f, row);
         double ratio = weights[i] / row->weight;
         change = change || ratio > WEIGHT_CHANGE || ratio * WEIGHT_CHANGE < 1;
@@ -183,6 +195,22 @@ static bool weigh(struct sy_filter *f, uint32_t first, uint32_t relations) {
         f->rows[i].weight = weights[i];
     }
     return change;
+}
+
+/* Where a reading is refused, the relations that speak against it may be what is wrong. */
+static void blame(struct sy_filter *f, uint32_t relations) {
+    for (uint32_t i = relations; i < f->row_count; i++) {
+        for (uint32_t r = 0; r < relations && f->rows[i].strange; r++) {
+            const struct sy_row *row = &f->rows[r];
+            bool member = false;
+            for (uint32_t k = row->first; k < row->first + row->count; k++) {
+                member = member || f->gradient_variable[k] == f->rows[i].source;
+            }
+            if (member) {
+                sy_factor_blame(&f->factors[row->source]);
+            }
+        }
+    }
 }
 
 /* A few relations a step have their width and their truth examined, each in its turn. */
@@ -202,10 +230,11 @@ static void widen_by_doubt(struct sy_filter *f, uint32_t relations) {
     uint32_t count = 0;
     for (uint32_t i = relations; i < f->row_count; i++) {
         const struct sy_row *row = &f->rows[i];
-        double both = row->wrong * (1 - row->wrong);
+        double both = larger(row->wrong * (1 - row->wrong), row->wrong > 0.5 ? SURE_MAX : 0);
         const double *column = sy_row_at(f->p, f->stride, row->source);
         double own = column[row->source];
         f->doubt[row->source] = row->wrong;
+        f->refused[row->source] = row->strange ? row->target : NAN;
         if (both * row->miss * row->miss < larger(WIDEN_FROM * own, WIDEN_MIN)) {
             continue;
         }
@@ -226,6 +255,17 @@ static void draw_rates(struct sy_filter *f) {
     }
 }
 
+/* The range that a mean may take grows with every reading that is believed. */
+static void widen_range(struct sy_filter *f, uint32_t relations) {
+    for (uint32_t i = relations; i < f->row_count; i++) {
+        const struct sy_row *row = &f->rows[i];
+        if (row->wrong <= 0.5) {
+            f->low[row->source] = smaller(f->low[row->source], row->target);
+            f->high[row->source] = larger(f->high[row->source], row->target);
+        }
+    }
+}
+
 /* Solves until neither the mean nor the weights would change much. */
 static void find_mean(struct sy_filter *f, uint32_t relations) {
     f->readings_drawn = false;
@@ -235,6 +275,7 @@ static void find_mean(struct sy_filter *f, uint32_t relations) {
         /* Readings alone first: relations are drawn where these put them. */
         move(f, relations, INFINITY);
         more = weigh(f, relations, relations);
+        widen_range(f, relations);
     }
     more = relations > 0 || more;
     for (uint32_t k = 0; k < ITERATIONS && more; k++) {
@@ -252,6 +293,7 @@ void sy_filter_solve(struct sy_filter *f) {
     uint32_t relations = relation_rows(f);
     find_mean(f, relations);
     examine(f, relations);
+    blame(f, relations);
     sy_filter_learn(f);
     sy_solve_lower(f->s, f->s_stride, f->row_count, f->gp, f->stride);
     sy_downdate(f->p, f->stride, f->gp, f->row_count, f->narrow);

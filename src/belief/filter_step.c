@@ -59,6 +59,8 @@ static void add_reading(struct sy_filter *f, uint32_t variable, double target, d
 static double add_relation(struct sy_filter *f, uint32_t factor) {
     struct sy_row *row = add_row(f, factor, f->factors[factor].width);
     row->relation = true;
+    /* One that was off of late must not talk readings down. */
+    row->weight = fmin(1, 1 / f->factors[factor].surprise);
     return sy_factor_linearise(f, factor, &f->gradient_variable[row->first],
                                &f->gradient[row->first], &row->count);
 }

@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&       \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WIDEST __attribute__((target_clones("avx2", "default")))
+#define WIDEST __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define WIDEST
 #endif
