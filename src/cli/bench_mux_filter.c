@@ -17,7 +17,6 @@
 /* Chosen on the development programs. */
 #define SHARE_UNSEEN   0.8
 #define SHARE_SEEN     0.9
-#define ACTIVE_SHARE   0.75
 #define RELATION_WIDTH 0.02
 #define NO_CHOICE      1e-9 /* 0 would be the default */
 #define OFFSET_SHARE   0.01
@@ -212,7 +211,7 @@ int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config
     uint32_t n = mux->traces->event_count;
     struct sy_filter_options options = {
         .student_degrees = config->gaussian ? INFINITY : 0,
-        .active_share = config->no_choice ? NO_CHOICE : ACTIVE_SHARE,
+        .active_share = config->no_choice ? NO_CHOICE : 0,
         .seed = mux->seed,
         .no_relations = config->relations == 0,
     };
