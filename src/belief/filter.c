@@ -118,6 +118,9 @@ void sy_filter_reset(struct sy_filter *f) {
         };
     }
     f->ignored = f->steps = 0;
+    f->odd_count = 1;
+    f->read_count = 100;
+    f->error_share = 0.04;
     f->examined = 0;
 }
 

@@ -29,6 +29,7 @@ struct sy_row {
     double residual;
     double pull;  /* of S^-1 residual: noise / weight * pull stays unexplained */
     double miss;  /* of a reading: how far it is from what all others say */
+    bool odd;     /* looks like a gross error if many are */
     bool strange; /* taken for an error, or only not so because it came twice */
     double wrong; /* probability that it is a gross error */
 };
@@ -46,15 +47,17 @@ struct sy_filter {
     struct sy_arena *arena;
     uint32_t n, stride;
     double *p, *q;
-    double *x;          /* mean now */
-    double *prior;      /* mean before the solve */
-    double *next;       /* where a solve wants the mean; scratch */
-    double *rate;       /* exp(x) where relations are linearised */
-    double *ceiling;    /* variance that a variable never exceeds */
-    double *low, *high; /* ln rates that were seen, or that the model expects */
-    double *age_ns;     /* since measured */
-    double *refused;    /* ln of the last reading if it was taken for an error; NAN */
-    double *doubt;      /* probability that the last reading was wrong */
+    double *x;                          /* mean now */
+    double *prior;                      /* mean before the solve */
+    double *next;                       /* where a solve wants the mean; scratch */
+    double *rate;                       /* exp(x) where relations are linearised */
+    double *ceiling;                    /* variance that a variable never exceeds */
+    double *low, *high;                 /* ln rates that were seen, or that the model expects */
+    double *age_ns;                     /* since measured */
+    double error_share;                 /* readings that are taken to be gross errors */
+    double odd_count, read_count, calm; /* of the variables whose q is at most calm */
+    double *refused; /* ln of the last reading if it was taken for an error; NAN */
+    double *doubt;   /* probability that the last reading was wrong */
     struct sy_factor_now *factors;
     /* one solve */
     struct sy_row rows[SY_ROWS_MAX];

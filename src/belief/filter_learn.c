@@ -13,6 +13,7 @@
 #include <string.h>
 
 static const double LEARNING = 0.01;
+static const double CHANGE_MAX = 3; /* in ln */
 static const double RETURN = 0.002;
 
 /* out = q * gradient' * z; returns z' * gradient * out. */
@@ -30,6 +31,17 @@ static double spread(struct sy_filter *f, const double *z, double *out) {
         square += sum[i] * out[i];
     }
     return square;
+}
+
+/* A change that is larger than programs make says that the solve was poor, not that q is large. */
+static void bound(struct sy_filter *f, double *change) {
+    double largest = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        largest = fmax(largest, fabs(change[i]));
+    }
+    for (uint32_t i = 0; i < f->n && largest > CHANGE_MAX; i++) {
+        change[i] *= CHANGE_MAX / largest;
+    }
 }
 
 /* What the nudge took off towards nothing is given back towards the model's. */
@@ -56,6 +68,7 @@ void sy_filter_learn(struct sy_filter *f) {
         z[i] = f->rows[i].pull;
     }
     spread(f, z, change);
+    bound(f, change);
     for (uint32_t i = 0; i < f->row_count; i++) {
         z[i] = sy_rng_u32(&f->signs) & 1 ? 1 : -1;
     }

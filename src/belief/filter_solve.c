@@ -18,10 +18,15 @@ static const double SURE_MAX = 0.005; /* what is always left of a doubt */
 static const double TWICE_WRONG = 0.05;
 static const double WEIGHT_CHANGE = 2;
 static const double WIDEN_FROM = 0.1; /* of a variance: less is not worth the work */
+static const double VARIANCE_MIN = 1e-7;
+static const double AWAY_MAX = 2; /* in ln: correlations are not believed further */
 static const double WIDEN_MIN = 1e-2;
-static const double REACH = 1;            /* of a relation's straight line, in ln */
-static const double ERROR_PRIOR = 0.1;    /* readings that are grossly wrong: more than there are,
-                                             since believing one costs more than missing one */
+static const double REACH = 1; /* of a relation's straight line, in ln */
+static const double ERROR_MIN = 0.01,
+                    ERROR_MAX = 0.1; /* share of readings that are grossly wrong */
+static const double ERROR_CAUTION = 4;
+static const double COUNT_KEEP = 0.998;   /* of what was counted, for every reading */
+static const uint32_t CALM_STEPS = 64;    /* between two looks at who changes least */
 static const double ERROR_SD = 2;         /* of a gross error, in ln */
 static const double JUMP_DEGREES = 4;     /* a program's changes are that heavy-tailed */
 static const double JUMP_SQUARE_MAX = 16; /* what one reading can say of a change of all */
@@ -138,7 +143,7 @@ static double log_odds_of_change(double miss, double variance) {
     double wide = variance + ERROR_SD * ERROR_SD, square = miss * miss;
     double change = log(0.375 / sqrt(variance)) - 2.5 * log1p(square / variance / 4);
     double error = log(0.39894 / sqrt(wide)) - square / wide / 2;
-    return log(1 / ERROR_PRIOR - 1) + change - error;
+    return change - error;
 }
 
 /* Whether the reading before was refused too, and said the same: errors are not alike. */
@@ -166,7 +171,9 @@ static void judge(struct sy_filter *f, uint32_t first, uint32_t relations) {
         struct sy_row *row = &f->rows[i];
         double jump = (sum - square[i - relations]) / (count - (1 - row->wrong));
         double variance = larger(jump, 1) * known[i - relations] + row->noise;
-        row->wrong = 1 / (1 + exp(log_odds_of_change(row->miss, variance)));
+        double odds = log_odds_of_change(row->miss, variance);
+        row->odd = odds < -log(1 / ERROR_MAX - 1);
+        row->wrong = 1 / (1 + exp(odds + log(1 / f->error_share - 1)));
         row->strange = row->wrong > 0.5;
         if (row->strange && alike(f, row)) {
             row->wrong = TWICE_WRONG;
@@ -224,6 +231,27 @@ static void examine(struct sy_filter *f, uint32_t relations) {
     }
 }
 
+/* How many readings are gross errors: errors strike all variables alike, changes do not, so those
+ * count that change least. Believing an error costs more than missing a change: the share that is
+ * acted upon is larger than the one seen. */
+static void count_errors(struct sy_filter *f, uint32_t relations) {
+    if (f->steps % CALM_STEPS == 0) {
+        for (uint32_t i = 0; i < f->n; i++) {
+            f->gain[i] = sy_row_at(f->q, f->stride, i)[i];
+        }
+        f->calm = sy_quantile(f->gain, f->n, 0.5);
+    }
+    for (uint32_t i = relations; i < f->row_count; i++) {
+        uint32_t v = f->rows[i].source;
+        if (sy_row_at(f->q, f->stride, v)[v] <= f->calm) {
+            f->odd_count = COUNT_KEEP * f->odd_count + f->rows[i].odd;
+            f->read_count = COUNT_KEEP * f->read_count + 1;
+        }
+    }
+    double share = ERROR_CAUTION * f->odd_count / f->read_count;
+    f->error_share = smaller(larger(share, ERROR_MIN), ERROR_MAX);
+}
+
 /* The posterior is a mixture of "it was wrong" and "it was right"; this adds the distance between
  * the two, of which only one was followed, to the covariance. */
 static void widen_by_doubt(struct sy_filter *f, uint32_t relations) {
@@ -240,8 +268,10 @@ static void widen_by_doubt(struct sy_filter *f, uint32_t relations) {
         }
         double *away = sy_row_at(f->gp, f->stride, count++);
         double whole = row->wrong > 0.5 ? own + row->noise : larger(row->noise / row->weight, own);
-        memset(away, 0, f->stride * sizeof *away);
-        sy_axpy(away, column, sqrt(both) * row->miss / whole, f->stride);
+        double scale = sqrt(both) * row->miss / whole;
+        for (uint32_t k = 0; k < f->stride; k++) {
+            away[k] = k < f->n ? smaller(larger(scale * column[k], -AWAY_MAX), AWAY_MAX) : 0;
+        }
     }
     memset(f->next, 0, f->stride * sizeof *f->next);
     for (uint32_t i = 0; i < count; i++) {
@@ -286,6 +316,20 @@ static void find_mean(struct sy_filter *f, uint32_t relations) {
     draw_rates(f);
 }
 
+/* Rounding may leave a variance that is not one; its variable then starts anew, alone. */
+static void mend(struct sy_filter *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        double *row = sy_row_at(f->p, f->stride, i);
+        if (row[i] > VARIANCE_MIN) {
+            continue;
+        }
+        for (uint32_t j = 0; j < f->n; j++) {
+            row[j] = sy_row_at(f->p, f->stride, j)[i] = 0;
+        }
+        row[i] = VARIANCE_MIN;
+    }
+}
+
 void sy_filter_solve(struct sy_filter *f) {
     if (!f->row_count) {
         return;
@@ -297,10 +341,8 @@ void sy_filter_solve(struct sy_filter *f) {
     sy_filter_learn(f);
     sy_solve_lower(f->s, f->s_stride, f->row_count, f->gp, f->stride);
     sy_downdate(f->p, f->stride, f->gp, f->row_count, f->narrow);
-    for (uint32_t i = 0; i < f->n; i++) {
-        double *variance = &sy_row_at(f->p, f->stride, i)[i];
-        *variance = larger(*variance, 1e-8);
-    }
+    mend(f);
     widen_by_doubt(f, relations);
+    count_errors(f, relations);
     f->row_count = 0;
 }
