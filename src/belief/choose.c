@@ -44,8 +44,15 @@ int sy_choose_prepare(struct sy_filter *f) {
     f->turn = sy_arena_alloc(f->arena, n + 1, sizeof *f->turn);
     f->blanket_first = sy_arena_alloc(f->arena, n + 1, sizeof *f->blanket_first);
     f->mark = sy_arena_alloc(f->arena, n + 1, sizeof *f->mark);
-    if (!fill || !f->turn || !f->blanket_first || !f->mark) {
+    f->pmu = sy_arena_alloc(f->arena, n + 1, sizeof *f->pmu);
+    f->reading_noise = sy_arena_alloc(f->arena, n + 1, sizeof *f->reading_noise);
+    if (!fill || !f->turn || !f->blanket_first || !f->mark || !f->pmu || !f->reading_noise) {
         return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double noise = f->model->variables[i].noise_ratio;
+        f->pmu[i] = f->model->variables[i].pmu;
+        f->reading_noise[i] = (float)fmax(noise * noise, 1e-5);
     }
     link(f, fill);
     for (uint32_t i = 0, sum = 0; i < n; i++) {
@@ -72,54 +79,54 @@ int sy_choose_prepare(struct sy_filter *f) {
  */
 enum { PICKED = 1, BEFORE = 2, NEAR = 4 }; /* now; in the last set; in its Markov blanket */
 
-static double reading_noise(const struct sy_variable *v) {
-    return fmax(v->noise_ratio * v->noise_ratio, 1e-5);
-}
-
 static bool is_candidate(const struct sy_filter *f, uint32_t i, uint32_t pmu) {
-    return f->model->variables[i].pmu == pmu && !(f->mark[i] & PICKED);
+    return f->pmu[i] == pmu && !(f->mark[i] & PICKED);
 }
 
 struct choice {
     struct sy_filter *f;
-    uint32_t known; /* rows of gp: whitened columns of what will be read */
+    uint32_t known; /* rows of narrow: whitened columns of what will be read */
     uint32_t *picked, count, wanted;
 };
 
+/* In single precision: a choice needs no more. */
 static void look_ahead(struct sy_filter *f) {
     memset(f->gain, 0, f->stride * sizeof *f->gain);
     for (uint32_t i = 0; i < f->n; i++) {
         size_t at = (size_t)i * f->stride;
-        sy_look_ahead(f->ahead + at, f->p + at, f->q + at, f->gain, f->stride);
-        f->left[i] = f->ahead[at + i];
+        sy_look_ahead(f->ahead + at, f->ahead_narrow + at, f->p + at, f->q + at, f->gain,
+                      f->stride);
+        f->left[i] = (float)f->ahead[at + i];
     }
     f->ahead_holds = true;
 }
 
-/* i will be read: f->gain, the squared lengths of the columns, shrink accordingly. */
+/* i will be read: f->gain, the squared lengths of the columns, and f->left, the variances, shrink
+ * accordingly. */
 static void suppose(struct choice *choice, uint32_t i) {
     struct sy_filter *f = choice->f;
     if (choice->known == f->rows_max) {
         return;
     }
-    double *w = f->gp + (size_t)choice->known * f->stride, *product = f->column;
-    memcpy(w, f->ahead + (size_t)i * f->stride, f->stride * sizeof *w);
+    float *w = f->narrow + (size_t)choice->known * f->stride, *product = f->product;
+    memcpy(w, f->ahead_narrow + (size_t)i * f->stride, f->stride * sizeof *w);
     for (uint32_t k = 0; k < choice->known; k++) {
-        const double *other = f->gp + (size_t)k * f->stride;
-        sy_axpy(w, other, -other[i], f->stride);
+        const float *other = f->narrow + (size_t)k * f->stride;
+        sy_axpy_narrow(w, other, -other[i], f->stride);
     }
-    double scale = 1 / sqrt(fmax(w[i], 0) + reading_noise(&f->model->variables[i]));
-    for (uint32_t j = 0; j < f->n; j++) {
+    float own = w[i] > 0 ? w[i] : 0;
+    float scale = 1 / sqrtf(own + f->reading_noise[i]);
+    for (uint32_t j = 0; j < f->stride; j++) {
         w[j] *= scale;
-        f->left[j] -= w[j] * w[j];
     }
-    double square = sy_dot(w, w, f->stride);
-    sy_sum_rows(product, f->ahead, f->stride, f->n, w);
+    sy_sum_rows_narrow(product, f->ahead_narrow, f->stride, f->n, w);
     for (uint32_t k = 0; k < choice->known; k++) {
-        const double *other = f->gp + (size_t)k * f->stride;
-        sy_axpy(product, other, -sy_dot(other, w, f->stride), f->stride);
+        const float *other = f->narrow + (size_t)k * f->stride;
+        sy_axpy_narrow(product, other, -sy_dot_narrow(other, w, f->stride), f->stride);
     }
+    float square = sy_dot_narrow(w, w, f->stride);
     for (uint32_t j = 0; j < f->n; j++) {
+        f->left[j] -= w[j] * w[j];
         f->gain[j] += w[j] * (w[j] * square - 2 * product[j]);
     }
     choice->known++;
@@ -147,12 +154,12 @@ static uint32_t longest_unseen(const struct sy_filter *f, uint32_t pmu) {
 /* near: only within the blanket of the last set. */
 static uint32_t most_telling(const struct choice *choice, uint32_t pmu, bool near) {
     const struct sy_filter *f = choice->f;
-    double best_gain = -1;
+    float best_gain = -1;
     uint32_t best = SY_NONE;
     for (uint32_t i = 0; i < f->n; i++) {
         if (is_candidate(f, i, pmu) && (!near || f->mark[i] & NEAR)) {
-            double gain =
-                f->gain[i] / (fmax(f->left[i], 0) + reading_noise(&f->model->variables[i]));
+            float left = f->left[i] > 0 ? f->left[i] : 0;
+            float gain = f->gain[i] / (left + f->reading_noise[i]);
             if (gain > best_gain) {
                 best_gain = gain;
                 best = i;
@@ -205,11 +212,13 @@ static uint32_t most_doubtful(const struct sy_filter *f, uint32_t pmu) {
 static void choose_for(struct choice *choice, uint32_t pmu, uint32_t slots) {
     struct sy_filter *f = choice->f;
     uint32_t first = choice->count;
+    bool doubtful = true;
     /* The fraction of a slot that is left over goes to one part or the other by turns. */
     double share = slots * f->options.active_share;
     uint32_t active = (uint32_t)(share + (double)(f->steps % 2) * 0.5);
     for (uint32_t k = 0; k < slots; k++) {
-        uint32_t i = k < slots / 2 ? most_doubtful(f, pmu) : SY_NONE;
+        uint32_t i = k < slots / 2 && doubtful ? most_doubtful(f, pmu) : SY_NONE;
+        doubtful = i != SY_NONE;
         if (i == SY_NONE) {
             i = k + active < slots ? longest_unseen(f, pmu) : most_telling(choice, pmu, false);
         }

@@ -22,11 +22,11 @@ static bool allocate(struct sy_filter *f) {
     struct {
         double **to;
         size_t count;
-    } wanted[] = {{&f->p, n * n},  {&f->q, n * n}, {&f->ahead, n * n}, {&f->x, n},
-                  {&f->prior, n},  {&f->next, n},  {&f->rate, n},      {&f->ceiling, n},
-                  {&f->age_ns, n}, {&f->doubt, n}, {&f->refused, n},   {&f->low, n},
-                  {&f->high, n},   {&f->gain, n},  {&f->column, n},    {&f->left, n},
-                  {&f->gp, m * n}, {&f->s, m * m}, {&f->floors, m},    {&f->gradient, terms}};
+    } wanted[] = {{&f->p, n * n},  {&f->q, n * n},      {&f->ahead, n * n},   {&f->x, n},
+                  {&f->prior, n},  {&f->next, n},       {&f->rate, n},        {&f->ceiling, n},
+                  {&f->age_ns, n}, {&f->doubt, n},      {&f->refused, n},     {&f->low, n},
+                  {&f->high, n},   {&f->column_two, n}, {&f->column, n},      {&f->gp, m * n},
+                  {&f->s, m * m},  {&f->floors, m},     {&f->gradient, terms}};
     for (size_t i = 0; i < SY_COUNT(wanted); i++) {
         if (!(*wanted[i].to = sy_arena_alloc(f->arena, wanted[i].count, sizeof(double)))) {
             return false;
@@ -35,7 +35,11 @@ static bool allocate(struct sy_filter *f) {
     f->factors = sy_arena_alloc(f->arena, model->factor_count + 1, sizeof *f->factors);
     f->gradient_variable = sy_arena_alloc(f->arena, terms, sizeof *f->gradient_variable);
     f->narrow = sy_arena_alloc(f->arena, m * n, sizeof *f->narrow);
-    return f->factors && f->narrow && f->gradient_variable;
+    f->ahead_narrow = sy_arena_alloc(f->arena, n * n, sizeof *f->ahead_narrow);
+    f->product = sy_arena_alloc(f->arena, 3 * n, sizeof *f->product);
+    f->gain = f->product + n;
+    f->left = f->gain + n;
+    return f->factors && f->narrow && f->ahead_narrow && f->product && f->gradient_variable;
 }
 
 /* Process covariance of one step, as the model has it. */
@@ -189,10 +193,10 @@ void sy_filter_sample(const struct sy_filter *f, struct sy_rng *rng, double *ret
     ((struct sy_filter *)f)->ahead_holds = false;
     memcpy(u, f->p, sizeof *u * f->stride * f->stride);
     for (uint32_t i = 0; i < f->n; i++) {
-        f->gain[i] = 1e-12;
+        f->column[i] = 1e-12;
         ret_rates[i] = f->x[i];
     }
-    sy_cholesky(u, f->stride, f->n, f->gain);
+    sy_cholesky(u, f->stride, f->n, f->column);
     for (uint32_t i = 0; i < f->n; i++) {
         double z = sy_rng_normal(rng);
         for (uint32_t j = i; j < f->n; j++) {

@@ -80,8 +80,12 @@ struct sy_filter {
     uint32_t *blanket;
     double *ahead; /* p one step on; scratch otherwise */
     bool ahead_holds;
-    double *gain, *column, *left; /* of the choice: what each tells, scratch, variances */
+    float *ahead_narrow, *product;
+    float *gain, *left;          /* what each would tell; its variance, given what will be read */
+    double *column, *column_two; /* scratch */
     uint8_t *mark;
+    uint32_t *pmu;        /* of each variable, close together */
+    float *reading_noise; /* variance of a reading, in ln */
 };
 
 static inline double *sy_row_at(double *matrix, uint32_t stride, uint32_t i) {

@@ -60,7 +60,7 @@ static void give_back(struct sy_filter *f) {
 
 void sy_filter_learn(struct sy_filter *f) {
     double part = fmin(LEARNING * f->steps_elapsed, 0.5);
-    double z[SY_ROWS_MAX], *change = f->column, *usual = f->gain;
+    double z[SY_ROWS_MAX], *change = f->column, *usual = f->column_two;
     if (f->options.no_learning || !(part > 0)) {
         return;
     }

@@ -78,13 +78,17 @@ static void factorise(struct sy_filter *f, uint32_t first) {
         double *s = sy_row_at(f->s, f->s_stride, i);
         const double *gp = sy_row_at(f->gp, f->stride, first + i);
         memset(s, 0, f->s_stride * sizeof *s);
-        for (uint32_t j = i; j < m; j++) {
+        uint32_t j = i;
+        for (; j < m && f->rows[first + j].relation; j++) {
             const struct sy_row *other = &f->rows[first + j];
             double sum = 0;
             for (uint32_t k = other->first; k < other->first + other->count; k++) {
                 sum += gp[f->gradient_variable[k]] * f->gradient[k];
             }
             s[j] = sum;
+        }
+        for (; j < m; j++) {
+            s[j] = gp[f->rows[first + j].source];
         }
         double own = f->rows[first + i].noise / f->rows[first + i].weight;
         s[i] = larger(s[i], 0) + own;
@@ -237,9 +241,9 @@ static void examine(struct sy_filter *f, uint32_t relations) {
 static void count_errors(struct sy_filter *f, uint32_t relations) {
     if (f->steps % CALM_STEPS == 0) {
         for (uint32_t i = 0; i < f->n; i++) {
-            f->gain[i] = sy_row_at(f->q, f->stride, i)[i];
+            f->column[i] = sy_row_at(f->q, f->stride, i)[i];
         }
-        f->calm = sy_quantile(f->gain, f->n, 0.5);
+        f->calm = sy_quantile(f->column, f->n, 0.5);
     }
     for (uint32_t i = relations; i < f->row_count; i++) {
         uint32_t v = f->rows[i].source;

@@ -1,38 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The filter's matrix kernels, blocked so that the sums stay in registers. The compiler makes one
- * copy per vector width and the loader picks; none of them fuses or reorders operations.
+ * The filter's matrix kernels, blocked so that the sums stay in registers. There is one copy per
+ * vector width; none of them fuses or reorders operations.
  */
 #include "belief/linear.h"
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&       \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WIDEST __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define WIDEST
-#endif
-#define PARTS  8u /* of a sum */
-#define BLOCK  8u /* rows that the Cholesky factor takes at a time */
 #define INLINE static inline __attribute__((always_inline))
+/* name(...) runs the widest copy of name_body that the processor has. Not by target_clones: its
+ * symbols are seen from outside the library. */
+#ifdef __x86_64__
+#define AVX2   __attribute__((target("avx2")))
+#define AVX512 __attribute__((target("avx2,avx512f,avx512vl,avx512dq")))
+#define DISPATCH(type, name, parameters, arguments)                                                \
+    AVX512 static type name##_avx512 parameters {                                                  \
+        return name##_body arguments;                                                              \
+    }                                                                                              \
+    AVX2 static type name##_avx2 parameters {                                                      \
+        return name##_body arguments;                                                              \
+    }                                                                                              \
+    type name parameters {                                                                         \
+        if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {            \
+            return name##_avx512 arguments;                                                        \
+        }                                                                                          \
+        return __builtin_cpu_supports("avx2") ? name##_avx2 arguments : name##_body arguments;     \
+    }
+#else
+#define DISPATCH(type, name, parameters, arguments)                                                \
+    type name parameters {                                                                         \
+        return name##_body arguments;                                                              \
+    }
+#endif
+#define PARTS 8u /* of a sum */
+#define BLOCK 8u /* rows that the Cholesky factor takes at a time */
 
-WIDEST void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length) {
+INLINE void sy_axpy_body(double *restrict y, const double *restrict x, double scale,
+                         uint32_t length) {
     for (uint32_t i = 0; i < length; i++) {
         y[i] += scale * x[i];
     }
 }
+DISPATCH(void, sy_axpy,
+         (double *restrict y, const double *restrict x, double scale, uint32_t length),
+         (y, x, scale, length))
 
-WIDEST void sy_look_ahead(double *restrict out, const double *p, const double *q,
-                          double *restrict squares, uint32_t length) {
+INLINE void sy_axpy_narrow_body(float *restrict y, const float *restrict x, float scale,
+                                uint32_t length) {
     for (uint32_t i = 0; i < length; i++) {
-        double sum = p[i] + q[i];
-        out[i] = sum;
-        squares[i] += sum * sum;
+        y[i] += scale * x[i];
     }
 }
+DISPATCH(void, sy_axpy_narrow,
+         (float *restrict y, const float *restrict x, float scale, uint32_t length),
+         (y, x, scale, length))
 
-WIDEST double sy_dot(const double *x, const double *y, uint32_t length) {
+INLINE void sy_look_ahead_body(double *restrict out, float *restrict narrow, const double *p,
+                               const double *q, float *restrict squares, uint32_t length) {
+    for (uint32_t i = 0; i < length; i++) {
+        double sum = p[i] + q[i];
+        float less = (float)sum;
+        out[i] = sum;
+        narrow[i] = less;
+        squares[i] += less * less;
+    }
+}
+DISPATCH(void, sy_look_ahead,
+         (double *restrict out, float *restrict narrow, const double *p, const double *q,
+          float *restrict squares, uint32_t length),
+         (out, narrow, p, q, squares, length))
+
+INLINE float sy_dot_narrow_body(const float *x, const float *y, uint32_t length) {
+    float sum[PARTS] = {0};
+    for (uint32_t i = 0; i < length; i += PARTS) {
+        for (uint32_t l = 0; l < PARTS; l++) {
+            sum[l] += x[i + l] * y[i + l];
+        }
+    }
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+}
+DISPATCH(float, sy_dot_narrow, (const float *x, const float *y, uint32_t length), (x, y, length))
+
+INLINE void sy_sum_rows_narrow_body(float *restrict out, const float *matrix, uint32_t stride,
+                                    uint32_t n, const float *scales) {
+    memset(out, 0, stride * sizeof *out);
+    for (uint32_t k = 0; k < n; k += 4) {
+        /* Rows past n hold zeros: the matrix has stride of them. */
+        const float *r0 = matrix + (size_t)k * stride, *r1 = r0 + stride, *r2 = r1 + stride;
+        const float *r3 = r2 + stride;
+        float s0 = scales[k], s1 = scales[k + 1], s2 = scales[k + 2], s3 = scales[k + 3];
+        for (uint32_t i = 0; i < stride; i++) {
+            out[i] += (s0 * r0[i] + s1 * r1[i]) + (s2 * r2[i] + s3 * r3[i]);
+        }
+    }
+}
+DISPATCH(void, sy_sum_rows_narrow,
+         (float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
+          const float *scales),
+         (out, matrix, stride, n, scales))
+
+INLINE double sy_dot_body(const double *x, const double *y, uint32_t length) {
     double sum[PARTS] = {0}, rest = 0;
     uint32_t i = 0;
     for (; i + PARTS <= length; i += PARTS) {
@@ -45,6 +113,7 @@ WIDEST double sy_dot(const double *x, const double *y, uint32_t length) {
     }
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
 }
+DISPATCH(double, sy_dot, (const double *x, const double *y, uint32_t length), (x, y, length))
 
 INLINE void add_rows(double *restrict out, const double *const from[4], const double scales[4],
                      uint32_t stride) {
@@ -54,8 +123,8 @@ INLINE void add_rows(double *restrict out, const double *const from[4], const do
     }
 }
 
-WIDEST void sy_combine(double *restrict out, const double *matrix, uint32_t stride,
-                       const uint32_t *rows, const double *scales, uint32_t count) {
+INLINE void sy_combine_body(double *restrict out, const double *matrix, uint32_t stride,
+                            const uint32_t *rows, const double *scales, uint32_t count) {
     if (count == 1) {
         const double *only = matrix + (size_t)rows[0] * stride;
         for (uint32_t i = 0; i < stride; i++) {
@@ -77,9 +146,13 @@ WIDEST void sy_combine(double *restrict out, const double *matrix, uint32_t stri
         add_rows(out, from, by, stride);
     }
 }
+DISPATCH(void, sy_combine,
+         (double *restrict out, const double *matrix, uint32_t stride, const uint32_t *rows,
+          const double *scales, uint32_t count),
+         (out, matrix, stride, rows, scales, count))
 
-WIDEST void sy_sum_rows(double *restrict out, const double *matrix, uint32_t stride, uint32_t n,
-                        const double *scales) {
+INLINE void sy_sum_rows_body(double *restrict out, const double *matrix, uint32_t stride,
+                             uint32_t n, const double *scales) {
     for (uint32_t i = 0; i < stride; i++) {
         out[i] = 0;
     }
@@ -93,9 +166,13 @@ WIDEST void sy_sum_rows(double *restrict out, const double *matrix, uint32_t str
         add_rows(out, from, by, stride);
     }
 }
+DISPATCH(void, sy_sum_rows,
+         (double *restrict out, const double *matrix, uint32_t stride, uint32_t n,
+          const double *scales),
+         (out, matrix, stride, n, scales))
 
-WIDEST void sy_nudge(double *p, uint32_t stride, uint32_t n, const double *a, const double *b,
-                     double keep, double scale) {
+INLINE void sy_nudge_body(double *p, uint32_t stride, uint32_t n, const double *a, const double *b,
+                          double keep, double scale) {
     for (uint32_t i = 0; i < n; i++) {
         double *restrict row = p + (size_t)i * stride;
         double plus = scale * a[i], minus = scale * b[i];
@@ -104,6 +181,10 @@ WIDEST void sy_nudge(double *p, uint32_t stride, uint32_t n, const double *a, co
         }
     }
 }
+DISPATCH(void, sy_nudge,
+         (double *p, uint32_t stride, uint32_t n, const double *a, const double *b, double keep,
+          double scale),
+         (p, stride, n, a, b, keep, scale))
 
 /* below -= sum of rows[r][i] * rows[r], from column `from` on, for eight rows. */
 INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t stride, uint32_t i,
@@ -118,7 +199,7 @@ INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t 
     }
 }
 
-WIDEST void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors) {
+INLINE void sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const double *floors) {
     for (uint32_t first = 0; first < m; first += BLOCK) {
         uint32_t end = first + BLOCK < m ? first + BLOCK : m;
         for (uint32_t k = first; k < end; k++) {
@@ -142,6 +223,8 @@ WIDEST void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *fl
         }
     }
 }
+DISPATCH(void, sy_cholesky, (double *a, uint32_t stride, uint32_t m, const double *floors),
+         (a, stride, m, floors))
 
 /* The columns [c, c + width): width is a constant wherever this is inlined. */
 INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *restrict w,
@@ -165,8 +248,8 @@ INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *
     }
 }
 
-WIDEST void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, double *w,
-                           uint32_t stride) {
+INLINE void sy_solve_lower_body(const double *u, uint32_t u_stride, uint32_t m, double *w,
+                                uint32_t stride) {
     uint32_t c = 0;
     for (; c + 2 * SY_LANES <= stride; c += 2 * SY_LANES) {
         solve_panel(u, u_stride, m, w, stride, c, 2 * SY_LANES);
@@ -175,8 +258,12 @@ WIDEST void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, doubl
         solve_panel(u, u_stride, m, w, stride, c, SY_LANES);
     }
 }
+DISPATCH(void, sy_solve_lower,
+         (const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride),
+         (u, u_stride, m, w, stride))
 
-WIDEST void sy_solve_forward(const double *u, uint32_t u_stride, uint32_t m, double *restrict z) {
+INLINE void sy_solve_forward_body(const double *u, uint32_t u_stride, uint32_t m,
+                                  double *restrict z) {
     for (uint32_t i = 0; i < m; i++) {
         const double *row = u + (size_t)i * u_stride;
         z[i] /= row[i];
@@ -185,6 +272,8 @@ WIDEST void sy_solve_forward(const double *u, uint32_t u_stride, uint32_t m, dou
         }
     }
 }
+DISPATCH(void, sy_solve_forward,
+         (const double *u, uint32_t u_stride, uint32_t m, double *restrict z), (u, u_stride, m, z))
 
 void sy_solve_backward(const double *u, uint32_t u_stride, uint32_t m, double *z) {
     for (uint32_t i = m; i-- > 0;) {
@@ -218,7 +307,8 @@ INLINE void four_rows(double *restrict p, uint32_t stride, const float *w, uint3
     }
 }
 
-WIDEST void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m, float *narrow) {
+INLINE void sy_downdate_body(double *p, uint32_t stride, const double *w, uint32_t m,
+                             float *narrow) {
     for (uint32_t i = 0; i < m * stride; i++) {
         narrow[i] = (float)w[i];
     }
@@ -235,3 +325,6 @@ WIDEST void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m,
         }
     }
 }
+DISPATCH(void, sy_downdate,
+         (double *p, uint32_t stride, const double *w, uint32_t m, float *narrow),
+         (p, stride, w, m, narrow))

@@ -19,9 +19,14 @@ static inline uint32_t sy_padded(uint32_t n) {
 
 /* y += scale * x */
 void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length);
-/* out = p + q, squares += out * out, element by element */
-void sy_look_ahead(double *restrict out, const double *p, const double *q, double *restrict squares,
-                   uint32_t length);
+/* The same in single precision; lengths are multiples of SY_LANES. */
+void sy_axpy_narrow(float *restrict y, const float *restrict x, float scale, uint32_t length);
+float sy_dot_narrow(const float *x, const float *y, uint32_t length);
+void sy_sum_rows_narrow(float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
+                        const float *scales);
+/* out = narrow = p + q, squares += out * out, element by element */
+void sy_look_ahead(double *restrict out, float *restrict narrow, const double *p, const double *q,
+                   float *restrict squares, uint32_t length);
 /* The sum is taken in eight parts. */
 double sy_dot(const double *x, const double *y, uint32_t length);
 /* out = sum of scales[k] * row rows[k] of the matrix */
