@@ -14,7 +14,7 @@
 
 static const double LEARNING = 0.01;
 static const double CHANGE_MAX = 3; /* in ln */
-static const double RETURN = 0.002;
+static const double RETURN = 0.004;
 
 /* out = q * gradient' * z; returns z' * gradient * out. */
 static double spread(struct sy_filter *f, const double *z, double *out) {

@@ -142,11 +142,12 @@ static double student_weight(const struct sy_filter *f, const struct sy_row *row
     return (degrees + 1) / (degrees + left * left / row->noise);
 }
 
-/* ln odds that a miss with this variance is a change, Student-t(4), and not a gross error. */
+/* ln odds that a miss with this variance is a change, Student-t(4), and not a gross error, which
+ * has the heavier tail: Student-t(2). Even odds are taken for granted. */
 static double log_odds_of_change(double miss, double variance) {
     double wide = variance + ERROR_SD * ERROR_SD, square = miss * miss;
     double change = log(0.375 / sqrt(variance)) - 2.5 * log1p(square / variance / 4);
-    double error = log(0.39894 / sqrt(wide)) - square / wide / 2;
+    double error = log(0.35355 / sqrt(wide)) - 1.5 * log1p(square / wide / 2);
     return change - error;
 }
 
