@@ -78,11 +78,11 @@ static const char noise_20[] = "20 % read noise", noise_40[] = "40 % read noise"
 
 static void add_ablations(struct bench *bench) {
     static const char section[] = "without a part of it";
-    static const char *const names[2][4] = {
+    static const char *const names[2][5] = {
         {"unseen, no relations", "unseen, no learned covariance", "unseen, no active choice",
-         "unseen, Gaussian"},
+         "unseen, Gaussian", "unseen, no learning online"},
         {"seen, no relations", "seen, no learned covariance", "seen, no active choice",
-         "seen, Gaussian"},
+         "seen, Gaussian", "seen, no learning online"},
     };
     static const char *const densities[2][4] = {
         {"unseen, 0 relations", "unseen, 2", "unseen, 5", "unseen, 10"},
@@ -95,6 +95,7 @@ static void add_ablations(struct bench *bench) {
         add(bench, section, names[seen][1], method)->no_covariance = true;
         add(bench, section, names[seen][2], method)->no_choice = true;
         add(bench, section, names[seen][3], method)->gaussian = true;
+        add(bench, section, names[seen][4], method)->no_learning = true;
     }
     for (int seen = 0; seen < 2; seen++) {
         struct sy_mux_config *gaussian = add(bench, "outliers and a Gaussian", names[seen][3],

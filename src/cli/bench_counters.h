@@ -108,7 +108,7 @@ struct sy_mux_config {
     const char *section, *name;
     enum sy_mux_method method;
     double noise, outliers;
-    bool no_covariance, no_choice, gaussian;
+    bool no_covariance, no_choice, no_learning, gaussian;
     uint32_t relations; /* how many are known; UINT32_MAX: all */
 };
 /* The model that a configuration knows of a program. seed chooses which relations are left. */

@@ -212,6 +212,7 @@ int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config
     struct sy_filter_options options = {
         .student_degrees = config->gaussian ? INFINITY : 0,
         .active_share = config->no_choice ? NO_CHOICE : 0,
+        .no_learning = config->no_learning,
         .seed = mux->seed,
         .no_relations = config->relations == 0,
     };
