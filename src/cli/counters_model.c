@@ -266,19 +266,11 @@ static int show_scope(struct shown *shown, const struct sy_listing *listing, enu
 
 static int open_listing(const struct args *args, struct sy_listing **ret_listing) {
     struct sy_error error = {0};
-    struct sy_buffer name = {0};
-    int code = 0;
-    if (!args->arch || strcmp(args->arch, "own") == 0) {
-        code = sy_listing_match(args->folder, NULL, &name, &error);
-        if (code) {
-            sy_hint(&error, "--arch names one of those that `symph counters listing` shows");
-        }
-    } else {
-        sy_buffer_printf(&name, "%s", args->arch);
+    bool own = !args->arch || strcmp(args->arch, "own") == 0;
+    int code = sy_listing_open(own ? NULL : args->arch, args->folder, ret_listing, &error);
+    if (code && own) {
+        sy_hint(&error, "--arch names one of those that `symph counters listing` shows");
     }
-    code = code ? code : name.failed ? sy_fail(&error, -ENOMEM, "out of memory") : 0;
-    code = code ? code : sy_listing_open(name.text, args->folder, ret_listing, &error);
-    sy_buffer_finish(&name);
     return code ? fail(&error, code) : SY_EXIT_OK;
 }
 

@@ -131,24 +131,13 @@ static int open_named_listing(const char *name, struct sy_counters_session *sess
 /* A listing that was asked for must be there; one that was not may be missing. */
 static int open_listing(const struct sy_counters_args *args, const char *recorded,
                         struct sy_counters_session *session) {
-    struct sy_error error = {0};
-    struct sy_buffer name = {0};
-    int code = 0;
     if (args->arch || recorded) {
         return open_named_listing(args->arch ? args->arch : recorded, session);
     }
     session->arch = session->replay ? "no listing" : "no listing for this processor";
-    if (!session->replay) {
-        code = sy_listing_match(NULL, NULL, &name, &error);
-    }
-    sy_buffer_append(&name, "", 1);
-    if (!code && !name.failed && name.length > 1) {
-        code = sy_listing_open(name.text, NULL, &session->listing, &error);
-    }
-    if (session->listing) {
+    if (!session->replay && sy_listing_open(NULL, NULL, &session->listing, NULL) == 0) {
         session->arch = session->listing->name;
     }
-    sy_buffer_finish(&name);
     return SY_EXIT_OK;
 }
 

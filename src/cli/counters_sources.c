@@ -180,17 +180,13 @@ static int print_json(const struct sy_sources *sources, const struct sy_listing 
 
 /* This processor's listing; without one perf counts the kernel's generic events. */
 static struct sy_listing *open_listing(bool quiet) {
-    struct sy_buffer name = {0};
     struct sy_error error = {0};
     struct sy_listing *listing = NULL;
-    int code = sy_listing_match(NULL, NULL, &name, &error);
-    code = code ? code : sy_listing_open(name.text, NULL, &listing, &error);
-    if (code) {
+    if (sy_listing_open(NULL, NULL, &listing, &error)) {
         char text[512];
         sy_message_note(quiet, "no listing of this processor's events: %s",
                         sy_error_format(&error, text, sizeof text));
     }
-    sy_buffer_finish(&name);
     return listing;
 }
 

@@ -152,8 +152,8 @@ double sy_expr_eval(const struct sy_expr *expr, const char *const *names,
 /* A compact file (docs/listing-format.md). text must be followed by a NUL. */
 SY_MUST_CHECK int sy_listing_read(const char *file, const char *text, size_t length,
                                   struct sy_listing **ret_listing, struct sy_error *error);
-/* By name ("x86/skylakex", "skylakex"), from folder; NULL: $SYMPH_LISTINGS, then the installed one,
- * then the one beside the build. */
+/* By name ("x86/skylakex", "skylakex"; NULL: this processor's, -ENOENT where there is none), from
+ * folder; NULL: $SYMPH_LISTINGS, then the installed one, then the one beside the build. */
 SY_MUST_CHECK int sy_listing_open(const char *name, const char *folder,
                                   struct sy_listing **ret_listing, struct sy_error *error);
 /* Name of the listing for a processor, as perf's mapfile.csv matches it: "GenuineIntel-6-55-4",

@@ -167,8 +167,13 @@ static int open_in(const char *name, const char *folder, struct sy_arena *arena,
 int sy_listing_open(const char *name, const char *folder, struct sy_listing **ret_listing,
                     struct sy_error *error) {
     struct sy_arena *arena = sy_arena_create();
-    int code = arena ? open_in(name, folder, arena, ret_listing, error)
-                     : sy_fail(error, -ENOMEM, "out of memory");
+    struct sy_buffer own = {0};
+    int code = arena ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+    if (!code && !name) {
+        code = sy_listing_match(folder, NULL, &own, error);
+    }
+    code = code ? code : open_in(name ? name : own.text, folder, arena, ret_listing, error);
+    sy_buffer_finish(&own);
     sy_arena_destroy(arena);
     return code;
 }

@@ -159,7 +159,11 @@ static void this_processor_is_asked(void **state) {
         skip();
     }
     print_message("# this processor's listing is %s\n", name.text);
-    sy_listing_destroy(need(name.text));
+    struct sy_listing *named = need(name.text), *own = NULL;
+    assert_int_equal(sy_listing_open(NULL, NULL, &own, &error), 0);
+    assert_string_equal(own->name, named->name);
+    sy_listing_destroy(named);
+    sy_listing_destroy(own);
     sy_buffer_finish(&name);
 }
 

@@ -14,7 +14,6 @@
 #include <time.h>
 
 #define INTERVAL_NS 20000000L
-#define SAMPLE_MAX  4096u
 
 struct watcher {
     starpu_pthread_t thread;
@@ -24,7 +23,8 @@ struct watcher {
     struct sy_sources *sources;
     struct sy_belief *belief;
     struct sy_arena *arena;
-    struct sy_sample *samples;
+    uint32_t counter_count;
+    struct sy_sample *samples; /* as many */
     uint32_t *chosen;
 };
 
@@ -41,32 +41,24 @@ static void close_senses(struct watcher *w) {
     sy_arena_destroy(w->arena);
 }
 
-/* This processor's events, if there is a listing of them. */
-static void open_listing(struct watcher *w) {
-    struct sy_buffer name = {0};
-    if (sy_listing_match(NULL, NULL, &name, NULL) == 0 &&
-        sy_listing_open(name.text, NULL, &w->listing, NULL)) {
-        w->listing = NULL;
-    }
-    sy_buffer_finish(&name);
-}
-
 static int open_senses(struct watcher *w) {
     struct sy_sources_options options = {0};
-    uint32_t counter_count = 0, pmu_count = 0;
-    open_listing(w);
+    uint32_t pmu_count = 0;
+    if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
+        w->listing = NULL; /* then perf counts the kernel's generic events */
+    }
     w->arena = sy_arena_create();
     options.listing = w->listing;
     if (!w->arena || (w->listing && sy_belief_wanted(w->listing, w->arena, &options.wanted)) ||
         sy_sources_open(&options, &w->sources, NULL)) {
         return -1;
     }
-    const struct sy_counter *counters = sy_sources_counters(w->sources, &counter_count);
+    const struct sy_counter *counters = sy_sources_counters(w->sources, &w->counter_count);
     const struct sy_pmu *pmus = sy_sources_pmus(w->sources, &pmu_count);
-    w->samples = sy_arena_alloc(w->arena, SAMPLE_MAX, sizeof *w->samples);
-    w->chosen = sy_arena_alloc(w->arena, SAMPLE_MAX, sizeof *w->chosen);
+    w->samples = sy_arena_alloc(w->arena, w->counter_count + 1u, sizeof *w->samples);
+    w->chosen = sy_arena_alloc(w->arena, w->counter_count + 1u, sizeof *w->chosen);
     return w->samples && w->chosen
-               ? sy_belief_create(sy_shared.machine, w->listing, counters, counter_count, pmus,
+               ? sy_belief_create(sy_shared.machine, w->listing, counters, w->counter_count, pmus,
                                   pmu_count, &w->belief, NULL)
                : -1;
 }
@@ -97,16 +89,14 @@ static void publish(const struct watcher *w, double now_ns) {
 
 static void look(struct watcher *w) {
     double now_ns = clock_ns();
-    int count = sy_sources_read(w->sources, now_ns, w->samples, SAMPLE_MAX);
+    int count = sy_sources_read(w->sources, now_ns, w->samples, w->counter_count);
     if (count < 0) {
         return;
     }
     sy_belief_update(w->belief, now_ns, w->samples, (uint32_t)count);
-    uint32_t chosen = sy_belief_choose(w->belief, w->chosen, SAMPLE_MAX);
-    if (sy_sources_select(w->sources, w->chosen, chosen)) {
-        /* Somebody else has taken a counter: what counts now goes on counting. */
-        return;
-    }
+    uint32_t chosen = sy_belief_choose(w->belief, w->chosen, w->counter_count);
+    /* Where somebody else has taken a counter, what counts now goes on counting. */
+    (void)!sy_sources_select(w->sources, w->chosen, chosen);
 }
 
 static void *watch(void *argument) {
