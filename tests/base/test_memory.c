@@ -1,52 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every allocation in turn is made to fail: each must be told as -ENOMEM (or NULL), and leak
- * nothing. The linker's --wrap puts these allocators in front of libc's.
+ * nothing. See tests/starve.h.
  */
+#include "../starve.h"
 #include "base/json.h"
 #include "check.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-static unsigned left; /* allocations that still succeed */
-
-static bool runs_out(void) {
-    return left == 0 || left-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return runs_out() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return runs_out() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size) {
-    return runs_out() ? NULL : __real_realloc(old, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size) {
-    return runs_out() ? NULL : __real_reallocarray(old, count, size);
-}
-
 /* Runs the action with 0, 1, 2 ... allocations until it succeeds; it must have failed before. */
 static void starve(int (*action)(void)) {
     int code = -ENOMEM;
     for (unsigned granted = 0; code && granted < 100; granted++) {
-        left = granted;
+        starve_left = granted;
         code = action();
-        left = UINT32_MAX;
+        starve_left = UINT_MAX;
         assert_true(code == -ENOMEM || (code == 0 && granted > 0));
     }
     assert_int_equal(code, 0);
@@ -136,9 +106,9 @@ static void errors_need_no_memory(void **state) {
     struct sy_error error;
     char text[100];
     sy_fail_at(&error, -ENOMEM, "a", 1, 2, "out of memory");
-    left = 0;
+    starve_left = 0;
     sy_error_format(&error, text, sizeof text);
-    left = UINT32_MAX;
+    starve_left = UINT_MAX;
     assert_string_equal(text, "a:1:2: out of memory");
 }
 
@@ -154,7 +124,7 @@ static void every_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-    left = UINT32_MAX;
+    starve_left = UINT_MAX;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(errors_need_no_memory),

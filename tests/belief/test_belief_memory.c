@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of the belief: updating and choosing take none, and every allocation of create may fail.
- * The linker's --wrap puts these allocators in front of libc's.
+ * See tests/starve.h.
  */
+#include "../starve.h"
 #include "belief/belief.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,39 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned left = UINT32_MAX; /* allocations that still succeed */
-static unsigned taken;
-
-static bool runs_out(void) {
-    taken++;
-    return left == 0 || left-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return runs_out() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return runs_out() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size) {
-    return runs_out() ? NULL : __real_realloc(old, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size) {
-    return runs_out() ? NULL : __real_reallocarray(old, count, size);
-}
 
 static const struct sy_pmu pmus[] = {{"cpu", 1}};
 static const struct sy_counter counters[] = {
@@ -76,9 +44,9 @@ static void the_hot_path_allocates_nothing(void **state) {
     struct sy_belief *belief;
     assert_int_equal(sy_machine_parse("2x(cpu:2) gpu:2", &machine, NULL), 0);
     assert_int_equal(make(machine, &belief), 0);
-    taken = 0;
+    starve_taken = 0;
     use(belief, 200);
-    assert_int_equal(taken, 0);
+    assert_int_equal(starve_taken, 0);
     sy_belief_destroy(belief);
     sy_machine_destroy(machine);
 }
@@ -91,9 +59,9 @@ static void every_allocation_may_fail(void **state) {
     unsigned tries = 0;
     for (; code && tries < 5000; tries++) {
         struct sy_belief *belief = NULL;
-        left = tries;
+        starve_left = tries;
         code = make(machine, &belief);
-        left = UINT32_MAX;
+        starve_left = UINT_MAX;
         if (code) {
             assert_int_equal(code, -ENOMEM);
             assert_null(belief);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the store: observing takes none, and every allocation may fail. The linker's --wrap
- * puts these allocators in front of libc's.
+ * Memory of the store: observing takes none, and every allocation may fail. See
+ * tests/starve.h.
  */
+#include "../starve.h"
 #include "cost/cost.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,39 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static unsigned left = UINT32_MAX; /* allocations that still succeed */
-static unsigned taken;
-
-static bool runs_out(void) {
-    taken++;
-    return left == 0 || left-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return runs_out() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return runs_out() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size) {
-    return runs_out() ? NULL : __real_realloc(old, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size) {
-    return runs_out() ? NULL : __real_reallocarray(old, count, size);
-}
 
 static int fill(struct sy_store *store) {
     for (uint32_t i = 0; i < 200; i++) {
@@ -64,13 +32,13 @@ static void the_hot_path_allocates_nothing(void **state) {
     assert_int_equal(fill(store), 0);
     struct sy_cell *young = sy_store_cell(store, "k", "cpu", 0, 1000, 0);
     assert_int_equal(sy_store_estimate(store, young).source, SY_COST_REGRESSED);
-    taken = 0;
+    starve_taken = 0;
     assert_int_equal(fill(store), 0); /* all cells are there */
     for (uint32_t i = 0; i < 100; i++) {
         sy_cell_observe(young, i);
         (void)sy_store_estimate(store, young);
     }
-    assert_int_equal(taken, 0);
+    assert_int_equal(starve_taken, 0);
     sy_store_close(store);
 }
 
@@ -96,9 +64,9 @@ static void every_allocation_may_fail(void **state) {
     int code = -ENOMEM;
     unsigned granted = 0;
     for (; code && granted < 2000; granted++) {
-        left = granted;
+        starve_left = granted;
         code = use_store(folder);
-        left = UINT32_MAX;
+        starve_left = UINT_MAX;
         assert_true(code == -ENOMEM || code == 0);
     }
     assert_int_equal(code, 0);
