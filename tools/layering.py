@@ -18,16 +18,19 @@ BELOW = {
     "listing": ["base"],
     "counters": ["base", "trace", "graph", "topology", "listing"],
     "belief": ["base", "graph", "topology", "listing", "counters"],
+    "policy": ["base"],
     "bounds": ["base", "trace", "graph", "topology", "cost"],
     "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds", "listing", "counters",
-                   "belief"],
+                   "belief", "policy"],
     "sim": ["base", "trace", "graph", "topology", "cost", "schedulers", "listing", "counters",
             "belief"],
+    "train": ["base", "trace", "graph", "topology", "cost", "schedulers", "sim", "listing",
+              "counters", "belief", "policy"],
     "kernels": ["base", "graph"],
     "engine": ["base", "trace", "graph", "topology", "cost", "schedulers", "kernels", "listing",
                "counters", "belief"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim", "kernels",
-            "engine", "listing", "counters", "belief"],
+            "engine", "listing", "counters", "belief", "policy", "train"],
 }
 
 # The room that each public header speaks for.

@@ -121,6 +121,25 @@ struct sy_view {
 
 enum sy_decision_kind { SY_RUN, SY_RECONFIGURE, SY_FETCH };
 
+/* What made a policy decide so, for the record alone. A policy that has nothing to say leaves all
+ * 0.
+ */
+enum sy_guard {
+    SY_GUARD_NONE,     /* the heuristic alone decided */
+    SY_GUARD_TRUSTED,  /* the network's correction counted */
+    SY_GUARD_BOUNDED,  /* it was cut to what the guard allows */
+    SY_GUARD_FALLBACK, /* it was set aside: the heuristic decided */
+    SY_GUARD_PLAN,     /* a plan for the whole job was followed */
+};
+struct sy_reason {
+    enum sy_guard guard;
+    float finish_ns;     /* from now, as the heuristic predicts it */
+    float correction_ns; /* what the network adds to the heuristic's score */
+    float slowdown;      /* expected from contention, 1: none; 0: not looked at */
+    float slowdown_sd;
+    float utilisation; /* believed, of the busiest resource the task would use; 0..1 */
+};
+
 /* SY_RUN: run task on device, queued behind what has a higher or equal priority there. A task may
  * be committed before it is ready: it starts once it is, in its turn, and its inputs are fetched as
  * they appear. SY_RECONFIGURE: put the image of a kernel into an FPGA region that is idle.
@@ -131,9 +150,11 @@ struct sy_decision {
     uint32_t device;
     double priority;    /* larger runs first; equal: in order of commitment */
     double expected_ns; /* predicted execution, for the device's queue estimate */
+    struct sy_reason reason;
 };
 
 struct sy_scheduler;
+struct sy_policy_setup;
 
 /* All callbacks but init and decide may be NULL. In a live world a job may be announced of which
  * some tasks already run or have ended: job_arrived sees all of them waiting, decide their state.
@@ -169,13 +190,15 @@ struct sy_scheduler_ops {
 struct sy_scheduler {
     const struct sy_scheduler_ops *ops;
     void *state;
-    uint64_t seed;                /* the only source of randomness a policy may use */
-    const double *priority_scale; /* per task, set by a rollout; NULL: 1 */
+    uint64_t seed;                       /* the only source of randomness a policy may use */
+    const double *priority_scale;        /* per task, set by a rollout; NULL: 1 */
+    const struct sy_policy_setup *setup; /* weights and parts of a learned policy; NULL: as its name
+                                            says, or as shipped */
 };
 
 /* A policy in a shared object of its own: `symph simulate --policy ./mine.so,dmdas`. The object
  * needs nothing but this header and says SY_SCHEDULER_PLUGIN(my_ops); once. */
-#define SY_SCHEDULER_ABI 2
+#define SY_SCHEDULER_ABI 3
 #define SY_SCHEDULER_PLUGIN(ops)                                                                   \
     SY_API extern const struct sy_scheduler_ops *const sy_scheduler_plugin;                        \
     SY_API extern const uint32_t sy_scheduler_plugin_abi;                                          \

@@ -357,6 +357,7 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
     sim->scheduler.ops = ops;
     sim->scheduler.state = state;
     sim->scheduler.seed = sim->options.seed;
+    sim->scheduler.setup = sim->options.setup;
     int code = ops->init(&sim->scheduler, &sim->view, args);
     if (code) {
         if (ops->finish) {

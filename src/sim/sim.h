@@ -68,8 +68,9 @@ struct sy_sim_options {
     double decision_ns;                          /* charged to the clock for each task placed */
     const struct sy_device_event *device_events; /* sorted by time */
     uint32_t device_event_count;
-    bool record;              /* fill the trace */
-    bool judge;               /* fill the result's accuracy; costs time */
+    const struct sy_policy_setup *setup; /* of learned policies; NULL: as their names say */
+    bool record;                         /* fill the trace */
+    bool judge;                          /* fill the result's accuracy; costs time */
     bool (*stop)(void);       /* asked now and then: end the run with -ECANCELED; NULL: never */
     double (*clock_ns)(void); /* real clock to time decide() with; NULL: not timed */
 };

@@ -345,17 +345,17 @@ static void impossible_decisions(void **state) {
     (void)state;
     struct fixture f;
     open_three(&f);
-    const struct sy_decision run_a = {SY_RUN, 0, CPU, 0, 0};
+    const struct sy_decision run_a = {SY_RUN, 0, CPU, 0, 0, {0}};
     const struct sy_decision twice[] = {run_a, run_a};
     script.device = (uint32_t[]){CPU, GPU, CPU};
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, 9, 0, 0}, 1, "no such device");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 3, CPU, 0, 0}, 1, "no such task");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 1, CPU, 0, 0}, 1, "no variant");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, 9, 0, 0, {0}}, 1, "no such device");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 3, CPU, 0, 0, {0}}, 1, "no such task");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 1, CPU, 0, 0, {0}}, 1, "no variant");
     assert_refused(&f, twice, 2, "committed already");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, NAN, 0}, 1, "no number");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, -1}, 1, "no number");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, NAN}, 1, "no number");
-    assert_refused(&f, &(struct sy_decision){SY_RECONFIGURE, 0, CPU, 0, 0}, 1, "FPGA region");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, NAN, 0, {0}}, 1, "no number");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, -1, {0}}, 1, "no number");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, NAN, {0}}, 1, "no number");
+    assert_refused(&f, &(struct sy_decision){SY_RECONFIGURE, 0, CPU, 0, 0, {0}}, 1, "FPGA region");
     fixture_finish(&f);
 }
 
@@ -363,10 +363,10 @@ static void impossible_reconfigurations(void **state) {
     (void)state;
     struct fixture f;
     open_fpga(&f);
-    const struct sy_decision again = {SY_RECONFIGURE, 0, 1, 0, 0};
+    const struct sy_decision again = {SY_RECONFIGURE, 0, 1, 0, 0, {0}};
     const struct sy_decision twice[] = {again, again};
     script.device = (uint32_t[]){1, 1, 1, 1};
-    assert_refused(&f, &(struct sy_decision){SY_RECONFIGURE, 7, 1, 0, 0}, 1, "kernel");
+    assert_refused(&f, &(struct sy_decision){SY_RECONFIGURE, 7, 1, 0, 0, {0}}, 1, "kernel");
     assert_refused(&f, twice, 2, "busy");
     fixture_finish(&f);
 }
@@ -375,7 +375,7 @@ static void lost_device_is_refused(void **state) {
     (void)state;
     struct fixture f;
     open_pair(&f);
-    const struct sy_decision first = {SY_RUN, 0, GPU, 0, 0};
+    const struct sy_decision first = {SY_RUN, 0, GPU, 0, 0, {0}};
     const struct sy_device_event event = {0, GPU, true};
     struct sy_sim_options options = {.device_events = &event, .device_event_count = 1};
     struct sy_error error = {0};
