@@ -402,7 +402,7 @@ static void a_policy_that_stops(void **state) {
     assert_non_null(strstr(error.message, "script"));
     assert_non_null(strstr(error.message, "1 tasks ready"));
     /* B is ahead of A in a queue of one device each other's way. */
-    const struct sy_decision cycle[] = {{SY_RUN, 2, CPU, 9, 0}, {SY_RUN, 0, CPU, 1, 0}};
+    const struct sy_decision cycle[] = {{SY_RUN, 2, CPU, 9, 0, {0}}, {SY_RUN, 0, CPU, 1, 0, {0}}};
     script.first = cycle;
     script.first_count = 2;
     assert_int_equal(sy_sim_run(sim, "script", &result, &error), -EDEADLK);
