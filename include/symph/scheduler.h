@@ -165,6 +165,9 @@ struct sy_scheduler_ops {
     bool needs_truth;    /* an oracle: view->truth is set */
     bool needs_readings; /* wants counters: view->readings is set where the world has any */
     bool takes_number;   /* NAME:N sets its effort */
+    /* A learned policy: which weights it understands, their layout and number. NULL: it has none */
+    const char *weights_kind;
+    uint32_t weights_shape, weights_count;
     /* Allocates state; args is what stood behind the name ("" if nothing). 0 or negative errno. */
     int (*init)(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args);
     void (*finish)(struct sy_scheduler *scheduler);

@@ -70,6 +70,8 @@ int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, c
     policy->start_tag_ns =
         sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->start_tag_ns);
     mean_transfer(policy, view->machine);
+    policy->weights = scheduler->setup ? scheduler->setup->weights : NULL;
+    policy->without = scheduler->setup ? scheduler->setup->without : 0;
     bool taken = policy->rank && policy->service_ns && policy->start_tag_ns;
     return taken ? parse_args(policy, args) : -ENOMEM;
 }

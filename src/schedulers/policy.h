@@ -9,6 +9,7 @@
 #define SY_SCHEDULERS_POLICY_H
 
 #include "cost/cost.h"
+#include "policy/policy.h"
 #include <math.h>
 #include <symph/scheduler.h>
 
@@ -37,6 +38,8 @@ struct policy {
     double *start_tag_ns;   /* per task: its tenant's service when it was decided */
     struct sy_drift *drift; /* [kernel * class_count + class]; NULL: times as given */
     double mean_ns_per_byte, mean_latency_ns; /* between two different devices, on average */
+    const struct sy_weights *weights; /* of a learned policy; NULL: none, it is the heuristic */
+    uint32_t without;                 /* parts left out: bits of enum sy_policy_part */
 };
 
 /* Allocates state of size bytes that begins with struct policy, parses "+order:argument". */
