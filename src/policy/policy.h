@@ -21,7 +21,7 @@ enum sy_activation { SY_LINEAR, SY_RELU, SY_LEAKY_RELU, SY_TANH };
 
 struct sy_linear {
     uint32_t in, out;
-    uint32_t weight; /* [out][in], at this place of the block; the bias, [out], follows it */
+    uint32_t weight; /* [in][out], at this place of the block; the bias, [out], follows it */
 };
 /* Takes its place at *at and moves *at behind it. */
 struct sy_linear sy_linear_make(uint32_t in, uint32_t out, uint32_t *at);
@@ -104,7 +104,7 @@ void sy_gn_backward(const struct sy_gn *gn, const float *block, const struct sy_
  */
 struct sy_lstm {
     uint32_t in, width;
-    uint32_t weight; /* [4 * width][in + width], gates i f g o; the bias, [4 * width], follows */
+    uint32_t weight; /* [in + width][4 * width], gates i f g o; the bias, [4 * width], follows */
 };
 struct sy_lstm sy_lstm_make(uint32_t in, uint32_t width, uint32_t *at);
 void sy_lstm_start(const struct sy_lstm *lstm, struct sy_rng *rng, float *block);
@@ -153,11 +153,12 @@ double sy_adam_step(struct sy_adam *adam, float *block, float *slopes, double ra
                     double clip_norm);
 
 /* --- weights: weights.c -------------------------------------------------------------------------
- * A file is a few lines of text, an empty line, then the block as little-endian floats at a
- * multiple of 64 bytes: docs/weights-format.md. */
+ * A file is a few lines of text, zeros up to a multiple of 64 bytes, then the block as
+ * little-endian floats: docs/weights-format.md. */
 #define SY_WEIGHTS_MAX 262144 /* floats in a block */
 struct sy_weights {
-    const char *kind; /* which policy understands them: "symphony", "symphony-paper", "black-box" */
+    const char *kind; /* which policy understands them: "symphony", "symphony-paper", "black-box",
+                         and no other: the list is in weights.c */
     uint32_t shape;   /* version of that policy's layout: a policy refuses another */
     const float *block;
     uint32_t count;
@@ -166,14 +167,15 @@ struct sy_weights {
     void *memory;       /* what close gives back */
     size_t memory_size;
 };
-/* Maps a file. -EINVAL with line and reason for a file that is not one, was cut or was changed. */
+/* Reads a file. -EINVAL with line and reason for a file that is not one, was cut or was changed. */
 SY_MUST_CHECK int sy_weights_open(const char *path, struct sy_weights *ret_weights,
                                   struct sy_error *error);
 void sy_weights_close(struct sy_weights *weights);
 /* The same from memory, which must be aligned to 64 bytes and outlive the weights. */
 SY_MUST_CHECK int sy_weights_parse(const void *bytes, size_t size, struct sy_weights *ret_weights,
                                    struct sy_error *error);
-/* Through a temporary name: the file is whole or not there. */
+/* Through a temporary name: the file is whole or not there. Needs kind, shape, block and count;
+ * origin may be NULL or lines "key value" (keys of a-z, 0-9, - and _); computes the hash. */
 SY_MUST_CHECK int sy_weights_write(const char *path, const struct sy_weights *weights,
                                    struct sy_error *error);
 /* The weights that come with the program, by kind; NULL: none do. */
