@@ -9,7 +9,6 @@
 #include "cli/bench.h"
 
 #include "base/json.h"
-#include "bounds/bounds.h"
 #include "cli/bench_counters.h"
 #include "cli/table.h"
 #include "cli/units.h"
@@ -84,87 +83,8 @@ static const struct sy_command command = {
 static const char *const bench_names[] = {"classic", "ablation", "streams", "decisions",
                                           "speed",   "counters", "belief"};
 
-/* --- one scenario ------------------------------------------------------------------------------
+/* --- one sheet -----------------------------------------------------------------------------------
  */
-struct scene {
-    struct sy_simulate_args args;
-    struct sy_simulate simulate;
-    struct sy_summary *summary, *against_lp;
-    char *paths[SY_BENCH_GRAPHS + 2]; /* built from the data folder; freed with the scene */
-    uint32_t path_count;
-};
-
-static const char *data_path(struct scene *scene, const char *folder, const char *relative) {
-    char *path = NULL;
-    if (!relative || asprintf(&path, "%s/%s", folder, relative) < 0) {
-        return NULL;
-    }
-    scene->paths[scene->path_count++] = path;
-    return path;
-}
-
-static void scene_finish(struct scene *scene) {
-    free(scene->summary);
-    free(scene->against_lp);
-    sy_simulate_finish(&scene->simulate);
-    sy_text_list_finish(&scene->args.graph_specs);
-    for (uint32_t i = 0; i < scene->path_count; i++) {
-        free(scene->paths[i]);
-    }
-}
-
-static int scene_args(struct scene *scene, const struct bench_args *bench,
-                      const struct sy_sheet *sheet, const struct sy_scenario *from) {
-    scene->args =
-        (struct sy_simulate_args){.common = bench->common,
-                                  .machine = from->machine,
-                                  .policy = from->policies ? from->policies : sheet->policies,
-                                  .seeds = from->seeds ? from->seeds : bench->seeds,
-                                  .seed = 1,
-                                  .accelerate = 1,
-                                  .accelerate_given = from->accelerate,
-                                  .noise = from->noise,
-                                  .hidden_load = from->hidden_load,
-                                  .counter_noise = from->counter_noise,
-                                  .contention = from->contention,
-                                  .timing = from->timing,
-                                  .stream = from->tenants > 0,
-                                  .tenants = from->tenants,
-                                  .jobs = from->jobs,
-                                  .load = from->load,
-                                  .threads = from->timing ? 1 : bench->threads};
-    scene->args.costs = data_path(scene, bench->data, from->costs);
-    scene->args.smt_table = data_path(scene, bench->data, from->smt_table);
-    for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
-        const char *spec = from->graphs[i];
-        if (strncmp(spec, "data:", 5) == 0) {
-            spec = data_path(scene, bench->data, spec + 5);
-        }
-        if (!spec || sy_text_list_add(&scene->args.graph_specs, spec) < 0) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
-        }
-    }
-    return SY_EXIT_OK;
-}
-
-/* The same runs against the tighter bound; left out, with a note, where no solver is installed. */
-static void measure_against_lp(struct scene *scene) {
-    struct sy_simulate *simulate = &scene->simulate;
-    for (uint32_t i = 0; i < simulate->case_count; i++) {
-        struct sy_error error = {0};
-        double bound_ns;
-        int code = sy_bound_mixed_ns(simulate->cases[i].workload, 60, &bound_ns, &error);
-        if (code < 0) {
-            sy_message_note(scene->args.common.quiet, "no LP bound: %s", error.message);
-            return;
-        }
-        simulate->cases[i].bound_ns = fmax(simulate->cases[i].bound_ns, bound_ns);
-    }
-    uint32_t best;
-    scene->against_lp = sy_simulate_summary(simulate, &best);
-}
-
 static bool wants_lp(const struct sy_sheet *sheet, uint32_t scenario) {
     for (uint32_t c = 0; c < SY_BENCH_COLUMNS && sheet->columns[c].title; c++) {
         if (sheet->columns[c].scenario == scenario &&
@@ -175,26 +95,21 @@ static bool wants_lp(const struct sy_sheet *sheet, uint32_t scenario) {
     return false;
 }
 
-static int scene_run(struct scene *scene, const struct bench_args *bench,
+static int scene_run(struct sy_scene *scene, const struct bench_args *bench,
                      const struct sy_sheet *sheet, uint32_t index) {
-    uint32_t best;
-    int r = scene_args(scene, bench, sheet, &sheet->scenarios[index]);
-    r = r ? r : sy_simulate_setup(&scene->simulate, &scene->args);
-    r = r ? r : sy_simulate_cases(&scene->simulate);
-    r = r ? r : sy_simulate_run(&scene->simulate);
-    if (r) {
-        return r;
+    const struct sy_scenario *from = &sheet->scenarios[index];
+    struct sy_bench_worlds worlds = {bench->data, 1, bench->seeds, bench->threads,
+                                     bench->common.quiet};
+    int r = sy_scene_run(scene, &worlds, from, from->policies ? from->policies : sheet->policies);
+    if (!r && wants_lp(sheet, index)) {
+        sy_scene_measure_lp(scene);
     }
-    scene->summary = sy_simulate_summary(&scene->simulate, &best);
-    if (scene->summary && wants_lp(sheet, index)) {
-        measure_against_lp(scene);
-    }
-    return scene->summary ? SY_EXIT_OK : SY_EXIT_FAILED;
+    return r;
 }
 
 /* --- figures ------------------------------------------------------------------------------------
  */
-static struct sy_spread figure(const struct scene *scene, const char *policy,
+static struct sy_spread figure(const struct sy_scene *scene, const char *policy,
                                enum sy_figure which) {
     const struct sy_text_list *ran = &scene->simulate.policies;
     uint32_t p = 0;
@@ -259,7 +174,7 @@ static uint32_t column_count(const struct sy_sheet *sheet) {
     return count;
 }
 
-static void sheet_text(const struct sy_sheet *sheet, const struct scene *scenes,
+static void sheet_text(const struct sy_sheet *sheet, const struct sy_scene *scenes,
                        struct sy_buffer *buffer) {
     const char *headers[SY_BENCH_COLUMNS + 2] = {"policy"};
     char align[SY_BENCH_COLUMNS + 2] = "l";
@@ -291,7 +206,7 @@ static void sheet_text(const struct sy_sheet *sheet, const struct scene *scenes,
     sy_buffer_printf(buffer, "\n");
 }
 
-static void sheet_json(const struct sy_sheet *sheet, const struct scene *scenes,
+static void sheet_json(const struct sy_sheet *sheet, const struct sy_scene *scenes,
                        struct sy_json_writer *out) {
     sy_json_open(out, '{');
     sy_json_member_string(out, "bench", sheet->bench);
@@ -321,7 +236,7 @@ static void sheet_json(const struct sy_sheet *sheet, const struct scene *scenes,
 
 static int run_sheet(const struct bench_args *args, const struct sy_sheet *sheet,
                      struct sy_json_writer *out, struct sy_buffer *text) {
-    struct scene scenes[SY_BENCH_COLUMNS] = {0};
+    struct sy_scene scenes[SY_BENCH_COLUMNS] = {0};
     int r = SY_EXIT_OK;
     uint32_t count = 0;
     sy_message_note(args->common.quiet, "%s", sheet->title);
@@ -334,7 +249,7 @@ static int run_sheet(const struct bench_args *args, const struct sy_sheet *sheet
         sheet_json(sheet, scenes, out);
     }
     while (count-- > 0) {
-        scene_finish(&scenes[count]);
+        sy_scene_finish(&scenes[count]);
     }
     return r;
 }

@@ -31,7 +31,9 @@ struct sy_scenario {
     const char *costs, *smt_table;       /* in the data folder; NULL: none */
     bool accelerate;
     double noise, hidden_load, counter_noise, load;
-    uint32_t seeds; /* 0: as asked for */
+    const char *belief, *hidden_period; /* NULL: as symph simulate has them */
+    uint32_t counters;                  /* that count at a time; 0: all */
+    uint32_t seeds;                     /* 0: as asked for */
     uint32_t tenants, jobs;
     bool contention, timing;
 };
@@ -50,6 +52,29 @@ struct sy_sheet {
     struct sy_scenario scenarios[SY_BENCH_COLUMNS];
     struct sy_column columns[SY_BENCH_COLUMNS];
 };
+
+/* Which worlds a scenario is run in. */
+struct sy_bench_worlds {
+    const char *data; /* folder; NULL: none */
+    uint64_t seed;    /* the first */
+    uint32_t seeds, threads;
+    bool quiet;
+};
+
+/* A scenario after its runs; bench_scene.c. */
+struct sy_scene {
+    struct sy_simulate_args args;
+    struct sy_simulate simulate;
+    struct sy_summary *summary, *against_lp; /* per policy; against_lp NULL: not measured */
+    char *paths[SY_BENCH_GRAPHS + 3];        /* built from the data folder */
+    uint32_t path_count;
+};
+/* Prints what is wrong and returns an exit code; to be finished in any case. */
+int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
+                 const struct sy_scenario *from, const char *policies);
+/* The same runs against the tighter bound; left out, with a note, where no solver is installed. */
+void sy_scene_measure_lp(struct sy_scene *scene);
+void sy_scene_finish(struct sy_scene *scene);
 
 /* All sheets, NULL past the end. */
 const struct sy_sheet *sy_bench_sheet_at(uint32_t index);
