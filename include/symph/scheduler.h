@@ -168,6 +168,7 @@ struct sy_scheduler_ops {
     /* A learned policy: which weights it understands, their layout and number. NULL: it has none */
     const char *weights_kind;
     uint32_t weights_shape, weights_count;
+    uint32_t parts; /* what NAME~PART can leave out: bits of enum sy_policy_part */
     /* Allocates state; args is what stood behind the name ("" if nothing). 0 or negative errno. */
     int (*init)(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args);
     void (*finish)(struct sy_scheduler *scheduler);
@@ -208,8 +209,9 @@ struct sy_scheduler {
     const struct sy_scheduler_ops *const sy_scheduler_plugin = &(ops);                             \
     const uint32_t sy_scheduler_plugin_abi = SY_SCHEDULER_ABI
 
-/* Finds a policy by name: "dmdas", "lb-hist+srpt", "anneal:2000", "./mine.so". On success *ret_args
- * points behind the name. NULL if there is none; error then suggests the nearest name. */
+/* Finds a policy by name: "dmdas", "lb-hist+srpt", "anneal:2000", "learned@my.weights~guard",
+ * "./mine.so". On success *ret_args points behind the name, to what is known to be right: orders,
+ * parts, and weights that could be read. NULL if there is none; error then suggests the nearest. */
 SY_API const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
                                                         struct sy_error *error);
 /* The policy to take when nobody names one; "default" finds it too. */

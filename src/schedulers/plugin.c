@@ -42,7 +42,7 @@ static const struct sy_scheduler_ops *load(const char *path, struct sy_error *er
 
 const char *sy_policy_path_end(const char *name) {
     const char *end = strstr(name, ".so");
-    return end && (end[3] == '\0' || end[3] == '+' || end[3] == ':') ? end + 3 : NULL;
+    return end && (end[3] == '\0' || strchr("+:@~", end[3])) ? end + 3 : NULL;
 }
 
 const struct sy_scheduler_ops *sy_policy_from_file(const char *name, const char *end,

@@ -22,19 +22,34 @@ bool sy_order_parse(const char *text, size_t length, enum order *ret_order) {
     return false;
 }
 
-static int parse_args(struct policy *policy, const char *args) {
-    if (*args == '+') {
-        size_t length = strcspn(++args, ":");
-        if (!sy_order_parse(args, length, &policy->order)) {
-            return -EINVAL;
-        }
-        args += length;
+/* The setup's weights before the named ones, those before the shipped ones. */
+static int take_args(struct policy *policy, const struct sy_scheduler *scheduler,
+                     const char *args) {
+    const struct sy_scheduler_ops *ops = scheduler->ops;
+    const struct sy_policy_setup *setup = scheduler->setup;
+    struct policy_args read;
+    int code = sy_policy_args(ops, args, &read, NULL);
+    if (code) {
+        return code;
     }
-    if (*args == ':') {
-        args++;
-        return sy_parse_u64(args, strlen(args), &policy->argument) ? 0 : -EINVAL;
+    policy->order = read.order;
+    policy->argument = read.number;
+    policy->without = read.without | (setup ? setup->without : 0);
+    if (!ops->weights_kind) {
+        return 0;
     }
-    return *args ? -EINVAL : 0;
+    if (setup && setup->weights) {
+        policy->weights = setup->weights;
+        return sy_policy_fits(ops, setup->weights) ? 0 : -EINVAL;
+    }
+    if (!read.weights) {
+        const struct sy_weights *shipped = sy_weights_shipped(ops->weights_kind);
+        policy->weights = shipped && sy_policy_fits(ops, shipped) ? shipped : NULL;
+        return 0;
+    }
+    code = sy_policy_weights(ops, &read, &policy->named, NULL);
+    policy->weights = code ? NULL : &policy->named;
+    return code;
 }
 
 /* Mean over ordered pairs of different devices, as HEFT wants its communication costs. */
@@ -73,12 +88,15 @@ int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, c
     policy->weights = scheduler->setup ? scheduler->setup->weights : NULL;
     policy->without = scheduler->setup ? scheduler->setup->without : 0;
     bool taken = policy->rank && policy->service_ns && policy->start_tag_ns;
-    return taken ? parse_args(policy, args) : -ENOMEM;
+    return taken ? take_args(policy, scheduler, args) : -ENOMEM;
 }
 
 void sy_policy_finish(struct sy_scheduler *scheduler) {
     struct policy *policy = scheduler->state;
     if (policy) {
+        if (policy->weights == &policy->named) {
+            sy_weights_close(&policy->named);
+        }
         sy_arena_destroy(policy->arena);
         scheduler->state = NULL;
     }

@@ -40,9 +40,11 @@ struct policy {
     double mean_ns_per_byte, mean_latency_ns; /* between two different devices, on average */
     const struct sy_weights *weights; /* of a learned policy; NULL: none, it is the heuristic */
     uint32_t without;                 /* parts left out: bits of enum sy_policy_part */
+    struct sy_weights named;          /* the file behind '@', while it is open */
 };
 
-/* Allocates state of size bytes that begins with struct policy, parses "+order:argument". */
+/* Allocates state of size bytes that begins with struct policy, and does what stands behind the
+ * name. */
 SY_MUST_CHECK int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view,
                                  const char *args, size_t size);
 void sy_policy_finish(struct sy_scheduler *scheduler);
@@ -149,6 +151,24 @@ void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double s
 /* Sorts tasks by their start; scratch holds as many. */
 void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, uint32_t *scratch);
 void sy_draft_remove(struct draft *plan, uint32_t task);
+/* --- what stands behind a policy's name: [+ORDER][:NUMBER][@WEIGHTS][~PART]...; see name.c */
+struct policy_args {
+    enum order order;
+    uint64_t number;     /* 0: none */
+    const char *weights; /* not terminated; NULL: none named */
+    size_t weights_length;
+    uint32_t without;
+};
+/* -EINVAL with the reason for what is wrong, or what this policy does not take. */
+SY_MUST_CHECK int sy_policy_args(const struct sy_scheduler_ops *ops, const char *args,
+                                 struct policy_args *ret_args, struct sy_error *error);
+/* They are of the kind and shape that the policy understands. */
+bool sy_policy_fits(const struct sy_scheduler_ops *ops, const struct sy_weights *weights);
+/* Opens the file that args name. -EINVAL also if it holds weights of another kind or shape. */
+SY_MUST_CHECK int sy_policy_weights(const struct sy_scheduler_ops *ops,
+                                    const struct policy_args *args, struct sy_weights *ret_weights,
+                                    struct sy_error *error);
+
 /* --- policies in shared objects; see plugin.c */
 /* Where the path in a policy's name ends, or NULL if it names no shared object. */
 const char *sy_policy_path_end(const char *name);
@@ -172,7 +192,7 @@ extern const struct sy_scheduler_ops sy_policy_random, sy_policy_round_robin, sy
     sy_policy_priority, sy_policy_heteroprio, sy_policy_tetris, sy_policy_graphene,
     sy_policy_stealing, sy_policy_paragon, sy_policy_heft, sy_policy_peft, sy_policy_cpop,
     sy_policy_lookahead, sy_policy_anneal, sy_policy_late, sy_policy_late_hist,
-    sy_policy_late_contention, sy_policy_affinity, sy_policy_gate, sy_policy_oracle,
-    sy_policy_oracle_rollout, sy_policy_symphony;
+    sy_policy_late_contention, sy_policy_learned, sy_policy_affinity, sy_policy_gate,
+    sy_policy_oracle, sy_policy_oracle_rollout, sy_policy_symphony;
 
 #endif

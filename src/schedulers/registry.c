@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of policies, and their names as people type them: NAME[+ORDER][:NUMBER].
+ * The list of policies, and their names as people type them: NAME; name.c reads what follows.
  */
 #include "schedulers/policy.h"
 #include <errno.h>
 #include <string.h>
 
-#define NUMBER_MAX 1000000000
-
 static const struct sy_scheduler_ops *const policies[] = {
-    &sy_policy_random,     &sy_policy_round_robin,    &sy_policy_eager,
-    &sy_policy_priority,   &sy_policy_stealing,       &sy_policy_sparrow,
-    &sy_policy_dmda,       &sy_policy_dmdas,          &sy_policy_dmda_hist,
-    &sy_policy_dmdas_hist, &sy_policy_heteroprio,     &sy_policy_heft,
-    &sy_policy_cpop,       &sy_policy_peft,           &sy_policy_lookahead,
-    &sy_policy_anneal,     &sy_policy_paragon,        &sy_policy_tetris,
-    &sy_policy_graphene,   &sy_policy_symphony,       &sy_policy_affinity,
-    &sy_policy_late,       &sy_policy_late_hist,      &sy_policy_late_contention,
-    &sy_policy_oracle,     &sy_policy_oracle_rollout, &sy_policy_gate,
+    &sy_policy_random,     &sy_policy_round_robin, &sy_policy_eager,
+    &sy_policy_priority,   &sy_policy_stealing,    &sy_policy_sparrow,
+    &sy_policy_dmda,       &sy_policy_dmdas,       &sy_policy_dmda_hist,
+    &sy_policy_dmdas_hist, &sy_policy_heteroprio,  &sy_policy_heft,
+    &sy_policy_cpop,       &sy_policy_peft,        &sy_policy_lookahead,
+    &sy_policy_anneal,     &sy_policy_paragon,     &sy_policy_tetris,
+    &sy_policy_graphene,   &sy_policy_symphony,    &sy_policy_affinity,
+    &sy_policy_late,       &sy_policy_late_hist,   &sy_policy_late_contention,
+    &sy_policy_learned,    &sy_policy_oracle,      &sy_policy_oracle_rollout,
+    &sy_policy_gate,
 };
 
 /* Other names people know them by. */
@@ -67,49 +66,45 @@ static const struct sy_scheduler_ops *unknown(const char *name, size_t length,
     return NULL;
 }
 
+/* What stands behind the name is found wrong here, where somebody can be told, and early. */
 static bool suffix_ok(const struct sy_scheduler_ops *ops, const char *args,
                       struct sy_error *error) {
-    enum order order;
-    if (*args == '+') {
-        size_t length = strcspn(++args, ":");
-        if (!sy_order_parse(args, length, &order)) {
-            sy_fail(error, -EINVAL, "there is no job order '%.*s'",
-                    (int)(length < 40 ? length : 40), args);
-            sy_hint(error, "none, fifo, srpt, wspt or fair");
+    struct policy_args read;
+    struct sy_weights weights;
+    if (sy_policy_args(ops, args, &read, error)) {
+        return false;
+    }
+    if (read.weights) {
+        if (sy_policy_weights(ops, &read, &weights, error)) {
             return false;
         }
-        args += length;
-    }
-    uint64_t number;
-    if (*args != ':') {
-        return true;
-    }
-    if (!ops->takes_number) {
-        sy_fail(error, -EINVAL, "policy %s takes no number", ops->name);
-        return false;
-    }
-    if (!sy_parse_u64(args + 1, strlen(args + 1), &number) || !number || number > NUMBER_MAX) {
-        sy_fail(error, -EINVAL, "'%.40s' behind %s is not a number from 1 to %d", args + 1,
-                ops->name, NUMBER_MAX);
-        return false;
+        sy_weights_close(&weights);
     }
     return true;
 }
 
+static const struct sy_scheduler_ops *by_alias(const char *name, size_t length) {
+    for (size_t i = 0; i < SY_COUNT(aliases); i++) {
+        if (strlen(aliases[i].alias) == length && !memcmp(aliases[i].alias, name, length)) {
+            return by_name(aliases[i].name, strlen(aliases[i].name));
+        }
+    }
+    return NULL;
+}
+
 const struct sy_scheduler_ops *sy_scheduler_find(const char *name, const char **ret_args,
                                                  struct sy_error *error) {
-    const char *path_end = sy_policy_path_end(name);
-    size_t length = path_end ? (size_t)(path_end - name) : strcspn(name, "+:");
+    size_t length = strcspn(name, "+:@~");
     const struct sy_scheduler_ops *ops = by_name(name, length);
+    if (!ops) {
+        ops = by_alias(name, length);
+    }
+    const char *path_end = ops ? NULL : sy_policy_path_end(name); /* not that of its weights */
     if (path_end) {
+        length = (size_t)(path_end - name);
         ops = sy_policy_from_file(name, path_end, error);
         if (!ops) {
             return NULL;
-        }
-    }
-    for (size_t i = 0; !ops && i < SY_COUNT(aliases); i++) {
-        if (strlen(aliases[i].alias) == length && !memcmp(aliases[i].alias, name, length)) {
-            ops = by_name(aliases[i].name, strlen(aliases[i].name));
         }
     }
     if (!ops) {
