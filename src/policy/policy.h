@@ -17,7 +17,7 @@
  * A layer knows where its parameters begin in the block; sizes are fixed when it is made. x is
  * [rows][in], y is [rows][out], row by row. Backward adds to ret_slopes (the block's shape) and
  * writes ret_dx (NULL: not wanted). */
-enum sy_activation { SY_LINEAR, SY_RELU, SY_LEAKY_RELU, SY_TANH };
+enum sy_activation { SY_LINEAR, SY_RELU, SY_LEAKY_RELU /* 0.01 below 0 */, SY_TANH };
 
 struct sy_linear {
     uint32_t in, out;
@@ -102,6 +102,7 @@ void sy_gn_backward(const struct sy_gn *gn, const float *block, const struct sy_
 
 /* --- LSTM: lstm.c -------------------------------------------------------------------------------
  */
+#define SY_LSTM_WIDTH 256 /* at most */
 struct sy_lstm {
     uint32_t in, width;
     uint32_t weight; /* [in + width][4 * width], gates i f g o; the bias, [4 * width], follows */
@@ -118,7 +119,8 @@ void sy_lstm_backward(const struct sy_lstm *lstm, const float *block, const floa
 
 /* --- heads: heads.c -----------------------------------------------------------------------------
  */
-/* Probabilities of the allowed among count scores; the others get 0. NULL mask: all allowed. */
+/* Probabilities of the allowed among count scores; the others get 0. NULL mask: all allowed. None
+ * allowed: all get 0. */
 void sy_softmax(const float *scores, const bool *mask, uint32_t count, float *ret_probability);
 /* ln p[chosen], and the entropy. */
 float sy_softmax_log(const float *probability, uint32_t chosen);
@@ -134,6 +136,8 @@ struct sy_attention {
 struct sy_attention sy_attention_make(uint32_t in, uint32_t width, uint32_t *at);
 void sy_attention_start(const struct sy_attention *attention, struct sy_rng *rng, float *block);
 size_t sy_attention_tape(const struct sy_attention *attention, uint32_t count);
+/* No candidates: y is 0. Backward writes ret_d_* (NULL: not wanted); scratch as large as the tape.
+ */
 void sy_attention_forward(const struct sy_attention *attention, const float *block,
                           const float *query, const float *candidates, uint32_t count, float *tape,
                           float *ret_y);
@@ -148,7 +152,8 @@ struct sy_adam {
     uint32_t count, steps;
     float *first, *second; /* moments; the caller's, zero at first */
 };
-/* Clips the slopes to a norm (0: not), then moves the block against them. Returns the norm. */
+/* Clips the slopes to a norm (0: not), then moves the block against them. Returns the norm they
+ * had; slopes that are not finite move nothing. */
 double sy_adam_step(struct sy_adam *adam, float *block, float *slopes, double rate,
                     double clip_norm);
 
