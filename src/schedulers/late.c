@@ -17,9 +17,22 @@ static bool by_falling(const struct late *l, uint32_t a, uint32_t b) {
     return a < b;
 }
 
+static int init_net(struct late *l, const struct sy_view *view) {
+    const struct sy_weights *weights = l->base.weights;
+    if (!l->mode.learned || !weights || (l->base.without & SY_PART_NET)) {
+        return 0;
+    }
+    if (weights->shape != LEARNED_SHAPE || weights->count != LEARNED_COUNT) {
+        return -EINVAL;
+    }
+    l->net = sy_arena_alloc(l->base.arena, 1, sizeof *l->net);
+    return l->net ? sy_learned_init(l->net, &l->base, view) : -ENOMEM;
+}
+
 static int init_models(struct late *l, const struct sy_view *view) {
     int code = l->mode.contention ? sy_sharing_init(&l->sharing, l->base.arena, view) : 0;
-    return !code && l->mode.history ? sy_policy_use_drift(&l->base, view) : code;
+    code = !code && l->mode.history ? sy_policy_use_drift(&l->base, view) : code;
+    return code ? code : init_net(l, view);
 }
 
 int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
@@ -32,9 +45,14 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     struct sy_arena *arena = l->base.arena;
     size_t tasks = view->task_capacity + 1u, devices = view->machine->device_count;
     l->mode = mode;
+    if (mode.learned && *args != '+') {
+        l->base.order = ORDER_WSPT;
+    }
     l->least = mode.history || view->truth ? 0 : 1;
     l->scale = s->priority_scale;
     l->key = sy_arena_alloc(arena, tasks, sizeof *l->key);
+    l->job_key = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *l->job_key);
+    l->job_round = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *l->job_round);
     l->free_ns = sy_arena_alloc(arena, devices, sizeof *l->free_ns);
     l->room = sy_arena_alloc(arena, devices, sizeof *l->room);
     l->held = sy_arena_alloc(arena, devices, sizeof *l->held);
@@ -42,8 +60,8 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->alike_of = sy_arena_alloc(arena, devices, sizeof *l->alike_of);
     l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
     l->fetched = sy_arena_alloc(arena, mode.gate ? tasks : 1, sizeof *l->fetched);
-    if (!l->key || !l->free_ns || !l->room || !l->held || !l->alike || !l->alike_of ||
-        !l->waiting || !l->fetched) {
+    bool of_devices = l->free_ns && l->room && l->held && l->alike && l->alike_of && l->waiting;
+    if (!of_devices || !l->key || !l->job_key || !l->job_round || !l->fetched) {
         return -ENOMEM;
     }
     code = sy_pool_init(&l->ready, &l->base, view);
@@ -60,6 +78,9 @@ void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uin
     for (uint32_t t = j->first_task; l->scale && t < j->first_task + j->task_count; t++) {
         l->base.rank[t] *= l->scale[t];
     }
+    if (l->net) {
+        sy_learned_job_arrived(l->net, &l->base, view, job);
+    }
 }
 
 static void count_waiting(struct late *l, const struct sy_view *view, uint32_t task,
@@ -73,6 +94,9 @@ static void count_waiting(struct late *l, const struct sy_view *view, uint32_t t
 void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct late *l = s->state;
     count_waiting(l, view, task, 1);
+    if (l->net) {
+        sy_learned_task_ready(l->net, &l->base, view, task);
+    }
     sy_pool_push(&l->ready, view, task, l->base.rank[task]);
 }
 
@@ -81,6 +105,9 @@ void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32
     (void)view, (void)job;
     l->jobs--;
     l->mixed = true;
+    if (l->net) {
+        sy_learned_job_left(l->net);
+    }
 }
 
 void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
@@ -190,40 +217,58 @@ static void insert(struct late *l, uint32_t count, uint32_t task) {
     l->window[at] = task;
 }
 
+/* Ranks alone decide within one job. Between jobs, and for the network, the unit is the logarithm
+ * of a job's key, and the rank a small part of it. Keys of jobs shift: they hold for one round. */
+static double key_of(struct late *l, const struct sy_view *view, uint32_t task) {
+    double rank = l->base.rank[task];
+    if (!l->net && (l->base.order == ORDER_NONE || l->jobs < 2)) {
+        return rank;
+    }
+    uint32_t job = view->task_job[task];
+    if (l->job_round[job] != l->round) {
+        l->job_round[job] = l->round;
+        l->job_key[job] = sy_order_job_key(&l->base, view, job);
+    }
+    double alone = view->jobs[job].isolated_ns;
+    double key = l->job_key[job] + 1e-3 * (alone > 0 ? rank / alone : 0);
+    return l->net ? key + sy_learned_priority(l->net, &l->base, view, task) : key;
+}
+
 /* A newcomer in the pool may outrank what waits in the window: swap it against the worst. */
 static void prefer_newcomers(struct late *l, const struct sy_view *view) {
     uint32_t last = LATE_WINDOW - 1;
-    for (;;) {
+    for (uint32_t swaps = 0; swaps < LATE_WINDOW; swaps++) {
         uint32_t best = sy_pool_peek(&l->ready, &l->base, view), worst = l->window[last];
-        if (best == SY_NONE || l->base.rank[best] <= l->key[worst]) {
+        double key = best == SY_NONE ? 0 : key_of(l, view, best);
+        if (best == SY_NONE || key <= l->key[worst]) {
             return;
         }
         sy_pool_pop(&l->ready, &l->base, view);
         sy_pool_push(&l->ready, view, worst, l->base.rank[worst]);
-        l->key[best] = l->base.rank[best];
+        l->key[best] = key;
         insert(l, last, best);
     }
 }
 
-/* The window holds the tasks that come first, the pool the rest. The keys of a job order shift
- * between two decisions, so with several jobs the window is given back and drawn again; with one
- * job ranks alone decide. */
+/* The window holds the tasks that come first, the pool the rest. Where keys shift between two
+ * decisions the window is sorted anew. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool keys_shift = l->base.order != ORDER_NONE, ordered = keys_shift && l->jobs > 1;
-    while ((ordered || (l->mixed && keys_shift)) && l->window_count) {
-        uint32_t task = l->window[--l->window_count];
-        sy_pool_push(&l->ready, view, task, l->base.rank[task]);
-    }
+    bool shift = l->net || (l->base.order != ORDER_NONE && (l->jobs > 1 || l->mixed));
+    l->round++;
     l->mixed = false;
+    for (uint32_t i = 0; shift && i < l->window_count; i++) {
+        uint32_t task = l->window[i];
+        l->key[task] = key_of(l, view, task);
+        insert(l, i, task);
+    }
     while (l->window_count < LATE_WINDOW && l->ready.count) {
         uint32_t task = sy_pool_pop(&l->ready, &l->base, view);
         if (view->task_device[task] == SY_NONE) {
-            double rank = l->base.rank[task];
-            l->key[task] = ordered ? sy_order_priority(&l->base, view, task, rank) : rank;
+            l->key[task] = key_of(l, view, task);
             insert(l, l->window_count++, task);
         }
     }
-    if (!ordered && l->ready.count) {
+    if (l->ready.count) {
         prefer_newcomers(l, view);
     }
 }
@@ -262,18 +307,56 @@ static bool gated(const struct late *l, double slowdown, double harm_ns, double 
     return l->mode.gate && l->busy && (slowdown > 1.05 || harm_ns > 0.05 * ns);
 }
 
+/* What the heuristic and the network think of a device, there_ns being when the inputs are. */
+static struct late_choice weigh(const struct late *l, const struct sy_view *view, uint32_t task,
+                                uint32_t device, double there_ns, double travel_ns) {
+    double harm_ns, slowdown, ns = exec_ns(l, view, task, device, &harm_ns, &slowdown);
+    double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
+    double wait_ns = free - view->now_ns, base_ns = start_ns + ns + 0.5 * harm_ns, more_ns = 0;
+    enum sy_guard guard = SY_GUARD_NONE;
+    if (l->net) {
+        struct learned_terms terms = {.exec_ns = ns,
+                                      .alone_ns = sy_estimate_time_ns(view, task, device),
+                                      .travel_ns = travel_ns,
+                                      .wait_ns = wait_ns,
+                                      .slowdown = slowdown,
+                                      .harm_ns = harm_ns,
+                                      .held = l->held[device]};
+        double more = sy_learned_score(l->net, &l->base, view, task, device, &terms);
+        double kept = fmax(-LATE_BOUND, fmin(more, LATE_BOUND));
+        guard = kept == more ? SY_GUARD_TRUSTED : SY_GUARD_BOUNDED;
+        more_ns = kept * view->best_ns[task];
+    }
+    return (struct late_choice){.device = device,
+                                .score_ns = base_ns + more_ns,
+                                .finish_ns = start_ns + ns,
+                                .exec_ns = ns,
+                                .travel_ns = travel_ns,
+                                .wait_ns = wait_ns,
+                                .base_ns = base_ns,
+                                .slowdown = slowdown,
+                                .harm_ns = harm_ns,
+                                .reason = {.guard = guard,
+                                           .finish_ns = (float)(start_ns + ns - view->now_ns),
+                                           .correction_ns = (float)more_ns,
+                                           .slowdown = (float)slowdown}};
+}
+
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
 static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task,
                                  bool gate, bool precise) {
     const struct sy_machine *m = view->machine;
-    struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
+    struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY, .base_ns = INFINITY};
+    struct late_choice safe = best; /* what the heuristic would choose */
+    double slack_ns = l->net ? LATE_BOUND * view->best_ns[task] : 0;
     uint32_t memory = SY_NONE;
     double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
         uint32_t d = l->alike[g].first_free;
         if (!isfinite(l->free_ns[d]) ||
-            l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least >= best.score_ns) {
+            l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least - slack_ns >=
+                best.score_ns) {
             continue;
         }
         if (m->devices[d].memory != memory) {
@@ -282,13 +365,14 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
             bool shared = precise && l->mode.contention && view->shared_links;
             there_ns = view->now_ns + (shared ? inputs_ns(l, view, task, memory, true) : travel_ns);
         }
-        double harm_ns, slowdown, ns = exec_ns(l, view, task, d, &harm_ns, &slowdown);
-        double start_ns = l->free_ns[d] > there_ns ? l->free_ns[d] : there_ns;
-        double score_ns = start_ns + ns + 0.5 * harm_ns;
-        if (score_ns < best.score_ns && !(gate && gated(l, slowdown, harm_ns, ns))) {
-            best = (struct late_choice){d,  score_ns,  start_ns + ns,
-                                        ns, travel_ns, l->free_ns[d] - view->now_ns};
-        }
+        struct late_choice it = weigh(l, view, task, d, there_ns, travel_ns);
+        bool open = !(gate && gated(l, it.slowdown, it.harm_ns, it.exec_ns));
+        safe = open && it.base_ns < safe.base_ns ? it : safe;
+        best = open && it.score_ns < best.score_ns ? it : best;
+    }
+    if (best.base_ns > safe.base_ns + slack_ns) {
+        safe.reason.guard = SY_GUARD_FALLBACK;
+        return safe;
     }
     return best;
 }
@@ -307,6 +391,9 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
     l->busy = true;
     count_waiting(l, view, task, UINT32_MAX); /* minus one */
     sy_order_charge(&l->base, view, task, choice->exec_ns);
+    if (l->net) {
+        sy_learned_task_taken(l->net, view, task);
+    }
     if (l->mode.contention) {
         sy_sharing_add(&l->sharing, view, task, choice->device);
     }
@@ -314,7 +401,8 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
                                 .task = task,
                                 .device = choice->device,
                                 .priority = l->key[task],
-                                .expected_ns = choice->exec_ns};
+                                .expected_ns = choice->exec_ns,
+                                .reason = choice->reason};
 }
 
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
@@ -377,6 +465,9 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
     if (!open) {
         return 0;
     }
+    if (l->net) {
+        sy_learned_look(l->net, view);
+    }
     draw_window(l, view);
     l->busy = l->mode.gate && any_running(view);
     l->usual_travel_ns = l->longest_travel_ns;
@@ -403,6 +494,11 @@ static int init_hist(struct sy_scheduler *s, const struct sy_view *view, const c
 static int init_contention(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
     return sy_late_init(s, view, args, sizeof(struct late),
                         (struct late_mode){.locality = true, .contention = true});
+}
+
+static int init_learned(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    struct late_mode mode = {.locality = true, .contention = true, .learned = true};
+    return sy_late_init(s, view, args, sizeof(struct late), mode);
 }
 
 static int init_affinity(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -439,6 +535,20 @@ LATE(sy_policy_late_hist, "lb-hist", "late binding with times corrected by histo
 LATE(sy_policy_late_contention, "lb-cont",
      "late binding with times corrected for contention seen in the counters", init_contention, true,
      false);
+const struct sy_scheduler_ops sy_policy_learned = {
+    .name = "learned",
+    .summary = "lb-cont+wspt, corrected by a small trained network",
+    .needs_readings = true,
+    .weights_kind = LEARNED_KIND,
+    .weights_shape = LEARNED_SHAPE,
+    .weights_count = LEARNED_COUNT,
+    .init = init_learned,
+    .finish = sy_policy_finish,
+    .job_arrived = sy_late_job_arrived,
+    .job_left = sy_late_job_left,
+    .task_ready = sy_late_task_ready,
+    .task_done = sy_late_task_done,
+    .decide = sy_late_decide};
 LATE(sy_policy_affinity, "affinity", "late binding by execution time and queue alone",
      init_affinity, false, false);
 LATE(sy_policy_oracle, "oracle", "late binding that knows true times and true contention",

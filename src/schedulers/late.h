@@ -5,6 +5,7 @@
 #ifndef SY_SCHEDULERS_LATE_H
 #define SY_SCHEDULERS_LATE_H
 
+#include "schedulers/learned.h"
 #include "schedulers/policy.h"
 #include "schedulers/sharing.h"
 
@@ -17,8 +18,13 @@
 #define LATE_CORE_NS        20e3
 #define LATE_ACCELERATOR_NS 200e3
 
+/* The network may prefer a device by so many of the task's least times, and never one that the
+ * heuristic thinks so much worse than its own choice. */
+#define LATE_BOUND 4.0
+
 struct late_mode {
     bool locality, history, contention, gate;
+    bool learned; /* corrected by a network, where there are weights; short jobs first */
 };
 
 /* Devices that a task cannot tell apart but for when they are free: only the first to be free can
@@ -34,6 +40,9 @@ struct late_choice {
     double travel_ns; /* of its inputs, alone on their way: how early to commit is not a matter of
                          how full the way is, or a loaded link would end late binding */
     double wait_ns;   /* until the device is free */
+    double slowdown, harm_ns;
+    double base_ns; /* the score without the network's correction */
+    struct sy_reason reason;
 };
 
 struct late {
@@ -41,7 +50,9 @@ struct late {
     struct late_mode mode;
     struct pool ready;
     uint32_t window[LATE_WINDOW], window_count;
-    double *key;       /* per task, of those in the window */
+    double *key;     /* per task, of those in the window */
+    double *job_key; /* per job, of the round that job_round says */
+    uint64_t *job_round, round;
     double *free_ns;   /* per device, in the schedule in mind */
     uint32_t *held;    /* per device: tasks running, queued or decided */
     bool *room;        /* per device */
@@ -58,6 +69,7 @@ struct late {
     uint32_t *fetched;        /* per task: memory its inputs were sent to; behind a gate */
     bool busy;                /* something runs: a gate may close */
     struct sharing sharing;
+    struct learned *net; /* NULL: the heuristic alone */
 };
 
 /* Allocates state of size bytes that begins with struct late. */

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Features of the learned correction, and their sums; see learned.h. Work per event is a few dozen
+ * multiplications: what belongs to a task alone is summed once when it becomes ready, what belongs
+ * to a job once a round, and only pairs of task and device are looked at anew.
+ */
+#include "schedulers/learned.h"
+#include <errno.h>
+
+#define FAR 8.0 /* times the task's least time: beyond, more is no worse */
+
+static float clip(double x) {
+    return (float)(x < FAR ? x : FAR);
+}
+
+/* 0 at 0, 1/2 at 1, 1 far away. */
+static float squash(double x) {
+    return (float)(x / (1 + x));
+}
+
+/* -1: far less than the other, 0: as much, 1: far more. */
+static float against(double x, double other) {
+    return x + other > 0 ? (float)((x - other) / (x + other)) : 0;
+}
+
+static float dot(const float *weights, const float *x, uint32_t count) {
+    float sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += weights[i] * x[i];
+    }
+    return sum;
+}
+
+int sy_learned_init(struct learned *n, const struct policy *policy, const struct sy_view *view) {
+    struct sy_arena *arena = policy->arena;
+    const struct sy_machine *m = view->machine;
+    size_t tasks = view->task_capacity + 1u, jobs = view->job_capacity + 1u;
+    size_t devices = m->device_count;
+    n->task_sum = sy_arena_alloc(arena, tasks, sizeof *n->task_sum);
+    n->task_loaded = sy_arena_alloc(arena, tasks, sizeof *n->task_loaded);
+    n->job_rank = sy_arena_alloc(arena, jobs, sizeof *n->job_rank);
+    n->job_work = sy_arena_alloc(arena, jobs, sizeof *n->job_work);
+    n->job_size = sy_arena_alloc(arena, jobs, sizeof *n->job_size);
+    n->job_term = sy_arena_alloc(arena, jobs, sizeof *n->job_term);
+    n->job_short = sy_arena_alloc(arena, jobs, sizeof *n->job_short);
+    n->job_round = sy_arena_alloc(arena, jobs, sizeof *n->job_round);
+    n->kernel_ready = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *n->kernel_ready);
+    n->efficiency_sum = sy_arena_alloc(arena, m->class_count, sizeof *n->efficiency_sum);
+    n->class_ready = sy_arena_alloc(arena, m->class_count, sizeof *n->class_ready);
+    n->memory_use = sy_arena_alloc(arena, devices, sizeof *n->memory_use);
+    n->link_use = sy_arena_alloc(arena, devices, sizeof *n->link_use);
+    n->use_sd = sy_arena_alloc(arena, devices, sizeof *n->use_sd);
+    bool of_tasks = n->task_sum && n->task_loaded && n->kernel_ready;
+    bool of_jobs =
+        n->job_rank && n->job_work && n->job_size && n->job_term && n->job_short && n->job_round;
+    bool of_devices =
+        n->efficiency_sum && n->class_ready && n->memory_use && n->link_use && n->use_sd;
+    if (!of_tasks || !of_jobs || !of_devices) {
+        return -ENOMEM;
+    }
+    n->block = policy->weights->block;
+    n->blind = (policy->without & SY_PART_BELIEF) != 0;
+    return 0;
+}
+
+/* --- jobs and tasks come and go ----------------------------------------------------------------
+ */
+void sy_learned_job_arrived(struct learned *n, const struct policy *policy,
+                            const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    double longest = 0;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        longest = fmax(longest, policy->rank[t]);
+    }
+    n->present++;
+    n->job_rank[job] = (float)fmax(longest, 1);
+    n->job_work[job] = (float)fmax(j->work_left_ns, 1);
+    n->job_size[job] = (float)(j->work_left_ns / (j->task_count ? j->task_count : 1));
+}
+
+void sy_learned_job_left(struct learned *n) {
+    n->present--;
+}
+
+/* Ready tasks, counted by kernel and by how well each class suits them. */
+static void count_ready(struct learned *n, const struct sy_view *view, uint32_t task, int sign) {
+    uint32_t classes = view->machine->class_count;
+    const double *time_ns = &view->time_ns[(size_t)task * classes];
+    n->ready_count += (uint32_t)sign;
+    n->kernel_ready[view->task_kernel[task]] += (uint32_t)sign;
+    for (uint32_t c = 0; c < classes; c++) {
+        if (isfinite(time_ns[c])) {
+            n->class_ready[c] += (uint32_t)sign;
+            n->efficiency_sum[c] += sign * view->best_ns[task] / fmax(time_ns[c], 1);
+        }
+    }
+}
+
+static void task_features(const struct learned *n, const struct policy *policy,
+                          const struct sy_view *view, uint32_t task, float *ret_x) {
+    const struct sy_machine *m = view->machine;
+    const double *time_ns = &view->time_ns[(size_t)task * m->class_count];
+    uint32_t job = view->task_job[task], best = 0;
+    double second_ns = INFINITY, best_ns = fmax(view->best_ns[task], 1);
+    for (uint32_t c = 0; c < m->class_count; c++) {
+        if (time_ns[c] < time_ns[best]) {
+            best = c;
+        }
+    }
+    for (uint32_t c = 0; c < m->class_count; c++) {
+        second_ns = c != best && time_ns[c] < second_ns ? time_ns[c] : second_ns;
+    }
+    size_t at = (size_t)view->task_kernel[task] * m->class_count + best;
+    ret_x[0] = (float)policy->rank[task] / n->job_rank[job];
+    ret_x[1] = squash((view->succ_start[task + 1] - view->succ_start[task]) / 4.0);
+    ret_x[2] = against(best_ns, n->job_size[job]);
+    ret_x[3] = 1 - (float)(best_ns / second_ns);
+    ret_x[4] = (float)fmin(view->log_sigma[at], 1);
+    ret_x[5] = m->classes[best].kind != SY_CPU;
+}
+
+void sy_learned_task_ready(struct learned *n, const struct policy *policy,
+                           const struct sy_view *view, uint32_t task) {
+    float x[LEARNED_TASK];
+    count_ready(n, view, task, 1);
+    task_features(n, policy, view, task, x);
+    n->task_sum[task] = dot(n->block, x, LEARNED_TASK);
+    n->task_loaded[task] = dot(n->block + LEARNED_FEATURES, x, LEARNED_TASK);
+}
+
+void sy_learned_task_taken(struct learned *n, const struct sy_view *view, uint32_t task) {
+    count_ready(n, view, task, -1);
+}
+
+/* --- once a round ------------------------------------------------------------------------------
+ */
+static void look_at_jobs(struct learned *n, const struct sy_view *view) {
+    double left = 0, alone = 0;
+    uint32_t count = 0;
+    for (uint32_t j = view->job_count; j-- > 0 && count < n->present;) { /* the last are present */
+        if (view->jobs[j].tasks_left) {
+            left += view->jobs[j].work_left_ns;
+            alone += view->jobs[j].isolated_ns;
+            count++;
+        }
+    }
+    n->mean_left_ns = count ? left / count : 0;
+    n->mean_alone_ns = count ? alone / count : 0;
+}
+
+static float use_of(const struct sy_view *view, uint32_t resource, float *sd) {
+    if (resource == SY_NONE || view->readings[resource].at_ns < 0) {
+        return 0;
+    }
+    const struct sy_reading *reading = &view->readings[resource];
+    double capacity = view->machine->resources[resource].bytes_per_s;
+    if (isfinite(reading->sd_bytes_per_s)) {
+        *sd = fmaxf(*sd, (float)fmin(reading->sd_bytes_per_s / capacity, 1));
+    }
+    return (float)fmin(reading->bytes_per_s / capacity, 1);
+}
+
+static void look_at_belief(struct learned *n, const struct sy_view *view) {
+    const struct sy_machine *m = view->machine;
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        const struct sy_device *self = &m->devices[d];
+        if (d && self->memory == m->devices[d - 1].memory &&
+            self->host_memory == m->devices[d - 1].host_memory) {
+            n->memory_use[d] = n->memory_use[d - 1];
+            n->link_use[d] = n->link_use[d - 1];
+            n->use_sd[d] = n->use_sd[d - 1];
+            continue;
+        }
+        const struct sy_route *route =
+            &m->routes[(size_t)self->host_memory * m->memory_count + self->memory];
+        float sd = 0, link = 0;
+        n->memory_use[d] = use_of(view, m->memories[self->memory].resource, &sd);
+        for (uint32_t k = 0; k < route->resource_count; k++) {
+            link = fmaxf(link, use_of(view, route->resources[k], &sd));
+        }
+        n->link_use[d] = link;
+        n->use_sd[d] = sd;
+    }
+}
+
+void sy_learned_look(struct learned *n, const struct sy_view *view) {
+    double devices = view->machine->device_count;
+    n->round++;
+    n->load = n->ready_count / (n->ready_count + devices);
+    for (uint32_t i = 0; i < LEARNED_FEATURES; i++) {
+        n->weights[i] = n->block[i] + (float)n->load * n->block[LEARNED_FEATURES + i];
+    }
+    look_at_jobs(n, view);
+    if (view->readings && !n->blind) {
+        look_at_belief(n, view);
+    }
+}
+
+static void look_at_job(struct learned *n, const struct policy *policy, const struct sy_view *view,
+                        uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    float x[LEARNED_JOB];
+    double alone = fmax(j->isolated_ns, 1);
+    x[0] = against(j->work_left_ns, n->mean_left_ns);
+    x[1] = against(j->isolated_ns, n->mean_alone_ns);
+    x[2] = squash((view->now_ns - j->arrive_ns) / alone);
+    x[3] = (float)j->work_left_ns / n->job_work[job];
+    x[4] = squash(j->tasks_left / (double)view->machine->device_count);
+    x[5] = squash(fmax(policy->service_ns[job] - policy->served_ns, 0) / alone);
+    n->job_short[job] = x[0];
+    n->job_term[job] = dot(n->weights + LEARNED_TASK, x, LEARNED_JOB);
+    n->job_round[job] = n->round;
+}
+
+double sy_learned_priority(struct learned *n, const struct policy *policy,
+                           const struct sy_view *view, uint32_t task) {
+    uint32_t job = view->task_job[task];
+    if (n->job_round[job] != n->round) {
+        look_at_job(n, policy, view, job);
+    }
+    return n->job_term[job] + n->task_sum[task] + (float)n->load * n->task_loaded[task];
+}
+
+/* --- a task on a device ------------------------------------------------------------------------
+ */
+double sy_learned_score(const struct learned *n, const struct policy *policy,
+                        const struct sy_view *view, uint32_t task, uint32_t device,
+                        const struct learned_terms *t) {
+    const struct sy_machine *m = view->machine;
+    const struct sy_device *self = &m->devices[device];
+    uint32_t c = self->class_index, kernel = view->task_kernel[task], job = view->task_job[task];
+    double least = 1 / fmax(view->best_ns[task], 1);
+    double excess = t->alone_ns * least - 1, ready = n->class_ready[c];
+    double image_ns = t->exec_ns - t->alone_ns * t->slowdown;
+    float slow = clip(excess), travel = clip(t->travel_ns * least);
+    float crit = (float)policy->rank[task] / n->job_rank[job];
+    float usual = ready > 0 ? (float)(n->efficiency_sum[c] / ready) : 0;
+    bool fpga = self->board != SY_NONE;
+    const float x[LEARNED_PAIR] = {
+        slow,
+        squash(excess),
+        travel,
+        squash(travel),
+        clip(t->wait_ns * least),
+        clip((t->slowdown - 1) * t->alone_ns * least),
+        clip(t->harm_ns * least),
+        n->memory_use[device],
+        n->link_use[device],
+        n->use_sd[device],
+        self->kind == SY_CPU,
+        self->kind == SY_GPU,
+        fpga,
+        fpga ? clip(fmax(image_ns, 0) * least) : 0,
+        fpga ? squash(n->kernel_ready[kernel]) : 0,
+        crit * slow,
+        (float)(1 / (1 + excess)) - usual,
+        squash(ready / m->classes[c].device_count) * slow,
+        (float)fmin(view->log_sigma[(size_t)kernel * m->class_count + c], 1),
+        n->job_short[job] * slow,
+        (float)t->held / 4,
+        crit * clip(t->wait_ns * least),
+    };
+    return dot(n->weights + LEARNED_TASK + LEARNED_JOB, x, LEARNED_PAIR);
+}
