@@ -63,6 +63,15 @@ SY_MUST_CHECK int sy_explain_hindsight(const struct sy_explain *explain,
                                        const struct sy_alternative *alternative,
                                        struct sy_explain_hindsight *ret_hindsight);
 
+/* --- what policies say of their decisions (explain_reason.c) ------------------------------------
+ * Nothing, or null, where they say nothing. */
+struct sy_json_writer;
+void sy_explain_reason_text(const struct sy_reason *reason, struct sy_buffer *out);
+void sy_explain_reason_json(const struct sy_reason *reason, struct sy_json_writer *writer);
+/* How often a guard did what, over the run. */
+void sy_explain_guards_text(const struct sy_record *record, struct sy_buffer *out);
+void sy_explain_guards_json(const struct sy_record *record, struct sy_json_writer *writer);
+
 /* --- the whole run (explain_path.c) -------------------------------------------------------------
  */
 enum sy_explain_cause { SY_CAUSE_START, SY_CAUSE_DEVICE, SY_CAUSE_INPUT };

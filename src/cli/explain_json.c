@@ -91,6 +91,7 @@ static int put_decision(struct sy_json_writer *writer, const struct sy_explain *
     put_device(writer, "device", explain, decided->device);
     sy_json_member_number(writer, "priority", decided->priority);
     sy_json_member_u64(writer, "waiting", decided->ready_count);
+    sy_explain_reason_json(&decided->reason, writer);
     sy_json_key(writer, "alternatives");
     sy_json_open(writer, '[');
     for (uint32_t i = 0; r == 0 && i < decided->alternative_count; i++) {
@@ -191,6 +192,7 @@ int sy_explain_run_json(struct sy_explain *explain, const struct sy_explain_over
     open(&writer, explain);
     sy_json_key(&writer, "overview");
     sy_json_open(&writer, '{');
+    sy_explain_guards_json(explain->record, &writer);
     put_predictions(&writer, explain, &overview->errors);
     put_path(&writer, explain, overview->links, overview->link_count);
     put_devices(&writer, explain, overview->idle);

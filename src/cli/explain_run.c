@@ -133,6 +133,7 @@ static void put_idle(const struct sy_explain *explain, const struct sy_explain_i
 int sy_explain_run_text(struct sy_explain *explain, const struct sy_explain_overview *overview) {
     struct sy_buffer out = {0};
     put_head(explain, &out);
+    sy_explain_guards_text(explain->record, &out);
     put_errors(explain, &overview->errors, &out);
     put_path(explain, overview->links, overview->link_count, &out);
     put_idle(explain, overview->idle, &out);

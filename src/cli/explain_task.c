@@ -316,6 +316,7 @@ int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
                                "knows.");
     } else {
         put_decision(explain, decided, &out);
+        sy_explain_reason_text(&decided->reason, &out);
     }
     bool compared = decided && decided->alternative_count;
     if (compared) {

@@ -61,6 +61,7 @@ struct sy_decided {
     uint32_t ready_count; /* tasks that were waiting to be placed, this one included */
     uint32_t alternative_count;
     struct sy_alternative alternatives[SY_ALTERNATIVE_MAX]; /* [0] is what was chosen */
+    struct sy_reason reason;                                /* all 0: the policy did not say */
 };
 
 struct sy_record_task {
@@ -93,6 +94,10 @@ struct sy_record {
     double result_error, result_tolerance;   /* NAN: not checked */
     double decision_p50_ns, decision_p99_ns; /* NAN: not ours to measure */
 };
+
+/* "none", "trusted", "bounded", "fallback", "plan"; NULL past the end. */
+const char *sy_guard_name(uint32_t guard);
+bool sy_reason_given(const struct sy_reason *reason);
 
 struct sy_record *sy_record_create(void);
 void sy_record_destroy(struct sy_record *record);

@@ -204,7 +204,8 @@ static void explain(const struct sy_live *live, const struct sy_decision *decisi
                              .task = decision->task,
                              .device = decision->device,
                              .ready_count = live->ready_count,
-                             .alternative_count = 1};
+                             .alternative_count = 1,
+                             .reason = decision->reason};
     d->alternatives[0] = prospect(live, decision->task, decision->device);
     if (isfinite(decision->expected_ns)) {
         d->alternatives[0].exec_ns = decision->expected_ns;

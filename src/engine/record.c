@@ -35,3 +35,19 @@ const char *sy_record_span_name(uint32_t kind) {
                                         "reconfigure", "lost",  "aborted"};
     return names[kind];
 }
+
+const char *sy_guard_name(uint32_t guard) {
+    static const char *const names[] = {
+        [SY_GUARD_NONE] = "none",       [SY_GUARD_TRUSTED] = "trusted",
+        [SY_GUARD_BOUNDED] = "bounded", [SY_GUARD_FALLBACK] = "fallback",
+        [SY_GUARD_PLAN] = "plan",
+    };
+    return guard < SY_COUNT(names) ? names[guard] : NULL;
+}
+
+/* By what is left of it in a file: whole nanoseconds, four decimals. */
+bool sy_reason_given(const struct sy_reason *reason) {
+    return reason->guard != SY_GUARD_NONE || fabsf(reason->finish_ns) > 0.5f ||
+           fabsf(reason->correction_ns) > 0.5f || fabsf(reason->slowdown) > 1e-4f ||
+           fabsf(reason->utilisation) > 1e-4f;
+}

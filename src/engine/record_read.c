@@ -347,6 +347,50 @@ static int read_alternative(struct reader *reader, struct sy_decided *decided) {
     return code;
 }
 
+static int read_guard(struct reader *reader, enum sy_guard *ret_guard) {
+    const char *text, *name;
+    int code = expect_next(reader, 1, "guard");
+    code = code ? code : sy_json_string(&reader->json, &text, NULL);
+    for (uint32_t guard = 0; !code && (name = sy_guard_name(guard)); guard++) {
+        if (strcmp(text, name) == 0) {
+            *ret_guard = (enum sy_guard)guard;
+            return 0;
+        }
+    }
+    return code ? code : sy_json_fail(&reader->json, "\"%.32s\" is nothing a guard does", text);
+}
+
+static int read_reason(struct reader *reader, struct sy_reason *ret_reason) {
+    double values[5];
+    const struct column columns[] = {
+        {"finish_ns", ANY_TIME, &values[0], 0},       {"correction_ns", ANY_TIME, &values[1], 0},
+        {"slowdown", MAYBE_NUMBER, &values[2], 0},    {"slowdown_sd", MAYBE_NUMBER, &values[3], 0},
+        {"utilisation", MAYBE_NUMBER, &values[4], 0},
+    };
+    int code = sy_json_enter_array(&reader->json);
+    code = code ? code : read_guard(reader, &ret_reason->guard);
+    code = code ? code : read_cells(reader, columns, SY_COUNT(columns));
+    code = code ? code : expect_next(reader, 0, NULL);
+    if (!code) {
+        ret_reason->finish_ns = (float)values[0];
+        ret_reason->correction_ns = (float)values[1];
+        ret_reason->slowdown = (float)values[2];
+        ret_reason->slowdown_sd = (float)values[3];
+        ret_reason->utilisation = (float)values[4];
+    }
+    return code;
+}
+
+/* Records from before policies gave reasons have none at the end of the row. */
+static int read_decision_end(struct reader *reader, struct sy_decided *decided) {
+    int more = sy_json_next(&reader->json);
+    if (more <= 0) {
+        return more;
+    }
+    int code = read_reason(reader, &decided->reason);
+    return code ? code : expect_next(reader, 0, NULL);
+}
+
 static int read_decision(struct reader *reader) {
     struct sy_record *record = reader->record;
     if (sy_grow(&reader->decisions, &reader->decision_capacity, record->decision_count + 1,
@@ -369,7 +413,7 @@ static int read_decision(struct reader *reader) {
     while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
         more = read_alternative(reader, decided);
     }
-    more = more < 0 ? more : expect_next(reader, 0, NULL);
+    more = more < 0 ? more : read_decision_end(reader, decided);
     record->decision_count += more == 0;
     return more;
 }

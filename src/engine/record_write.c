@@ -16,12 +16,13 @@
 
 /* null: not known; "inf": never. */
 static void put_time(struct sy_json_writer *writer, double ns) {
+    ns = rint(ns) + 0.0; /* no negative zero, which would be read as 0 and written so */
     if (ns == INFINITY) {
         sy_json_put_string(writer, "inf");
     } else if (ns >= 0 && ns < WHOLE_MAX) {
-        sy_json_put_u64(writer, (uint64_t)rint(ns));
+        sy_json_put_u64(writer, (uint64_t)ns);
     } else {
-        sy_json_put_number(writer, rint(ns));
+        sy_json_put_number(writer, ns);
     }
 }
 
@@ -100,6 +101,23 @@ static void put_alternative(struct sy_json_writer *writer, const struct sy_alter
     sy_json_close(writer, ']');
 }
 
+/* Only if there is one: most policies give none. */
+static void put_reason(struct sy_json_writer *writer, const struct sy_reason *reason) {
+    const double ratios[] = {reason->slowdown, reason->slowdown_sd, reason->utilisation};
+    if (!sy_reason_given(reason)) {
+        return;
+    }
+    sy_json_open(writer, '[');
+    const char *guard = sy_guard_name(reason->guard);
+    sy_json_put_string(writer, guard ? guard : sy_guard_name(SY_GUARD_NONE));
+    put_time(writer, reason->finish_ns);
+    put_time(writer, reason->correction_ns);
+    for (size_t i = 0; i < SY_COUNT(ratios); i++) {
+        sy_json_put_number(writer, rint(ratios[i] * 1e4) / 1e4 + 0.0);
+    }
+    sy_json_close(writer, ']');
+}
+
 static void put_decisions(struct sy_json_writer *writer, const struct sy_record *record) {
     open_list(writer, "decisions");
     for (uint32_t i = 0; i < record->decision_count; i++) {
@@ -115,6 +133,7 @@ static void put_decisions(struct sy_json_writer *writer, const struct sy_record 
             put_alternative(writer, &decided->alternatives[a]);
         }
         sy_json_close(writer, ']');
+        put_reason(writer, &decided->reason);
         sy_json_close(writer, ']');
     }
     sy_json_close(writer, ']');

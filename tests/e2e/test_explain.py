@@ -58,6 +58,40 @@ class Task(cli.Case):
         self.assertEqual(rival["device"], "cpu1")
         self.assertEqual(rival["hindsight"]["median_ns"], 5 * MS)
 
+    def test_reason(self):
+        def learned(run):
+            run["policy"] = "learned@my.weights"
+            run["decisions"][1].append(["bounded", 2 * MS, -300000, 1.4, 0.25, 0.8])
+            run["decisions"][2].append(["fallback", 4 * MS, 900000, 1, 0, 0.1])
+            run["decisions"][3].append(["plan", 5 * MS, 0, 0, 0, 0])
+        records.write(self, change=learned)
+        text = self.ok("explain", "run.json", "b")
+        self.assertIn("Policy learned@my.weights placed it", text)
+        self.assertIn("Why: the network's correction was cut to the guard's limit; the heuristic saw "
+                      "it finish 2 ms after the decision, the network made that 300 us less.\n", text)
+        self.assertIn("Contention was expected to make it 1.40x as long (+-0.25); the busiest resource "
+                      "it would use was believed 80 % busy.\n", text)
+        self.assertIn("fell back to the heuristic; the heuristic saw it finish 4 ms after the decision, "
+                      "the network made that 900 us more.", self.ok("explain", "run.json", "c"))
+        text = self.ok("explain", "run.json", "d")
+        self.assertIn("Why: it followed the plan for the whole job; ", text)
+        self.assertNotIn("Contention", text)
+        self.assertNotIn("Why:", self.ok("explain", "run.json", "a"))
+        self.assertIn("1: it followed the plan", self.ok("explain", "run.json"))
+        reason = self.ok_json("explain", "run.json", "b")["task"]["decision"]["reason"]
+        self.assertEqual(reason["guard"], "bounded")
+        self.assertAlmostEqual(reason["slowdown"], 1.4, places=4)
+        self.assertIsNone(self.ok_json("explain", "run.json", "a")["task"]["decision"]["reason"])
+        guards = self.ok_json("explain", "run.json")["overview"]["guards"]
+        self.assertEqual(guards, {"none": 0, "trusted": 0, "bounded": 1, "fallback": 1, "plan": 1})
+
+    def test_reason_that_is_none(self):
+        for reason, message in [(["maybe", 0, 0, 0, 0, 0], "nothing a guard does"),
+                                (["plan", 0, 0, 0, 0], "too short"), (3, "expected"),
+                                (["plan", 0, 0, 0, 0, 0, 0], "too long")]:
+            records.write(self, change=lambda run: run["decisions"][0].append(reason))
+            self.assertIn(message, self.fails(3, "explain", "run.json"))
+
     def test_policy_without_decisions(self):
         def silent(run):
             run["policy"] = "starpu:dmdas"

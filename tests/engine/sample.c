@@ -40,6 +40,16 @@ static void draw_decision(struct sy_record *record, struct sy_rng *rng, struct s
                                 .device = sy_rng_below(rng, devices),
                                 .ready_count = sy_rng_u32(rng) >> 1,
                                 .alternative_count = sy_rng_below(rng, SY_ALTERNATIVE_MAX + 1)};
+    if (sy_rng_below(rng, 2)) {
+        item->reason = (struct sy_reason){
+            .guard = (enum sy_guard)sy_rng_below(rng, SY_GUARD_PLAN + 1),
+            .finish_ns = (float)draw_ns(rng),
+            .correction_ns = (float)(draw_ns(rng) - 5e8),
+            .slowdown = (float)(1 + (double)sy_rng_below(rng, 20000) / 1e4),
+            .slowdown_sd = (float)((double)sy_rng_below(rng, 20000) / 1e4),
+            .utilisation =
+                sy_rng_below(rng, 4) ? (float)((double)sy_rng_below(rng, 10000) / 1e4) : NAN};
+    }
     for (uint32_t i = 0; i < item->alternative_count; i++) {
         item->alternatives[i] =
             (struct sy_alternative){.device = i ? sy_rng_below(rng, devices) : item->device,

@@ -47,6 +47,12 @@ static void compare_decisions(const struct sy_record *a, const struct sy_record 
         assert_int_equal(x->device, y->device);
         assert_int_equal(x->ready_count, y->ready_count);
         assert_int_equal(x->alternative_count, y->alternative_count);
+        assert_int_equal(x->reason.guard, y->reason.guard);
+        assert_same(x->reason.finish_ns, y->reason.finish_ns);
+        assert_same(x->reason.correction_ns, y->reason.correction_ns);
+        assert_same(x->reason.slowdown, y->reason.slowdown);
+        assert_same(x->reason.slowdown_sd, y->reason.slowdown_sd);
+        assert_same(x->reason.utilisation, y->reason.utilisation);
         for (uint32_t k = 0; k < x->alternative_count; k++) {
             const struct sy_alternative *p = &x->alternatives[k], *q = &y->alternatives[k];
             assert_int_equal(p->device, q->device);
