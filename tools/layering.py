@@ -28,7 +28,7 @@ BELOW = {
               "counters", "belief", "policy"],
     "kernels": ["base", "graph"],
     "engine": ["base", "trace", "graph", "topology", "cost", "schedulers", "kernels", "listing",
-               "counters", "belief"],
+               "counters", "belief", "policy"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim", "kernels",
             "engine", "listing", "counters", "belief", "policy", "train"],
 }

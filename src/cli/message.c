@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define POLICY_SHOWN 80 /* of its name, in the name of a file */
+
 bool sy_message_colour(FILE *stream) {
     const char *no_color = getenv("NO_COLOR");
     return !(no_color && no_color[0]) && isatty(fileno(stream));
@@ -102,6 +104,18 @@ int sy_output_file(const char *path, const struct sy_buffer *buffer) {
     return SY_EXIT_OK;
 }
 
+/* As a part of a file's name: a policy's may hold the path of its weights. */
+static void put_policy(const char *policy, struct sy_buffer *out) {
+    size_t length = strlen(policy), shown = length > POLICY_SHOWN ? POLICY_SHOWN : length;
+    for (size_t i = 0; i < shown; i++) {
+        bool plain = (unsigned char)policy[i] > ' ' && !strchr("/:=\\\"'*?", policy[i]);
+        sy_buffer_append(out, plain ? policy + i : "_", 1);
+    }
+    if (shown < length) {
+        sy_buffer_printf(out, "_%016llx", (unsigned long long)sy_hash(policy, length));
+    }
+}
+
 void sy_output_path(const char *path, const char *policy, struct sy_buffer *ret_path) {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
@@ -109,9 +123,7 @@ void sy_output_path(const char *path, const char *policy, struct sy_buffer *ret_
     sy_buffer_append(ret_path, path, stem);
     if (policy) {
         sy_buffer_append(ret_path, ".", 1);
-        for (; *policy; policy++) {
-            sy_buffer_append(ret_path, strchr("/:=", *policy) ? "_" : policy, 1);
-        }
+        put_policy(policy, ret_path);
         sy_buffer_append(ret_path, path + stem, strlen(path + stem));
     }
     sy_buffer_append(ret_path, "", 1);

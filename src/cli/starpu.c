@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <symph/scheduler.h>
@@ -233,6 +234,22 @@ static void set_preload(struct plan *plan, bool run_now) {
     set(plan, "LD_PRELOAD", "%s%s%s", path, more ? ":" : "", more ? before : "");
 }
 
+/* A launcher may start the program in another folder: its weights are found from there too. */
+static void set_policy(struct plan *plan) {
+    const char *args = NULL, *from = NULL;
+    char path[PATH_MAX], whole[PATH_MAX];
+    if (sy_scheduler_find(plan->policy, &args, NULL) && (from = strchr(args, '@'))) {
+        size_t length = strcspn(++from, "~");
+        snprintf(path, sizeof(path), "%.*s", (int)length, from);
+        if (realpath(path, whole) && !strpbrk(whole, "~,")) {
+            set(plan, "SYMPH_POLICY", "%.*s%s%s", (int)(from - plan->policy), plan->policy, whole,
+                from + length);
+            return;
+        }
+    }
+    set(plan, "SYMPH_POLICY", "%s", plan->policy);
+}
+
 static void settle(const struct args *args, struct plan *plan) {
     if (strncmp(plan->plugin.built_for, "1.3", 3) == 0) {
         set_preload(plan, !args->show && !args->common.json);
@@ -245,7 +262,7 @@ static void settle(const struct args *args, struct plan *plan) {
         set(plan, "STARPU_SCHED", "symphony");
     }
     if (plan->policy) {
-        set(plan, "SYMPH_POLICY", "%s", plan->policy);
+        set_policy(plan);
     }
     if (args->verbose) {
         set(plan, "SYMPH_VERBOSE", "1");

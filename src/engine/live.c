@@ -35,6 +35,34 @@ int sy_live_check_policy(const char *policy, struct sy_error *error) {
     return find_policy(policy, &args, error) ? 0 : -EINVAL;
 }
 
+int sy_live_open_policy(const char *policy, char **ret_name, struct sy_weights *ret_weights,
+                        struct sy_error *error) {
+    const char *args = NULL;
+    struct sy_weights weights = {0};
+    if (!find_policy(policy, &args, error)) {
+        return -EINVAL;
+    }
+    char *name = strdup(policy);
+    if (!name) {
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    char *from = strchr(name + (args - policy), '@');
+    if (from) {
+        char *to = from + strcspn(from, "~"), rest = *to;
+        *to = '\0';
+        int code = sy_weights_open(from + 1, &weights, error);
+        *to = rest;
+        if (code) {
+            free(name);
+            return code;
+        }
+        memmove(from, to, strlen(to) + 1);
+    }
+    *ret_name = name;
+    *ret_weights = weights;
+    return 0;
+}
+
 bool sy_live_wants_readings(const char *policy) {
     const char *args = NULL;
     const struct sy_scheduler_ops *ops = find_policy(policy, &args, NULL);
@@ -125,7 +153,8 @@ int sy_live_create(const struct sy_live_options *options, struct sy_live **ret_l
     live->view.job_capacity = options->task_capacity;
     live->view.kernel_count = SY_LIVE_KERNELS;
     point_view(live);
-    live->scheduler = (struct sy_scheduler){.ops = ops, .seed = options->seed};
+    live->scheduler =
+        (struct sy_scheduler){.ops = ops, .seed = options->seed, .setup = options->setup};
     code = ops->init(&live->scheduler, &live->view, args);
     if (code) {
         live->scheduler.ops = NULL;

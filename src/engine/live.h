@@ -14,6 +14,7 @@
 #define SY_ENGINE_LIVE_H
 
 #include "engine/engine.h"
+#include "policy/policy.h"
 
 #define SY_LIVE_KERNELS 256 /* kernels beyond are all counted as the last one */
 
@@ -37,10 +38,11 @@ struct sy_live_options {
     const char *policy;
     uint64_t seed;
     uint32_t task_capacity;
-    uint64_t number;                   /* the owner's name for this world */
-    bool explain;                      /* work out the alternatives of every decision */
-    const struct sy_reading *readings; /* per resource, kept up to date by the owner; for policies
-                                          that want them. NULL: there are none */
+    uint64_t number;                     /* the owner's name for this world */
+    bool explain;                        /* work out the alternatives of every decision */
+    const struct sy_reading *readings;   /* per resource, kept up to date by the owner; for policies
+                                            that want them. NULL: there are none */
+    const struct sy_policy_setup *setup; /* of learned policies; NULL: as their names say */
 };
 
 struct sy_live;
@@ -51,6 +53,10 @@ SY_MUST_CHECK int sy_live_create(const struct sy_live_options *options, struct s
 void sy_live_destroy(struct sy_live *live);
 /* Whether a policy can run here at all; for a check before there is a machine. */
 SY_MUST_CHECK int sy_live_check_policy(const char *policy, struct sy_error *error);
+/* The same, and opens the weights that its name asks for, so that worlds made later need no file:
+ * *ret_name is the name without them, to be freed. Without any, the weights' memory is NULL. */
+SY_MUST_CHECK int sy_live_open_policy(const char *policy, char **ret_name,
+                                      struct sy_weights *ret_weights, struct sy_error *error);
 
 /* Whether it would look at readings. */
 bool sy_live_wants_readings(const char *policy);

@@ -36,7 +36,8 @@ static int plan_begin(struct context *context, struct plan *plan) {
         return -ENOMEM;
     }
     int code = sy_live_create(&(struct sy_live_options){.machine = s->machine,
-                                                        .policy = s->policy,
+                                                        .policy = s->policy_name,
+                                                        .setup = &s->setup,
                                                         .seed = s->options.seed,
                                                         .number = ++s->worlds,
                                                         .task_capacity = room,

@@ -43,8 +43,10 @@ void sy_starpu_closing(void) {
 static void configure(void) {
     struct sy_error error = {0};
     if (!sy_shared.policy && sy_starpu_configure(&(struct sy_starpu_options){0}, &error)) {
-        complain(error.message);
-        complain("set SYMPH_POLICY to a policy that symph simulate --help lists");
+        char text[1024];
+        complain(sy_error_format(&error, text, sizeof text));
+        complain("SYMPH_POLICY must be a policy that symph simulate --list-policies shows, with "
+                 "weights that can be read where it names some; not started");
         exit(3);
     }
 }

@@ -130,11 +130,10 @@ static double clock_ns(void) {
 static void check_policy(struct context *context) {
     const char *failure = sy_live_failure(context->live);
     if (failure && strcmp(sy_shared.policy, "eager") != 0) {
-        char *eager = strdup("eager");
+        char *eager = strdup("eager"), *name = strdup("eager");
         shared_fail(failure);
-        if (eager) {
-            free(sy_shared.policy);
-            sy_shared.policy = eager;
+        if (eager && name) {
+            shared_set_policy(eager, name);
             context->renew = true;
             planner_notice(context, true);
         }

@@ -69,16 +69,27 @@ int sy_starpu_configure(const struct sy_starpu_options *options, struct sy_error
     const char *asked = options->policy ? options->policy : getenv("SYMPH_POLICY");
     const char *policy =
         asked && asked[0] && strcmp(asked, "default") != 0 ? asked : SY_DEFAULT_POLICY;
-    int code = sy_live_check_policy(policy, error);
+    struct sy_weights weights;
+    char *name = NULL;
+    int code = sy_live_open_policy(policy, &name, &weights, error);
     if (code) {
         return code;
     }
-    free(s->policy);
     free((char *)(uintptr_t)s->options.models);
     s->options = *options;
     s->options.models = copy_text(options->models);
-    s->policy = strdup(policy);
+    sy_weights_close(&s->weights);
+    s->weights = weights;
+    s->setup.weights = weights.memory ? &s->weights : NULL;
+    shared_set_policy(strdup(policy), name);
     return s->policy ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+}
+
+void shared_set_policy(char *policy, char *name) {
+    free(sy_shared.policy);
+    free(sy_shared.policy_name);
+    sy_shared.policy = policy;
+    sy_shared.policy_name = name;
 }
 
 static int open_store(struct shared *s, struct sy_error *error) {

@@ -123,7 +123,10 @@ struct shared {
     starpu_pthread_mutex_t lock;
     bool started;
     struct sy_starpu_options options;
-    char *policy;
+    char *policy;              /* as it was asked for */
+    char *policy_name;         /* the same without its weights, */
+    struct sy_weights weights; /* which are read once: a program may go elsewhere */
+    struct sy_policy_setup setup;
     struct sy_machine *machine; /* NULL: not looked at yet */
     struct links *links;
     struct watcher *watcher;     /* NULL: the policy wants no readings */
@@ -162,6 +165,8 @@ void shared_lock(void);
 void shared_unlock(void);
 double shared_now_ns(void);
 void shared_fail(const char *text);
+/* Takes both over: as it was asked for, and without its weights. */
+void shared_set_policy(char *policy, char *name);
 /* Machine and store, once StarPU knows its workers. */
 int shared_start(void);
 

@@ -135,7 +135,7 @@ int watcher_start(void) {
             (struct sy_reading){.at_ns = -1, .sd_bytes_per_s = NAN, .others_bytes_per_s = NAN};
     }
 #ifndef STARPU_SIMGRID
-    if (sy_live_wants_readings(s->policy)) {
+    if (sy_live_wants_readings(s->policy_name)) {
         s->watcher = calloc(1, sizeof *s->watcher);
         if (!s->watcher) {
             return -1;
