@@ -16,7 +16,7 @@ static const struct sy_scheduler_ops *const policies[] = {
     &sy_policy_graphene,   &sy_policy_symphony,    &sy_policy_affinity,
     &sy_policy_late,       &sy_policy_late_hist,   &sy_policy_late_contention,
     &sy_policy_learned,    &sy_policy_oracle,      &sy_policy_oracle_rollout,
-    &sy_policy_gate,
+    &sy_policy_gate,       &sy_policy_paper,       &sy_policy_black_box,
 };
 
 /* Other names people know them by. */
