@@ -397,12 +397,15 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
     if (l->mode.contention) {
         sy_sharing_add(&l->sharing, view, task, choice->device);
     }
-    *ret = (struct sy_decision){.kind = SY_RUN,
-                                .task = task,
-                                .device = choice->device,
-                                .priority = l->key[task],
-                                .expected_ns = choice->exec_ns,
-                                .reason = choice->reason};
+    /* Keys of jobs grow while they are worked on: between two rounds they cannot be compared, and a
+     * device's queue is in order already. */
+    *ret =
+        (struct sy_decision){.kind = SY_RUN,
+                             .task = task,
+                             .device = choice->device,
+                             .priority = l->net || l->base.order != ORDER_NONE ? 0 : l->key[task],
+                             .expected_ns = choice->exec_ns,
+                             .reason = choice->reason};
 }
 
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
@@ -542,6 +545,7 @@ const struct sy_scheduler_ops sy_policy_learned = {
     .weights_kind = LEARNED_KIND,
     .weights_shape = LEARNED_SHAPE,
     .weights_count = LEARNED_COUNT,
+    .parts = SY_PART_BELIEF | SY_PART_NET,
     .init = init_learned,
     .finish = sy_policy_finish,
     .job_arrived = sy_late_job_arrived,
