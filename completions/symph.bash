@@ -1,7 +1,7 @@
 # bash completion for symph                                      SPDX-License-Identifier: Apache-2.0
 
 _symph_policies() {
-    symph simulate --list-policies 2>/dev/null | awk 'NR > 1 { print $1 }'
+    symph simulate --list-policies 2>/dev/null | awk 'NR > 1 { if (!NF) exit; print $1 }'
 }
 
 _symph_generators() {

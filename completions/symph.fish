@@ -2,7 +2,7 @@
 
 function __symph_policies
     echo all
-    symph simulate --list-policies 2>/dev/null | awk 'NR > 1 { print $1 }'
+    symph simulate --list-policies 2>/dev/null | awk 'NR > 1 { if (!NF) exit; print $1 }'
 end
 
 function __symph_generators

@@ -31,6 +31,7 @@ int sy_cmd_explain(int argc, char **argv);
 int sy_cmd_starpu(int argc, char **argv);
 int sy_cmd_kernels(int argc, char **argv);
 int sy_cmd_counters(int argc, char **argv);
+int sy_cmd_train(int argc, char **argv);
 int sy_cmd_bench(int argc, char **argv);
 
 /* What every sub-command's arguments begin with. */
@@ -63,13 +64,17 @@ struct sy_graph_args {
     const char *only; /* names must match this glob; NULL: all */
     uint32_t max_instances;
 };
-/* All three print what is wrong and return an exit code. */
+/* All four print what is wrong and return an exit code. */
 int sy_input_machine(const char *spec, struct sy_machine **ret_machine);
 /* One argument: a file, or "gen:SPEC". Appends to list. */
 int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy_graph_list *list);
 /* Several, of which at least one graph must remain. */
 int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args *args,
                     struct sy_graph_list *ret_list);
+
+struct sy_scheduler_ops;
+/* A policy; list: the comma-separated names that it was taken from, or NULL. */
+int sy_input_policy(const char *name, const char *list, const struct sy_scheduler_ops **ret_ops);
 
 /* --- Ctrl-C ------------------------------------------------------------------------------------
  */

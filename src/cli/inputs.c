@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * inputs: the machines and graphs that people name on the command line.
+ * inputs: the machines, graphs and policies that people name on the command line.
  *
  * In: "here", a file, a line of text, "gen:SPEC". Out: sealed graphs and checked machines, or one
  * message and an exit code. Invariant: graphs come in the order in which they were named.
@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <symph/scheduler.h>
 
 #define GEN        "gen:"
 #define GEN_LENGTH 4u
@@ -98,5 +99,20 @@ int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args
         return r;
     }
     *ret_list = list;
+    return SY_EXIT_OK;
+}
+
+int sy_input_policy(const char *name, const char *list, const struct sy_scheduler_ops **ret_ops) {
+    struct sy_error error = {0};
+    const char *args = NULL, *weights = list ? strchr(list, '@') : NULL;
+    const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
+    if (!ops) {
+        if (weights && strchr(weights, ',') && !error.hint[0]) {
+            sy_hint(&error, "commas separate policies: a path with one needs another name");
+        }
+        sy_message_error(&error);
+        return SY_EXIT_USAGE;
+    }
+    *ret_ops = ops;
     return SY_EXIT_OK;
 }

@@ -84,22 +84,17 @@ static int no_memory(void) {
 }
 
 /* StarPU knows which schedulers it has; ours are known here, before anything is started. */
-static int check_policy(const char *name) {
-    const char *args = NULL;
-    struct sy_error error = {0};
+static int check_policy(const char *name, const char *list) {
+    const struct sy_scheduler_ops *ops = NULL;
     if (strncmp(name, STARPU, strlen(STARPU)) == 0 && name[strlen(STARPU)]) {
         return SY_EXIT_OK;
     }
-    const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
-    if (!ops) {
-        sy_message_error(&error);
-        return SY_EXIT_USAGE;
-    }
-    if (ops->needs_truth) {
+    int r = sy_input_policy(name, list, &ops);
+    if (r == SY_EXIT_OK && ops->needs_truth) {
         return sy_options_usage(
             &command, "policy %s needs to know the future and exists in symph simulate only", name);
     }
-    return SY_EXIT_OK;
+    return r;
 }
 
 static int add_policy(struct sy_runs *runs, const char *text, size_t length) {
@@ -108,7 +103,7 @@ static int add_policy(struct sy_runs *runs, const char *text, size_t length) {
     if (!name) {
         return no_memory();
     }
-    int r = check_policy(name);
+    int r = check_policy(name, args->compare);
     for (uint32_t i = 0; r == SY_EXIT_OK && i < runs->policy_count; i++) {
         if (strcmp(runs->policies[i].name, name) == 0) {
             r = sy_options_usage(&command, "policy %s is named twice", name);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/table.h"
+#include "policy/policy.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,45 @@ const struct sy_command *sy_simulate_command(void) {
     return &command;
 }
 
+static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_writer *writer) {
+    const char *part = NULL;
+    sy_json_key(writer, "weights");
+    if (ops->weights_kind) {
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "kind", ops->weights_kind);
+        sy_json_member_u64(writer, "shape", ops->weights_shape);
+        sy_json_member_u64(writer, "count", ops->weights_count);
+        sy_json_close(writer, '}');
+    } else {
+        sy_json_put_null(writer);
+    }
+    sy_json_key(writer, "parts");
+    sy_json_open(writer, '[');
+    for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
+        if (ops->parts >> i & 1) {
+            sy_json_put_string(writer, part);
+        }
+    }
+    sy_json_close(writer, ']');
+}
+
+/* "  learned@FILE, weights of kind symphony; ~belief ~guard" */
+static void put_learned(const struct sy_scheduler_ops *ops, struct sy_buffer *out) {
+    const char *part = NULL;
+    if (!ops->weights_kind && !ops->parts) {
+        return;
+    }
+    sy_buffer_printf(out, "  %s%s", ops->name, ops->weights_kind ? "@FILE, kind " : "");
+    sy_buffer_printf(out, "%s%s", ops->weights_kind ? ops->weights_kind : "",
+                     ops->parts ? ":" : "");
+    for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
+        if (ops->parts >> i & 1) {
+            sy_buffer_printf(out, " ~%s", part);
+        }
+    }
+    sy_buffer_printf(out, "\n");
+}
+
 static int list_policies_json(void) {
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
@@ -153,6 +193,7 @@ static int list_policies_json(void) {
         sy_json_member_string(&writer, "summary", ops->summary);
         sy_json_key(&writer, "oracle");
         sy_json_put_bool(&writer, ops->needs_truth);
+        put_weights_json(ops, &writer);
         sy_json_close(&writer, '}');
     }
     sy_json_close(&writer, ']');
@@ -173,10 +214,16 @@ static int list_policies(bool json) {
         sy_table_cell(&table, "%s%s", ops->summary, ops->needs_truth ? " (oracle)" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
-    sy_buffer_printf(&buffer,
-                     "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
-                     "eager+fair.\nA number sets the effort of anneal:N and oracle-rollout:N; "
-                     "./mine.so is a policy of your own.\n");
+    sy_buffer_printf(
+        &buffer, "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
+                 "eager+fair.\nA number sets the effort of anneal:N and oracle-rollout:N; "
+                 "./mine.so is a policy of your own.\n"
+                 "NAME@FILE runs on other weights than those that are shipped, NAME~PART without "
+                 "a part;\nin this order: NAME+ORDER:NUMBER@FILE~PART~PART. Those with weights or "
+                 "parts:\n");
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        put_learned(ops, &buffer);
+    }
     return sy_output(&buffer);
 }
 

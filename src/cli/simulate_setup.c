@@ -24,11 +24,10 @@ static int add_policy(struct sy_simulate *simulate, const char *name, size_t len
     if (!copy) {
         return no_memory();
     }
-    const char *args = NULL;
-    struct sy_error error = {0};
-    if (!sy_scheduler_find(copy, &args, &error)) {
-        sy_message_error(&error);
-        return SY_EXIT_USAGE;
+    const struct sy_scheduler_ops *ops = NULL;
+    int r = sy_input_policy(copy, simulate->args->policy, &ops);
+    if (r != SY_EXIT_OK) {
+        return r;
     }
     for (uint32_t i = 0; i < simulate->policies.count; i++) {
         if (strcmp(simulate->policies.items[i], copy) == 0) {

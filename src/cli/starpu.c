@@ -81,23 +81,18 @@ static const struct sy_command command = {
 /* --- finding out ------------------------------------------------------------------------------
  */
 static int refuse_policy(const char *policy) {
-    struct sy_error error = {0};
-    const char *rest = NULL;
+    const struct sy_scheduler_ops *ops = NULL;
     if (!policy || strcmp(policy, "default") == 0) {
         return SY_EXIT_OK;
     }
-    const struct sy_scheduler_ops *ops = sy_scheduler_find(policy, &rest, &error);
-    if (!ops) {
-        sy_message_error(&error);
-        return SY_EXIT_USAGE;
-    }
-    if (ops->needs_truth) {
+    int r = sy_input_policy(policy, NULL, &ops);
+    if (r == SY_EXIT_OK && ops->needs_truth) {
         sy_message_fail("policy %s is told what nobody can know in a real run; it is for symph "
                         "simulate",
                         policy);
         return SY_EXIT_USAGE;
     }
-    return SY_EXIT_OK;
+    return r;
 }
 
 /* A launcher (mpirun, env, numactl) is no StarPU program, but one of its arguments is. */
