@@ -96,6 +96,14 @@ struct sy_rng {
     uint32_t out[4];
     uint32_t used; /* words of out already given */
 };
+/* Of two numbers, neither of them NAN. A compiler may not inline fmin and fmax, which are picky. */
+static inline double sy_least(double a, double b) {
+    return a < b ? a : b;
+}
+static inline double sy_most(double a, double b) {
+    return a > b ? a : b;
+}
+
 struct sy_rng sy_rng_make(uint64_t seed, uint32_t purpose, uint64_t index);
 uint32_t sy_rng_u32(struct sy_rng *rng);
 double sy_rng_uniform(struct sy_rng *rng); /* [0,1), 53 bits */

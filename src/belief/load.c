@@ -104,21 +104,21 @@ void sy_load_weigh(struct sy_load *load, const double *likelihood) {
         for (uint32_t k = 0; k < LEVELS; k++) {
             load->share[i][k] /= seen;
         }
-        load->weight[i] = fmax(LEAST_WEIGHT, pow(load->weight[i], FORGET) * seen);
+        load->weight[i] = sy_most(LEAST_WEIGHT, pow(load->weight[i], FORGET) * seen);
     }
     for (uint32_t i = 0; i < TIMES; i++) {
         sum += load->weight[i];
     }
     for (uint32_t i = 0; i < TIMES; i++) {
-        load->weight[i] = fmax(LEAST_WEIGHT, load->weight[i] / sum);
+        load->weight[i] = sy_most(LEAST_WEIGHT, load->weight[i] / sum);
     }
 }
 
 void sy_load_own(struct sy_load *load, double own, double elapsed_ns) {
     for (uint32_t k = 0; k < LEVELS; k++) {
-        load->whole[k] += fmin(load->capacity, own + level_of(k) * load->capacity) * elapsed_ns;
+        load->whole[k] += sy_least(load->capacity, own + level_of(k) * load->capacity) * elapsed_ns;
     }
-    load->own_sum += fmin(own, load->capacity) * elapsed_ns;
+    load->own_sum += sy_least(own, load->capacity) * elapsed_ns;
     load->window_ns += elapsed_ns;
 }
 
@@ -133,7 +133,7 @@ static void see(struct sy_load *load, double rate, double noise_ratio) {
         double off = (rate - whole) * (rate - whole) / variance;
         double tail = 1 + off / 4; /* Student-t with 4 degrees of freedom */
         likelihood[k] = 1 / (sqrt(variance * tail) * tail * tail);
-        most = fmax(most, likelihood[k]);
+        most = sy_most(most, likelihood[k]);
     }
     for (uint32_t k = 0; k < LEVELS; k++) {
         likelihood[k] /= most;
@@ -165,7 +165,7 @@ void sy_load_mean(struct sy_load *load, double own, double *ret_others, double *
     sy_load_now(load, now);
     double all = 0;
     for (uint32_t k = 0; k < LEVELS; k++) {
-        double level = level_of(k) * load->capacity, use = fmin(load->capacity, own + level);
+        double level = level_of(k) * load->capacity, use = sy_least(load->capacity, own + level);
         all += now[k];
         others += now[k] * level;
         whole += now[k] * use;
@@ -173,5 +173,5 @@ void sy_load_mean(struct sy_load *load, double own, double *ret_others, double *
     }
     *ret_others = others / all;
     *ret_whole = whole / all;
-    *ret_sd = sqrt(fmax(0, square / all - whole / all * (whole / all)));
+    *ret_sd = sqrt(sy_most(0, square / all - whole / all * (whole / all)));
 }

@@ -70,7 +70,7 @@ double sy_shares_level(const struct sy_shares *s, uint32_t r, double others, boo
     uint32_t count = s->user_count[r];
     const double *wants = &s->wants[(size_t)r * s->flow_capacity];
     double rest = s->machine->resources[r].bytes_per_s;
-    double weight = fmax(1, others / s->typical[r]), each = others / weight;
+    double weight = sy_most(1, others / s->typical[r]), each = others / weight;
     double share = count + newcomer + (others > 0 ? weight : 0);
     for (uint32_t i = 0; i <= count; i++) {
         double next = i < count ? wants[i] : INFINITY;
@@ -96,7 +96,7 @@ static double want_of(const struct sy_shares *s, const struct flow *flow, uint32
         if (r == resource) {
             demand = flow->bytes_per_s[i];
         } else {
-            speed = fmin(speed, s->level[r] / flow->bytes_per_s[i]);
+            speed = sy_least(speed, s->level[r] / flow->bytes_per_s[i]);
         }
     }
     return demand * speed;
@@ -164,7 +164,7 @@ double sy_shares_wanted(const struct sy_shares *s, uint32_t r) {
 double sy_shares_taken(const struct sy_shares *s, uint32_t r) {
     double sum = 0;
     for (uint32_t i = 0; i < s->user_count[r]; i++) {
-        sum += fmin(s->wants[(size_t)r * s->flow_capacity + i], s->level[r]);
+        sum += sy_least(s->wants[(size_t)r * s->flow_capacity + i], s->level[r]);
     }
     return sum;
 }

@@ -45,13 +45,16 @@ static bool take_all(struct sy_slowdown *s) {
     s->others = take(s, resources, sizeof *s->others);
     s->others_sd = take(s, resources, sizeof *s->others_sd);
     s->present = take(s, resources * POINTS, sizeof *s->present);
+    s->level = take(s, resources, sizeof *s->level);
+    s->extra = take(s, resources, sizeof *s->extra);
     s->usual = take(s, resources * POINTS, sizeof *s->usual);
     s->lasting = take(s, resources, sizeof *s->lasting);
     s->open = take(s, resources, sizeof *s->open);
     s->sensitivities = take(s, kernels * m->class_count, sizeof *s->sensitivities);
     s->begun = take(s, m->device_count, sizeof *s->begun);
     return take_pairs(s) && s->loads && s->shares && s->told && s->others && s->others_sd &&
-           s->present && s->usual && s->lasting && s->open && s->sensitivities && s->begun;
+           s->present && s->level && s->extra && s->usual && s->lasting && s->open &&
+           s->sensitivities && s->begun;
 }
 
 struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
@@ -105,7 +108,7 @@ static void remember(struct sy_slowdown *s) {
         if (!s->shares->user_count[r] || !(s->open[r] > 0)) {
             continue;
         }
-        double taken = 1 - fmin(1, s->open[r] / s->machine->resources[r].bytes_per_s);
+        double taken = 1 - sy_least(1, s->open[r] / s->machine->resources[r].bytes_per_s);
         double gain = s->elapsed_ns / (l->watched_ns + s->elapsed_ns);
         uint32_t level = (uint32_t)(taken * (SY_LOAD_LEVELS - 1) + 0.5);
         for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
@@ -113,7 +116,7 @@ static void remember(struct sy_slowdown *s) {
         }
         l->watched_ns += s->elapsed_ns;
         if (s->time_ns > 0) {
-            l->watched_ns = fmin(l->watched_ns, USUAL_TASKS * s->time_ns);
+            l->watched_ns = sy_least(l->watched_ns, USUAL_TASKS * s->time_ns);
         }
     }
 }
@@ -155,6 +158,14 @@ static void quantiles(const double *share, double capacity, double *ret_level) {
     }
 }
 
+static double extra(const double *flows, uint32_t count, double level) {
+    double sum = 0;
+    for (uint32_t i = count; i-- > 0 && flows[i] > level;) {
+        sum += flows[i] / level - 1;
+    }
+    return sum;
+}
+
 static void open_up(struct sy_slowdown *s, uint32_t r) {
     double capacity = s->machine->resources[r].bytes_per_s, level[POINTS], inverse = 0;
     if (s->told[r]) {
@@ -174,6 +185,9 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
         inverse += 1 / open / POINTS;
     }
     s->open[r] = 1 / inverse;
+    s->level[r] = sy_shares_level(s->shares, r, s->others[r], false);
+    s->extra[r] = extra(&s->shares->wants[(size_t)r * s->shares->flow_capacity],
+                        s->shares->user_count[r], s->level[r]);
     if (s->lasting[r].watched_ns > 0 && s->looks % USUAL_LOOKS && s->usual[r * POINTS] > 0) {
         return; /* it moves slowly */
     }
@@ -225,31 +239,22 @@ void sy_slowdown_features(const struct sy_slowdown *s, uint32_t device, double *
     ret_feature[2] = 0;
     for (uint32_t k = 0; k < route->resource_count; k++) {
         uint32_t r = route->resources[k];
-        ret_feature[2] = fmax(ret_feature[2], 1 - s->open[r] / m->resources[r].bytes_per_s);
+        ret_feature[2] = sy_most(ret_feature[2], 1 - s->open[r] / m->resources[r].bytes_per_s);
     }
-}
-
-static double extra(const double *flows, uint32_t count, double level) {
-    double sum = 0;
-    for (uint32_t i = count; i-- > 0 && flows[i] > level;) {
-        sum += flows[i] / level - 1;
-    }
-    return sum;
 }
 
 /* Extra time of what runs on a resource if a task of that demand joined. */
 static double harm_on(const struct sy_slowdown *s, uint32_t r, double demand) {
     uint32_t count = s->shares->user_count[r];
     const double *flows = &s->shares->wants[(size_t)r * s->shares->flow_capacity];
-    double others = s->others[r], with = s->present[r * POINTS + POINTS / 2];
+    double without = s->level[r], with = s->present[r * POINTS + POINTS / 2];
     if (!count || demand <= 0) {
         return 0;
     }
-    double without = sy_shares_level(s->shares, r, others, false);
     if (demand < with) { /* it takes less than an unlimited one: the others keep the rest */
-        with = fmin(without, with + (with - demand) / count);
+        with = sy_least(without, with + (with - demand) / count);
     }
-    return fmax(0, extra(flows, count, with) - extra(flows, count, without));
+    return sy_most(0, extra(flows, count, with) - s->extra[r]);
 }
 
 struct shares {
@@ -274,7 +279,7 @@ static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw,
     for (uint32_t i = 0; i < draw.count; i++) {
         double part = draw.bytes_per_s[i] / s->machine->resources[draw.resources[i]].bytes_per_s;
         main = part > heaviest ? draw.resources[i] : main;
-        heaviest = fmax(part, heaviest);
+        heaviest = sy_most(part, heaviest);
     }
     if (main == SY_NONE) {
         return (struct shares){1, 1, 0, 1, 1, SY_NONE};
@@ -283,11 +288,11 @@ static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw,
         double a = 1, b = 1;
         for (uint32_t i = 0; i < draw.count; i++) {
             uint32_t at = draw.resources[i] * POINTS + q;
-            a = fmax(a, draw.bytes_per_s[i] / s->present[at]);
-            b = fmax(b, draw.bytes_per_s[i] / s->usual[at]);
+            a = sy_most(a, draw.bytes_per_s[i] / s->present[at]);
+            b = sy_most(b, draw.bytes_per_s[i] / s->usual[at]);
         }
-        a = values[0][q] = fmin(a, RATIO_MAX);
-        b = values[1][q] = fmin(b, RATIO_MAX);
+        a = values[0][q] = sy_least(a, RATIO_MAX);
+        b = values[1][q] = sy_least(b, RATIO_MAX);
         now += a / POINTS;
         now_square += a * a / POINTS;
         speed += 1 / b / POINTS;
@@ -295,8 +300,8 @@ static struct shares by_shares(const struct sy_slowdown *s, struct sy_draw draw,
     }
     double lasts = sy_slowdown_lasting(s, main, alone_ns);
     double later = 1 / speed, ratio = lasts * now + (1 - lasts) * later;
-    double spread = lasts * fmax(0, now_square - 2 * ratio * now + ratio * ratio) +
-                    (1 - lasts) * fmax(0, slow_square - later * later);
+    double spread = lasts * sy_most(0, now_square - 2 * ratio * now + ratio * ratio) +
+                    (1 - lasts) * sy_most(0, slow_square - later * later);
     return (struct shares){ratio, middle(values, lasts), sqrt(spread), now, later, main};
 }
 
@@ -316,9 +321,10 @@ static struct sy_slowing expect(const struct sy_slowdown *s, uint32_t kernel, ui
         }
     }
     more += beside == SY_NONE ? 0 : sy_slowdown_pair(s, kernel, beside);
-    slowing.ratio *= exp(more);
-    slowing.sd = shares.sd * exp(more);
-    slowing.median *= exp(more);
+    double factor = more == 0 ? 1 : exp(more);
+    slowing.ratio *= factor;
+    slowing.sd = shares.sd * factor;
+    slowing.median *= factor;
     for (uint32_t i = 0; i < draw.count; i++) {
         slowing.harm += harm_on(s, draw.resources[i], draw.bytes_per_s[i]);
     }

@@ -60,8 +60,10 @@ struct sy_slowdown {
     bool *told;
     double *others, *others_sd;
     double *present, *usual; /* [resource * POINTS]: what a newcomer gets now, and usually */
-    struct lasting *lasting; /* per resource */
-    double *open;            /* per resource: expected of the present ones */
+    double *level, *extra; /* per resource: without a newcomer, what a flow without limit gets, and
+                              how much longer ours take */
+    struct lasting *lasting;           /* per resource */
+    double *open;                      /* per resource: expected of the present ones */
     struct sensitivity *sensitivities; /* [kernel * class_count + class] */
     struct location *pairs, *kernels;  /* [kernel * kernel_count + beside], per kernel; or NULL */
     struct begun *begun;               /* per device */

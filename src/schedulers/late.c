@@ -362,7 +362,7 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
         if (m->devices[d].memory != memory) {
             memory = m->devices[d].memory;
             travel_ns = precise ? inputs_ns(l, view, task, memory, false) : 0;
-            bool shared = precise && l->mode.contention && view->shared_links;
+            bool shared = travel_ns > 0 && l->mode.contention && view->shared_links;
             there_ns = view->now_ns + (shared ? inputs_ns(l, view, task, memory, true) : travel_ns);
         }
         struct late_choice it = weigh(l, view, task, d, there_ns, travel_ns);
