@@ -11,7 +11,10 @@ build=$1 out=$2
 mkdir -p "$out/lib" "$out/workloads"
 cp "$build/symph" "$build/src/engine/starpu/symph-engine" \
     "$build/src/engine/starpu/libsymph-starpu.so" "$out/"
-[ ! -x "$build/bench/starpu_overhead" ] || cp "$build/bench/starpu_overhead" "$out/"
+for program in starpu_overhead neighbour gpu_load; do
+    [ ! -x "$build/bench/$program" ] || cp "$build/bench/$program" "$out/"
+done
+cp "$(dirname "$0")"/../bench/{neighbour,real}.py "$out/" # run as OUT/run neighbour.py OUT/symph ...
 find "$build/workloads" -name '*.so' | while read -r plugin; do
     part=${plugin#"$build/workloads/"}
     mkdir -p "$out/workloads/$(dirname "$part")"
