@@ -26,6 +26,7 @@ static const struct entry entries[] = {
     {"starpu", sy_cmd_starpu, "run a StarPU program under one of our policies"},
     {"kernels", sy_cmd_kernels, "list and calibrate kernels, and what is known of their times"},
     {"counters", sy_cmd_counters, "what the machine is doing, from the counters it has"},
+    {"train", sy_cmd_train, "make weights for the learned policies in simulated worlds"},
     {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},
 };
 

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph train: weights for the learned policies, made in simulated worlds.
+ *
+ * In: what worlds, which policy and method, a budget. Out: a file of weights, a checkpoint to go on
+ * from, a curve; one JSON object "symph-train-1". With --validate: a comparison of weights.
+ */
+#include "cli/train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct sy_train_args, field)
+#define SEED_MAX  65535 /* worlds of different seeds are different up to here */
+
+static const struct sy_train_method methods[] = {
+    {"es", "learned", sy_train_es,
+     "evolution strategies: points around the weights, compared in "
+     "the same worlds"},
+};
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "policy", "NAME", "the policy to train (default learned)", AT(policy), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "method", "NAME", "es: evolution strategies (default: what the policy asks)",
+     AT(method), 0, 0, 0},
+    {SY_OPTION_U64, "seed", "S", "of worlds and steps (default 1)", AT(seed), 0, 0, SEED_MAX},
+    {SY_OPTION_NUMBER, "minutes", "M", "stop after so long; how far it gets depends on the machine",
+     AT(minutes), AT(minutes_given), 0.01, 1e6},
+    {SY_OPTION_U32, "generations", "G",
+     "stop after so many: the same seed then gives the same bytes (default 200)", AT(generations),
+     AT(generations_given), 1, 800000},
+    {SY_OPTION_TEXT, "out", "FILE",
+     "the best weights so far; FILE.checkpoint lies beside it (default POLICY.weights)", AT(out), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "resume", "FILE", "go on from a checkpoint, with the same settings",
+     AT(resume), 0, 0, 0},
+    {SY_OPTION_TEXT, "init", "FILE", "begin with these weights (default: the heuristic)", AT(init),
+     0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Worlds", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "data", "FOLDER",
+     "recorded graphs and machines too: graphs/*.dag, machines/*.bus.csv", AT(data), 0, 0, 0},
+    {SY_OPTION_TEXT, "families", "A,B,...", "only these families of graphs (default all)",
+     AT(families), 0, 0, 0},
+    {SY_OPTION_TEXT, "without-family", "A,B,...", "none of these families", AT(without_family), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "without-machine", "A,B,...", "none of these machines", AT(without_machine), 0,
+     0, 0},
+    {SY_OPTION_NUMBER, "singles", "X", "share of worlds with a single job (default 0.35)",
+     AT(singles), 0, 0, 1},
+    {SY_OPTION_TEXT, "belief", "KIND",
+     "what policies are told of shared resources: filtered, raw, none or true (default filtered)",
+     AT(belief), 0, 0, 0},
+    {SY_OPTION_TEXT, "utility", "U",
+     "what counts: slowdown, p99, makespan, completion, energy, unfairness, or a mix such as "
+     "slowdown=1,p99=0.2 (default slowdown=1,p99=0.2)",
+     AT(utility), 0, 0, 0},
+    {SY_OPTION_TEXT, "references", "A,B,...",
+     "heuristics that score 1; of several the best in each world (default lb-cont+wspt)",
+     AT(references), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Evolution strategies", 0, 0, 0, 0},
+    {SY_OPTION_U32, "pairs", "N", "antithetic pairs of points in a generation (default 20)",
+     AT(pairs), 0, 1, 10000},
+    {SY_OPTION_U32, "worlds", "N", "worlds in a generation, new ones each time (default 20)",
+     AT(worlds), 0, 1, 10000},
+    {SY_OPTION_NUMBER, "sigma", "X", "distance of points (default 0.08)", AT(sigma), 0, 1e-6, 100},
+    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls to a tenth (default 0.03)", AT(rate), 0, 1e-9,
+     100},
+    {SY_OPTION_NUMBER, "hinge", "X",
+     "how much more it counts to be worse than the heuristic than better (default 1)", AT(hinge), 0,
+     0, 1e6},
+    {SY_OPTION_U32, "validation", "N", "worlds that decide which weights are kept (default 200)",
+     AT(validation), 0, 2, 100000},
+    {SY_OPTION_U32, "every", "N", "generations from one validation to the next (default 10)",
+     AT(every), 0, 1, 100000},
+    {SY_OPTION_U32, "patience", "N",
+     "stop after so many validations without a better one; 0: never (default 0)", AT(patience), 0,
+     0, 100000},
+    {SY_OPTION_HEADING, NULL, NULL, "Comparison", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "validate", "FILE,...",
+     "train nothing: compare files of weights, or policies, with heuristics in fresh worlds",
+     AT(validate), 0, 0, 0},
+    {SY_OPTION_U32, "scenarios", "N", "worlds for --validate (default 400)", AT(scenarios), 0, 2,
+     16000000},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "curve", "FILE.svg", "picture of the scores over generations", AT(curve), 0, 0,
+     0},
+    {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
+     AT(threads), 0, 1, 4096},
+    SY_OPTION_COMMON(struct sy_train_args),
+};
+
+static const struct sy_command command = {
+    .name = "train",
+    .usage = "[--policy NAME] [--minutes M | --generations G] [--out FILE] [OPTION]...",
+    .examples = "  symph train --minutes 30 --out my.weights --curve my.svg\n"
+                "  symph train --generations 300 --seed 2 --out second.weights\n"
+                "  symph train --resume my.weights.checkpoint --minutes 30 --out my.weights\n"
+                "  symph train --without-family lu --minutes 30 --out no-lu.weights\n"
+                "  symph train --validate my.weights,no-lu.weights --families lu --scenarios 1000\n"
+                "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:lu:8 --policy "
+                "learned@my.weights,dmdas",
+    .about = "Trains a learned policy in simulated worlds that are drawn at random: machines, "
+             "graphs, streams of jobs, noise and hidden load. Scores are ln(cost / cost of the "
+             "heuristic in the same world): below 0 is better. Which weights are kept is decided "
+             "in worlds that training does not meet, and --validate uses others again.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+};
+
+const struct sy_command *sy_train_command(void) {
+    return &command;
+}
+
+const struct sy_scheduler_ops *sy_train_policy(const char *name) {
+    const char *args;
+    struct sy_error error = {0};
+    const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
+    if (!ops) {
+        sy_message_about("--policy", name, &error);
+    } else if (!ops->weights_kind) {
+        sy_message_fail("--policy %s: nothing to train: it has no weights", name);
+        ops = NULL;
+    }
+    return ops;
+}
+
+int sy_train_worlds(const struct sy_train_args *args, struct sy_catalogue_options *ret_options) {
+    static const char *const beliefs[] = {"raw", "none", "filtered", "true"};
+    _Static_assert(SY_SIM_RAW == 0 && SY_SIM_NONE == 1 && SY_SIM_FILTERED == 2 && SY_SIM_TRUE == 3,
+                   "the names are in this order");
+    uint32_t belief = 0;
+    while (belief < SY_COUNT(beliefs) && strcmp(beliefs[belief], args->belief) != 0) {
+        belief++;
+    }
+    if (belief == SY_COUNT(beliefs)) {
+        return sy_options_usage(&command, "--belief is filtered, raw, none or true, not '%s'",
+                                args->belief);
+    }
+    *ret_options = (struct sy_catalogue_options){.data = args->data,
+                                                 .families = args->families,
+                                                 .without_family = args->without_family,
+                                                 .without_machine = args->without_machine,
+                                                 .belief = (enum sy_sim_belief)belief,
+                                                 .single_share = args->singles};
+    return SY_EXIT_OK;
+}
+
+static void put_word(struct sy_buffer *buffer, const char *option, const char *value) {
+    if (value) {
+        sy_buffer_printf(buffer, " --%s %s", option, value);
+    }
+}
+
+static void put_number(struct sy_buffer *buffer, const char *option, double value) {
+    sy_buffer_printf(buffer, " --%s ", option);
+    sy_buffer_number(buffer, value);
+}
+
+void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffer) {
+    sy_buffer_printf(buffer, "symph train --policy %s --method %s --seed %llu", args->policy,
+                     args->method, (unsigned long long)args->seed);
+    put_word(buffer, "init", args->init ? "FILE" : NULL);
+    put_word(buffer, "data", args->data ? "FOLDER" : NULL);
+    put_word(buffer, "families", args->families);
+    put_word(buffer, "without-family", args->without_family);
+    put_word(buffer, "without-machine", args->without_machine);
+    put_number(buffer, "singles", args->singles);
+    put_word(buffer, "belief", args->belief);
+    put_word(buffer, "utility", args->utility);
+    put_word(buffer, "references", args->references);
+    put_number(buffer, "pairs", args->pairs);
+    put_number(buffer, "worlds", args->worlds);
+    put_number(buffer, "sigma", args->sigma);
+    put_number(buffer, "rate", args->rate);
+    put_number(buffer, "hinge", args->hinge);
+    put_number(buffer, "validation", args->validation);
+    put_number(buffer, "every", args->every);
+}
+
+static bool is_in(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; *at;) {
+        size_t here = strcspn(at, ",");
+        if (here == length && memcmp(at, name, length) == 0) {
+            return true;
+        }
+        at += here + (at[here] == ',');
+    }
+    return false;
+}
+
+static int run(struct sy_train_args *args) {
+    const struct sy_train_method *found = NULL;
+    bool known = args->method == NULL;
+    if (!sy_train_policy(args->policy)) {
+        return SY_EXIT_USAGE;
+    }
+    if (args->validate) {
+        return sy_train_compare(args);
+    }
+    for (size_t i = 0; i < SY_COUNT(methods) && !found; i++) {
+        bool named = !args->method || strcmp(args->method, methods[i].name) == 0;
+        known = known || named;
+        found = named && is_in(methods[i].policies, args->policy) ? &methods[i] : NULL;
+    }
+    if (!found) {
+        return known ? sy_options_usage(&command, "--policy %s is not trained by --method %s",
+                                        args->policy, args->method ? args->method : "es")
+                     : sy_options_usage(&command, "there is no --method '%s'", args->method);
+    }
+    args->method = found->name;
+    return found->run(args);
+}
+
+int sy_cmd_train(int argc, char **argv) {
+    struct sy_train_args args = {.policy = "learned",
+                                 .seed = 1,
+                                 .generations = 200,
+                                 .belief = "filtered",
+                                 .utility = "slowdown=1,p99=0.2",
+                                 .references = "lb-cont+wspt",
+                                 .singles = 0.35,
+                                 .pairs = 20,
+                                 .worlds = 20,
+                                 .validation = 200,
+                                 .every = 10,
+                                 .sigma = 0.08,
+                                 .rate = 0.03,
+                                 .hinge = 1,
+                                 .scenarios = 400};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    return r;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * actor: trains the papers' policies by an actor-critic method, and their belief along with them.
+ *
+ * In: worlds, and how to learn. Out: weights, what was learned from how many decisions. Never
+ * knows: threads, files. Invariant: the same options and worlds give the same bytes.
+ * Papers: Symphony (ICML'20) section 2, equations 1a and 1b; docs/design/011-papers-policies.md.
+ */
+#ifndef SY_TRAIN_ACTOR_H
+#define SY_TRAIN_ACTOR_H
+
+#include "belief/training.h"
+#include "schedulers/schedulers.h"
+#include "sim/sim.h"
+
+struct sy_actor_world {
+    const struct sy_workload *workload;
+    struct sy_sim_options options; /* its setup is set here */
+    double reference;              /* mean job slowdown of the heuristic to compare with */
+};
+
+struct sy_actor_options {
+    const char *policy; /* "symphony-paper" or "black-box" */
+    uint32_t without;   /* parts left out */
+    uint64_t seed;
+    uint32_t unroll;       /* n_s: decisions in a segment, over which the LSTM is unrolled */
+    uint32_t environments; /* n_e: segments in a step of the optimiser */
+    double rate, gamma, entropy, value_weight, clip_norm;
+    double ratio_clip; /* > 0: the surrogate of PPO (Schulman et al. 2017), clipped there */
+    uint32_t epochs;   /* passes over what was recorded */
+    bool normalise;    /* advantages of an iteration, to a standard deviation of 1 */
+    double reward_sum; /* rewards are scaled so that the reference's episode sums to minus this */
+};
+/* The papers' numbers, and ours where they give none. */
+struct sy_actor_options sy_actor_defaults(const char *policy);
+
+struct sy_actor_report {
+    uint64_t samples;    /* decisions learned from, in this iteration */
+    double slowdown;     /* mean over its jobs */
+    double value_loss;   /* mean square of the advantages */
+    double entropy;      /* mean */
+    double norm;         /* of the last slopes */
+    uint64_t unrecorded; /* the teacher's decisions that no action stands for, or behind the end of
+                            the tape */
+};
+
+struct sy_actor;
+/* start: SY_PAPER_COUNT floats; NULL: random ones from the seed. */
+SY_MUST_CHECK int sy_actor_create(const struct sy_actor_options *options, const float *start,
+                                  struct sy_actor **ret_actor);
+void sy_actor_destroy(struct sy_actor *actor);
+/* One iteration: an episode in each of n_e worlds (worlds[i % world_count]), then the updates.
+ * teacher: a heuristic that decides and is imitated; NULL: the network learns from what it does. */
+SY_MUST_CHECK int sy_actor_step(struct sy_actor *actor, const struct sy_actor_world *worlds,
+                                uint32_t world_count, const char *teacher, double rate,
+                                struct sy_actor_report *ret_report, struct sy_error *error);
+/* Mean job slowdown over that of the reference, decided without chance; one ratio per world. */
+SY_MUST_CHECK int sy_actor_judge(const struct sy_actor *actor, const struct sy_actor_world *worlds,
+                                 uint32_t world_count, double *ret_ratio, struct sy_error *error);
+const float *sy_actor_block(const struct sy_actor *actor);
+/* Weights to write or to run; the block is the actor's. */
+struct sy_weights sy_actor_weights(const struct sy_actor *actor);
+
+/* --- pieces, for tests and for the belief --------------------------------------------------------
+ */
+struct sy_actor_target {
+    float advantage;
+    float value; /* what the critic should have said */
+};
+/* n-step returns within segments of unroll, bootstrapped with the value recorded behind them; or,
+ * taught, returns to the end of the episode and advantages of 1. */
+void sy_actor_targets(const struct sy_actor_options *options, const struct sy_policy_tape *tape,
+                      double reward_scale, bool taught, struct sy_actor_target *ret_targets);
+/* Loss of consecutive steps with these targets, each counted scale times; adds to ret_slopes (NULL:
+ * the value only). memory grows as needed. -ENOMEM. */
+struct sy_actor_memory {
+    float *floats;
+    size_t capacity;
+    struct sy_paper_pass *passes;
+    uint32_t pass_capacity;
+};
+void sy_actor_memory_finish(struct sy_actor_memory *memory);
+struct sy_actor_loss {
+    double loss, entropy;
+};
+SY_MUST_CHECK int sy_actor_loss(const struct sy_actor_options *options,
+                                const struct sy_paper_net *net, const float *block,
+                                const struct sy_paper_step *steps,
+                                const struct sy_actor_target *targets, uint32_t count, double scale,
+                                struct sy_actor_memory *memory, float *ret_slopes,
+                                struct sy_actor_loss *ret_loss);
+
+/* --- through the belief: actor_belief.c ----------------------------------------------------------
+ * A world that the belief's own model finds plausible (bootstrap): true rates with readings. At
+ * each step the posterior's draws become the utilisations in a frame, the network chooses among the
+ * frame's actions, and what they cost in truth is the loss: equation 1a with the advantage known.
+ */
+enum sy_actor_gradient {
+    SY_ACTOR_PATHWISE, /* exact slopes of the draws */
+    SY_ACTOR_COUNTING, /* the papers' equations 2 to 5, corrected: a binned use, counted */
+};
+struct sy_actor_belief {
+    const struct sy_paper_net *net;
+    const float *block;
+    const struct sy_paper_step *step; /* whose frame is filled with draws */
+    const uint32_t *resource;         /* per variable: the resource it is the use of; SY_NONE */
+    const double *truth;              /* [step * variables + variable] utilisations */
+    struct sy_actor_memory memory;
+    float *slopes; /* of the network; NULL: not wanted */
+    float *vertices, *d_vertices, *d_scores, *scratch;
+    uint32_t variable_count;
+};
+SY_MUST_CHECK int sy_actor_belief_init(struct sy_actor_belief *belief,
+                                       const struct sy_paper_net *net, const float *block,
+                                       const struct sy_paper_step *step);
+void sy_actor_belief_finish(struct sy_actor_belief *belief);
+/* As a loss of sy_gradient: user is a struct sy_actor_belief. */
+double sy_actor_belief_loss(void *user, struct sy_draws *draws);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A world from a number: machine, jobs, and what is hidden from policies.
+ *
+ * In: a catalogue and a number. Out: a workload and the simulator's options. Invariant: the same
+ * number in the same catalogue gives the same world, whoever draws it and when.
+ */
+#include "train/worlds.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PURPOSE      0x776f726cu /* random numbers no other room draws */
+#define SPLIT_SHIFT  40
+#define SEED_SHIFT   24
+#define GRAPHS_MAX   4 /* different ones in a stream */
+#define JOBS_LEAST   8
+#define JOBS_MOST    40
+#define READINGS_MAX 1000 /* of counters, in a world: a filter's work is theirs */
+
+uint64_t sy_scenario_number(enum sy_split split, uint32_t seed, uint32_t index) {
+    uint64_t run = split == SY_SPLIT_TRAINING ? seed & 0xffffu : 0;
+    return (uint64_t)split << SPLIT_SHIFT | run << SEED_SHIFT | (index & 0xffffffu);
+}
+
+struct draw {
+    const struct sy_catalogue *catalogue;
+    struct sy_scenario *scenario;
+    const struct shape *shape;
+    const struct sy_machine *machine;
+    struct sy_rng rng;
+    const struct sy_graph *graphs[GRAPHS_MAX];
+    uint32_t graph_count, job_count, tenant_count;
+    double load;
+    struct sy_error *error;
+};
+
+/* --- machine ------------------------------------------------------------------------------------
+ */
+static int draw_machine(struct draw *d) {
+    const struct sy_catalogue *c = d->catalogue;
+    char spec[SPEC_SIZE];
+    d->shape = &c->shapes[sy_rng_below(&d->rng, c->shape_count)];
+    d->scenario->machine = d->shape->name;
+    if (d->shape->machine) {
+        d->machine = d->shape->machine;
+        return 0;
+    }
+    d->shape->write(spec, &d->rng);
+    int code = sy_machine_parse(spec, &d->scenario->own_machine, d->error);
+    d->machine = d->scenario->own_machine;
+    return code;
+}
+
+/* --- graphs -------------------------------------------------------------------------------------
+ */
+/* A recorded graph of about so many tasks; where there is none, the nearest. */
+static const struct sy_graph *pick_recorded(const struct family *family, double tasks,
+                                            struct sy_rng *rng) {
+    uint32_t count = family->graphs.count, low = 0, high = 0;
+    struct sy_graph *const *graphs = family->graphs.graphs;
+    while (low < count && sy_graph_task_count(graphs[family->by_size[low]]) < tasks / 3) {
+        low++;
+    }
+    for (high = low; high < count;) {
+        if (sy_graph_task_count(graphs[family->by_size[high]]) > tasks * 1.5) {
+            break;
+        }
+        high++;
+    }
+    if (high > low) {
+        return graphs[family->by_size[low + sy_rng_below(rng, high - low)]];
+    }
+    return graphs[family->by_size[low > 0 ? low - 1 : 0]];
+}
+
+static int draw_graph(struct draw *d, const struct family *family, double tasks) {
+    struct sy_scenario *s = d->scenario;
+    char spec[SPEC_SIZE];
+    if (!family->write) {
+        d->graphs[d->graph_count++] = pick_recorded(family, tasks, &d->rng);
+        return 0;
+    }
+    family->write(spec, tasks, d->shape->model != NULL, &d->rng);
+    int code = sy_graph_generate(spec, &s->own_graphs[s->own_graph_count], d->error);
+    if (!code) {
+        d->graphs[d->graph_count++] = s->own_graphs[s->own_graph_count++];
+    }
+    return code;
+}
+
+static int draw_graphs(struct draw *d) {
+    const struct sy_catalogue *c = d->catalogue;
+    struct sy_scenario *s = d->scenario;
+    double tasks = sy_log_between(&d->rng, c->options.tasks_low, c->options.tasks_high);
+    s->stream = !sy_chance(&d->rng, c->options.single_share);
+    s->own_graphs = calloc(GRAPHS_MAX, sizeof(struct sy_graph *));
+    if (!s->own_graphs) {
+        return sy_fail(d->error, -ENOMEM, "out of memory");
+    }
+    d->job_count = 1;
+    uint32_t kinds = 1;
+    if (s->stream) {
+        d->job_count = JOBS_LEAST + sy_rng_below(&d->rng, JOBS_MOST - JOBS_LEAST + 1);
+        kinds = 1 + sy_rng_below(&d->rng, GRAPHS_MAX);
+    }
+    const struct family *first = &c->families[sy_rng_below(&d->rng, c->family_count)];
+    bool alike = sy_chance(&d->rng, 0.3);
+    int code = 0;
+    s->family = first->name;
+    for (uint32_t i = 0; i < kinds && !code; i++) {
+        const struct family *family =
+            i == 0 || alike ? first : &c->families[sy_rng_below(&d->rng, c->family_count)];
+        double size = tasks / d->job_count * (kinds > 1 ? sy_log_between(&d->rng, 0.3, 2.5) : 1);
+        s->family = family == first ? s->family : "mixed";
+        code = draw_graph(d, family, fmax(size, 4));
+    }
+    return code;
+}
+
+/* --- jobs ---------------------------------------------------------------------------------------
+ */
+static void draw_jobs(struct draw *d, struct sy_job *jobs) {
+    bool weighted = d->job_count > 1 && sy_chance(&d->rng, 0.25);
+    d->tenant_count = d->job_count > 1 ? 1 + sy_rng_below(&d->rng, 6) : 1;
+    d->load = sy_between(&d->rng, 0.3, 1.2);
+    for (uint32_t j = 0; j < d->job_count; j++) {
+        uint32_t graph = sy_rng_below(&d->rng, d->graph_count);
+        /* Arrivals follow once the work is known; until then they only keep the order. */
+        jobs[j] = (struct sy_job){.graph = d->graphs[graph],
+                                  .arrive_ns = j,
+                                  .tenant = j % d->tenant_count,
+                                  .weight = weighted ? 1 << (j % d->tenant_count) % 3 : 1};
+    }
+}
+
+/* Such that the work offered per second is the load times what the machine can do. */
+static void set_arrivals(struct draw *d) {
+    struct sy_workload *w = d->scenario->workload;
+    double gap_ns = sy_cost_area_ns(w, 0, w->task_count) / d->job_count / d->load, now_ns = 0;
+    for (uint32_t j = 0; j < w->job_count; j++) {
+        w->jobs[j].arrive_ns = now_ns;
+        now_ns += gap_ns * sy_rng_exponential(&d->rng);
+    }
+}
+
+static int draw_workload(struct draw *d) {
+    struct sy_job jobs[JOBS_MOST];
+    bool accelerate = sy_chance(&d->rng, 0.5);
+    uint64_t seed = sy_rng_u32(&d->rng);
+    draw_jobs(d, jobs);
+    accelerate = accelerate || d->scenario->own_graph_count < d->graph_count; /* recorded ones */
+    struct sy_workload_options options = {
+        .accelerate = accelerate, .accelerate_seed = seed, .model = d->shape->model};
+    int code = sy_workload_create(d->machine, jobs, d->job_count, &options, &d->scenario->workload,
+                                  d->error);
+    if (!code) {
+        set_arrivals(d);
+    }
+    return code;
+}
+
+/* --- what is hidden -----------------------------------------------------------------------------
+ */
+/* Without a measured table all pairs slow each other alike: a model. */
+static const struct sy_interference *draw_table(struct draw *d, const struct sy_interference *own) {
+    static const struct sy_interference plain[] = {
+        {.fallback = 0.55}, {.fallback = 0.65}, {.fallback = 0.8}};
+    const struct sy_interference *table = &plain[sy_rng_below(&d->rng, SY_COUNT(plain))];
+    return own && sy_chance(&d->rng, 0.5) ? own : table;
+}
+
+static void draw_hidden(struct draw *d) {
+    struct sy_sim_options *o = &d->scenario->options;
+    const struct sy_workload *w = d->scenario->workload;
+    double longest = 1, last = w->jobs[w->job_count - 1].arrive_ns;
+    for (uint32_t j = 0; j < w->job_count; j++) {
+        longest = fmax(longest, w->job_isolated_ns[j]);
+    }
+    *o = (struct sy_sim_options){.seed = d->scenario->number,
+                                 .belief = d->catalogue->options.belief};
+    o->noise_sigma = sy_between(&d->rng, 0, 0.4);
+    o->model_error_sigma = sy_chance(&d->rng, 0.5) ? sy_between(&d->rng, 0, 0.4) : 0;
+    if (sy_chance(&d->rng, 0.1)) {
+        o->spike_probability = 0.01;
+        o->spike_factor = sy_between(&d->rng, 3, 10);
+    }
+    o->contention = sy_chance(&d->rng, 0.9);
+    bool loaded = sy_chance(&d->rng, 0.8);
+    o->hidden_load = o->contention && loaded ? sy_between(&d->rng, 0.05, 0.6) : 0;
+    o->hidden_period_ns = longest * sy_log_between(&d->rng, 0.01, 0.4);
+    o->counter_noise = sy_between(&d->rng, 0, 0.4);
+    bool few = sy_chance(&d->rng, 0.5);
+    uint32_t live = 1 + sy_rng_below(&d->rng, 4);
+    o->counter_live = few ? live : 0;
+    o->counter_period_ns =
+        fmax(longest * sy_log_between(&d->rng, 0.002, 0.03), (last + 2 * longest) / READINGS_MAX);
+    o->smt = draw_table(d, d->catalogue->smt);
+    o->gpu = draw_table(d, NULL);
+}
+
+int sy_scenario_create(const struct sy_catalogue *catalogue, uint64_t number,
+                       struct sy_scenario **ret_scenario, struct sy_error *error) {
+    struct sy_scenario *scenario = calloc(1, sizeof *scenario);
+    if (!scenario) {
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    struct draw draw = {.catalogue = catalogue,
+                        .scenario = scenario,
+                        .rng = sy_rng_make(number, PURPOSE, 0),
+                        .error = error};
+    scenario->number = number;
+    int code = draw_machine(&draw);
+    code = code ? code : draw_graphs(&draw);
+    code = code ? code : draw_workload(&draw);
+    if (code) {
+        sy_scenario_destroy(scenario);
+        return code;
+    }
+    draw_hidden(&draw);
+    *ret_scenario = scenario;
+    return 0;
+}
+
+void sy_scenario_destroy(struct sy_scenario *s) {
+    if (!s) {
+        return;
+    }
+    sy_workload_destroy(s->workload);
+    for (uint32_t i = 0; i < s->own_graph_count; i++) {
+        sy_graph_destroy(s->own_graphs[i]);
+    }
+    free(s->own_graphs);
+    sy_machine_destroy(s->own_machine);
+    free(s);
+}
