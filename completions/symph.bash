@@ -27,7 +27,7 @@ _symph_options() {
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
     counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
         --only --group --arch --scope --dot --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
-    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --write --json --quiet --help" ;;
+    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --write --json --quiet --help" ;;
     esac
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "cli/bench_counters.h"
+#include "cli/bench_policy.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "commit.h"
@@ -28,6 +29,9 @@ struct bench_args {
     const char *data, *write;
     uint32_t seeds, threads;
     struct sy_bench_counters_args counters;
+    const char *suite, *policies, *only;
+    struct sy_text_list zero_shot;
+    uint32_t rollouts;
 };
 
 static const struct sy_option options[] = {
@@ -56,6 +60,21 @@ static const struct sy_option options[] = {
      AT(counters.papers), 0, 0, 0},
     {SY_OPTION_TEXT, "plot", "FILE", "draw the errors and an example as SVG", AT(counters.plot), 0,
      0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Of the bench policy:", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "suite", "LIST",
+     "tracks to run: S, D, C, M, ablation, zero-shot, speed or all (default all)", AT(suite), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "only", "GLOB", "of a track, the suites whose name matches", AT(only), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "policies", "A,B,...",
+     "policies to be judged, as learned@my.weights (default: as shipped)", AT(policies), 0, 0, 0},
+    {SY_OPTION_U32, "rollouts", "N",
+     "worlds replayed by the clairvoyant for one plan (default 200; 0: without it)", AT(rollouts),
+     0, 0, 1e6},
+    {SY_OPTION_REPEAT, "zero-shot", "KIND=WITH,WITHOUT",
+     "two policies, trained with and without what is left out: machine, size, family or "
+     "factorisations; may be given several times",
+     AT(zero_shot), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output:", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "write", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead",
      AT(write), 0, 0, 0},
@@ -69,11 +88,14 @@ static const struct sy_command command = {
                 "  symph bench streams --seeds 5\n"
                 "  symph bench counters --traces traces --seeds 5\n"
                 "  symph bench counters --papers\n"
+                "  symph bench policy --suite C --policies learned@my.weights\n"
                 "  symph bench all --data recorded --write docs/bench",
     .about = "Benches: classic (policies against lower bounds), ablation (what contention "
              "awareness is worth), streams (job orders, tenants), decisions and speed (what "
              "deciding and simulating cost here), counters (what multiplexing hides, and how much "
-             "of it the belief finds again), belief (what policies make of it), all.",
+             "of it the belief finds again), belief (what policies make of it), policy (learned "
+             "policies against "
+             "heuristics and oracles, goal by goal), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),
@@ -81,7 +103,7 @@ static const struct sy_command command = {
 };
 
 static const char *const bench_names[] = {"classic", "ablation", "streams", "decisions",
-                                          "speed",   "counters", "belief"};
+                                          "speed",   "counters", "belief",  "policy"};
 
 /* --- one sheet -----------------------------------------------------------------------------------
  */
@@ -293,7 +315,8 @@ static bool nothing_ran(const struct bench_args *args, const char *name) {
     return strcmp(name, "counters") == 0 && !args->counters.traces && !args->counters.papers;
 }
 
-static int write_bench(const struct bench_args *args, const char *name,
+/* name: of the bench; page: of the file, one of several of a bench. */
+static int write_bench(const struct bench_args *args, const char *name, const char *page_name,
                        const struct sy_buffer *text, const struct sy_buffer *json) {
     struct sy_buffer page = {0};
     char *path = NULL;
@@ -304,11 +327,11 @@ static int write_bench(const struct bench_args *args, const char *name,
         name, name, options_given(args, name), args->seeds, sy_version(), SYMPH_COMMIT,
         text->text ? text->text : "");
     int r = SY_EXIT_FAILED;
-    if (asprintf(&path, "%s/%s.md", args->write, name) >= 0) {
+    if (asprintf(&path, "%s/%s.md", args->write, page_name) >= 0) {
         r = sy_output_file(path, &page);
         free(path);
     }
-    if (!r && asprintf(&path, "%s/%s.json", args->write, name) >= 0) {
+    if (!r && asprintf(&path, "%s/%s.json", args->write, page_name) >= 0) {
         r = sy_output_file(path, json);
         free(path);
     }
@@ -348,9 +371,8 @@ static int run_belief(const struct bench_args *args, struct sy_json_writer *out,
     return sy_bench_belief(&belief, out, text);
 }
 
-static int run_bench(const struct bench_args *args, const char *name) {
+static struct sy_json_writer open_document(const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
-    struct sy_buffer text = {0};
     sy_json_open(&out, '{');
     sy_json_member_string(&out, "schema", "symph-bench-1");
     sy_json_member_string(&out, "bench", name);
@@ -358,20 +380,105 @@ static int run_bench(const struct bench_args *args, const char *name) {
     put_host(&out);
     sy_json_key(&out, "tables");
     sy_json_open(&out, '[');
+    return out;
+}
+
+/* Prints the bench, or writes its page; frees both. */
+static int close_document(const struct bench_args *args, const char *name, const char *page,
+                          struct sy_json_writer *out, struct sy_buffer *text, int r) {
+    sy_json_close(out, ']');
+    sy_json_close(out, '}');
+    if (!r && args->write && !nothing_ran(args, name)) {
+        r = write_bench(args, name, page, text, &out->buffer);
+    } else if (!r && !args->write) {
+        r = sy_output(args->common.json ? &out->buffer : text);
+    }
+    sy_buffer_finish(text);
+    sy_buffer_finish(&out->buffer);
+    return r;
+}
+
+/* All goals on one page, before pages that were written for each track. */
+static int write_goals(const struct bench_args *args, const struct sy_bench_policy *bench,
+                       const struct sy_goals *goals) {
+    struct sy_json_writer out = open_document("policy");
+    struct sy_buffer text = {0};
+    for (enum sy_track t = 0; t < SY_TRACK_COUNT; t++) {
+        if (sy_track_wanted(bench, t)) {
+            sy_buffer_printf(&text, "%s (%s.md)\n\n", sy_track_name(t), sy_track_page(t));
+            sy_goals_write(goals, t, &out, &text);
+        }
+    }
+    return close_document(args, "policy", "policy", &out, &text, SY_EXIT_OK);
+}
+
+static int run_tracks(const struct bench_args *args, const struct sy_bench_policy *bench,
+                      struct sy_goals *goals) {
+    struct sy_json_writer out = open_document("policy");
+    struct sy_buffer text = {0};
+    int r = SY_EXIT_OK;
+    for (enum sy_track t = 0; !r && t < SY_TRACK_COUNT; t++) {
+        if (!sy_track_wanted(bench, t)) {
+            continue;
+        }
+        if (args->write) {
+            struct sy_json_writer page = open_document("policy");
+            struct sy_buffer words = {0};
+            struct sy_report report = {bench, goals->arena, &page, &words, goals};
+            r = sy_bench_policy_track(&report, t);
+            r = close_document(args, "policy", sy_track_page(t), &page, &words, r);
+        } else {
+            struct sy_report report = {bench, goals->arena, &out, &text, goals};
+            r = sy_bench_policy_track(&report, t);
+        }
+    }
+    if (args->write) {
+        sy_buffer_finish(&text);
+        sy_buffer_finish(&out.buffer);
+        return r ? r : write_goals(args, bench, goals);
+    }
+    return close_document(args, "policy", "policy", &out, &text, r);
+}
+
+static int run_policy(const struct bench_args *args) {
+    struct sy_bench_policy bench = {
+        .worlds = {args->data, 1, args->seeds, args->threads, args->common.quiet},
+        .suite = args->suite,
+        .policies = args->policies,
+        .only = args->only,
+        .rollouts = args->rollouts,
+        .zero_shot = &args->zero_shot};
+    struct sy_goals *goals = calloc(1, sizeof *goals);
+    const char *word = "";
+    if (!sy_tracks_known(bench.suite, &word)) {
+        free(goals);
+        return sy_options_usage(&command,
+                                "--suite is S, D, C, M, ablation, zero-shot, speed or all, not "
+                                "'%s'",
+                                word);
+    }
+    int r = SY_EXIT_FAILED;
+    if (goals && (goals->arena = sy_arena_create())) {
+        r = run_tracks(args, &bench, goals);
+    } else {
+        sy_message_fail("out of memory");
+    }
+    sy_arena_destroy(goals ? goals->arena : NULL);
+    free(goals);
+    return r;
+}
+
+static int run_bench(const struct bench_args *args, const char *name) {
+    if (strcmp(name, "policy") == 0) {
+        return run_policy(args);
+    }
+    struct sy_json_writer out = open_document(name);
+    struct sy_buffer text = {0};
     int r = strcmp(name, "speed") == 0      ? sy_bench_speed(&out, &text)
             : strcmp(name, "counters") == 0 ? run_counters(args, &out, &text)
             : strcmp(name, "belief") == 0   ? run_belief(args, &out, &text)
                                             : run_sheets(args, name, &out, &text);
-    sy_json_close(&out, ']');
-    sy_json_close(&out, '}');
-    if (!r && args->write && !nothing_ran(args, name)) {
-        r = write_bench(args, name, &text, &out.buffer);
-    } else if (!r && !args->write) {
-        r = sy_output(args->common.json ? &out.buffer : &text);
-    }
-    sy_buffer_finish(&text);
-    sy_buffer_finish(&out.buffer);
-    return r;
+    return close_document(args, name, name, &out, &text, r);
 }
 
 static bool is_bench(const char *name) {
@@ -386,7 +493,7 @@ static bool is_bench(const char *name) {
 static int run(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(&command, "which bench? classic, ablation, streams, decisions, "
-                                          "speed, counters, belief or all");
+                                          "speed, counters, belief, policy or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];
@@ -418,6 +525,8 @@ static int run(const struct bench_args *args) {
 int sy_cmd_bench(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,
+                              .suite = "all",
+                              .rollouts = 200,
                               .counters = {.counters = "4,8", .noise = 0.02, .outliers = 0.03}};
     args.data = args.data && *args.data ? args.data : NULL;
     int r = SY_EXIT_OK;
@@ -425,5 +534,6 @@ int sy_cmd_bench(int argc, char **argv) {
         r = run(&args);
     }
     sy_text_list_finish(&args.names);
+    sy_text_list_finish(&args.zero_shot);
     return r;
 }

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What came of a suite of symph bench policy, and its statistics.
+ *
+ * In: a scenario and policies. Out: every run, in one order of worlds. Invariant: ratios are
+ * paired: a world that one of the two did not meet does not count.
+ */
+#include "bounds/bounds.h"
+#include "cli/bench_policy.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOW_SEEDS 5u /* worlds per graph for what replays each many times */
+#define LP_LIMIT_S 20
+#define DRAWS      2000
+#define SEED       1
+#define PURPOSE    0x706f6c62u /* random numbers no other room draws */
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+static bool is_stream(const struct sy_scene *scene) {
+    return scene->args.stream;
+}
+
+/* --- filling it ---------------------------------------------------------------------------------
+ */
+static bool take(struct sy_outcome *o, const struct sy_scene *scene, uint32_t policies) {
+    const struct sy_simulate *simulate = &scene->simulate;
+    o->seed_count = scene->args.seeds;
+    o->graph_count = is_stream(scene) ? 1 : simulate->graphs.count;
+    o->world_count = simulate->case_count;
+    for (uint32_t i = 0; i < o->world_count; i++) {
+        o->job_count += simulate->cases[i].workload->job_count;
+    }
+    size_t graphs = o->graph_count, worlds = o->world_count, jobs = o->job_count;
+    o->policies = sy_arena_alloc(o->arena, policies, sizeof *o->policies);
+    o->graphs = sy_arena_alloc(o->arena, graphs, sizeof *o->graphs);
+    o->task_count = sy_arena_alloc(o->arena, graphs, sizeof *o->task_count);
+    o->bound_ns = sy_arena_alloc(o->arena, graphs, sizeof *o->bound_ns);
+    o->lp_ns = sy_arena_alloc(o->arena, graphs, sizeof *o->lp_ns);
+    o->runs = sy_arena_alloc(o->arena, policies * worlds, sizeof *o->runs);
+    o->slowdown = sy_arena_alloc(o->arena, policies * jobs, sizeof *o->slowdown);
+    o->isolated_ns = sy_arena_alloc(o->arena, jobs, sizeof *o->isolated_ns);
+    o->share_ns = sy_arena_alloc(o->arena, jobs, sizeof *o->share_ns);
+    return o->policies && o->graphs && o->task_count && o->bound_ns && o->lp_ns && o->runs &&
+           o->slowdown && o->isolated_ns && o->share_ns;
+}
+
+/* The time a job would take alone on 1/tenants of the machine, at least. */
+static int fill_shares(struct sy_outcome *o, const struct sy_scene *scene) {
+    const struct sy_simulate *simulate = &scene->simulate;
+    struct sy_workload_options options = {.accelerate = scene->args.accelerate_given,
+                                          .accelerate_seed = scene->args.accelerate,
+                                          .model = simulate->model};
+    double tenants = scene->args.tenants ? scene->args.tenants : 1;
+    for (uint32_t g = 0; g < simulate->graphs.count; g++) {
+        struct sy_job alone = {.graph = simulate->graphs.graphs[g], .weight = 1};
+        struct sy_workload *workload = NULL;
+        if (sy_workload_create(simulate->machine, &alone, 1, &options, &workload, NULL) < 0) {
+            return no_memory();
+        }
+        double area_ns = sy_bound_area_ns(workload);
+        sy_workload_destroy(workload);
+        uint32_t at = 0;
+        for (uint32_t i = 0; i < o->world_count; i++) {
+            const struct sy_workload *w = simulate->cases[i].workload;
+            for (uint32_t j = 0; j < w->job_count; j++, at++) {
+                if (w->jobs[j].graph == alone.graph) {
+                    o->isolated_ns[at] = w->job_isolated_ns[j];
+                    o->share_ns[at] = fmax(w->job_isolated_ns[j], tenants * area_ns);
+                }
+            }
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+static int fill_worlds(struct sy_outcome *o, const struct sy_scene *scene) {
+    for (uint32_t g = 0; g < o->graph_count; g++) {
+        const struct sy_case *item = &scene->simulate.cases[g * o->seed_count];
+        o->graphs[g] = sy_arena_strndup(o->arena, item->graph, strlen(item->graph));
+        o->task_count[g] = item->workload->task_count;
+        o->bound_ns[g] = item->bound_ns;
+        o->lp_ns[g] = NAN;
+        struct sy_error error = {0};
+        double lp_ns;
+        if (!is_stream(scene) && !scene->args.contention &&
+            sy_bound_mixed_ns(item->workload, LP_LIMIT_S, &lp_ns, &error) == 0) {
+            o->lp_ns[g] = fmax(lp_ns, item->bound_ns);
+        }
+        if (!o->graphs[g]) {
+            return no_memory();
+        }
+    }
+    return fill_shares(o, scene);
+}
+
+/* The runs of a scene, whose worlds are the first seeds of each graph, as policies from first on.
+ */
+static int fill_runs(struct sy_outcome *o, const struct sy_scene *scene, uint32_t first) {
+    const struct sy_simulate *simulate = &scene->simulate;
+    uint32_t seeds = scene->args.seeds;
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        const char *name = simulate->policies.items[p];
+        uint32_t to = first + p, at = 0;
+        o->policies[to] = sy_arena_strndup(o->arena, name, strlen(name));
+        if (!o->policies[to]) {
+            return no_memory();
+        }
+        for (uint32_t world = 0; world < o->world_count; world++) {
+            uint32_t graph = world / o->seed_count, seed = world % o->seed_count;
+            const struct sy_case *item =
+                &simulate->cases[graph * seeds + (seed < seeds ? seed : 0)];
+            uint32_t jobs = item->workload->job_count;
+            struct sy_run *run = &o->runs[(size_t)to * o->world_count + world];
+            *run = item->runs[p];
+            for (uint32_t j = 0; j < jobs; j++) {
+                o->slowdown[(size_t)to * o->job_count + at++] =
+                    seed < seeds ? item->slowdowns[(size_t)p * jobs + j] : NAN;
+            }
+            run->makespan_ns = seed < seeds ? run->makespan_ns : NAN;
+        }
+    }
+    o->policy_count = first + simulate->policies.count;
+    return SY_EXIT_OK;
+}
+
+static int run_scene(const struct sy_bench_policy *bench, const struct sy_scenario *scenario,
+                     const struct sy_text_list *policies, bool slow, uint32_t total,
+                     struct sy_outcome *o) {
+    struct sy_scene scene = {0};
+    struct sy_scenario from = *scenario;
+    uint32_t seeds = from.seeds ? from.seeds : bench->worlds.seeds;
+    const char *names = sy_policies_join(policies, o->arena);
+    from.seeds = slow && seeds > SLOW_SEEDS ? SLOW_SEEDS : seeds;
+    int r = names ? sy_scene_run(&scene, &bench->worlds, &from, names) : no_memory();
+    if (!r && !slow) {
+        r = take(o, &scene, total) ? fill_worlds(o, &scene) : no_memory();
+    }
+    r = r ? r : fill_runs(o, &scene, o->policy_count);
+    sy_scene_finish(&scene);
+    return r;
+}
+
+int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_scenario *scenario,
+                   const char *name, const struct sy_text_list *policies,
+                   const struct sy_text_list *slow, struct sy_outcome *ret_outcome) {
+    struct sy_outcome o = {.name = name, .load = scenario->load, .arena = sy_arena_create()};
+    uint32_t total = policies->count + (slow ? slow->count : 0);
+    sy_message_note(bench->worlds.quiet, "%s", name);
+    int r = o.arena ? run_scene(bench, scenario, policies, false, total, &o) : no_memory();
+    if (!r && slow && slow->count) {
+        r = run_scene(bench, scenario, slow, true, total, &o);
+    }
+    if (r) {
+        sy_arena_destroy(o.arena);
+        return r;
+    }
+    *ret_outcome = o;
+    return SY_EXIT_OK;
+}
+
+void sy_outcome_finish(struct sy_outcome *outcome) {
+    sy_arena_destroy(outcome->arena);
+    *outcome = (struct sy_outcome){0};
+}
+
+/* --- statistics ---------------------------------------------------------------------------------
+ */
+uint32_t sy_outcome_find(const struct sy_outcome *o, const char *policy) {
+    for (uint32_t p = 0; p < o->policy_count; p++) {
+        if (strcmp(o->policies[p], policy) == 0) {
+            return p;
+        }
+    }
+    return SY_NONE;
+}
+
+static double value(const struct sy_outcome *o, uint32_t policy, uint32_t world,
+                    enum sy_measure measure) {
+    const struct sy_run *run = &o->runs[(size_t)policy * o->world_count + world];
+    if (isnan(run->makespan_ns)) {
+        return NAN;
+    }
+    return measure == SY_BY_SLOWDOWN   ? run->slowdown_mean
+           : measure == SY_BY_MAKESPAN ? run->makespan_ns / o->bound_ns[world / o->seed_count]
+                                       : run->jct_mean_ns;
+}
+
+/* Of policy, over other unless that is SY_NONE, in worlds first .. end; returns how many. */
+static uint32_t collect(const struct sy_outcome *o, uint32_t policy, uint32_t other,
+                        enum sy_measure measure, double *ret_values) {
+    uint32_t count = 0;
+    for (uint32_t world = 0; world < o->world_count; world++) {
+        double a = value(o, policy, world, measure);
+        double b = other == SY_NONE ? 1 : value(o, other, world, measure);
+        if (isfinite(a) && isfinite(b) && b > 0) {
+            ret_values[count++] = a / b;
+        }
+    }
+    return count;
+}
+
+static struct sy_spread spread(const struct sy_outcome *o, uint32_t policy, uint32_t other,
+                               enum sy_measure measure) {
+    struct sy_spread result = {NAN, NAN, NAN};
+    double *values = calloc(o->world_count + 1u, sizeof *values);
+    uint32_t count = values && policy != SY_NONE ? collect(o, policy, other, measure, values) : 0;
+    if (count) {
+        struct sy_interval interval = sy_bootstrap_geomean(values, count, SEED);
+        result = (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+    }
+    free(values);
+    return result;
+}
+
+struct sy_spread sy_outcomes_paired(const struct sy_outcome *here, const struct sy_outcome *there,
+                                    uint32_t policy, enum sy_measure measure) {
+    struct sy_spread result = {NAN, NAN, NAN};
+    double *values = calloc(here->world_count + 1u, sizeof *values);
+    uint32_t count = 0;
+    for (uint32_t world = 0; values && world < here->world_count; world++) {
+        double ratio = value(here, policy, world, measure) / value(there, policy, world, measure);
+        if (isfinite(ratio)) {
+            values[count++] = ratio;
+        }
+    }
+    if (count) {
+        struct sy_interval interval = sy_bootstrap_geomean(values, count, SEED);
+        result = (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+    }
+    free(values);
+    return result;
+}
+
+struct sy_spread sy_outcome_mean(const struct sy_outcome *o, uint32_t policy,
+                                 enum sy_measure measure) {
+    return spread(o, policy, SY_NONE, measure);
+}
+
+struct sy_spread sy_outcome_ratio(const struct sy_outcome *o, uint32_t policy, uint32_t other,
+                                  enum sy_measure measure) {
+    return other == SY_NONE ? (struct sy_spread){NAN, NAN, NAN} : spread(o, policy, other, measure);
+}
+
+double sy_outcome_graph(const struct sy_outcome *o, uint32_t policy, uint32_t graph) {
+    double sum = 0;
+    for (uint32_t s = 0; s < o->seed_count; s++) {
+        sum += log(value(o, policy, graph * o->seed_count + s, SY_BY_MAKESPAN));
+    }
+    return exp(sum / o->seed_count);
+}
+
+double sy_outcome_p99(const struct sy_outcome *o, uint32_t policy, enum sy_measure measure) {
+    double *values = calloc(o->job_count + 1u, sizeof *values), result = NAN;
+    uint32_t count = 0;
+    for (uint32_t j = 0; values && policy != SY_NONE && j < o->job_count; j++) {
+        double slowdown = o->slowdown[(size_t)policy * o->job_count + j];
+        if (isfinite(slowdown)) {
+            values[count++] = measure == SY_BY_COMPLETION ? slowdown * o->isolated_ns[j] : slowdown;
+        }
+    }
+    result = count ? sy_quantile(values, count, 0.99) : NAN;
+    free(values);
+    return result;
+}
+
+struct sy_run sy_outcome_shares(const struct sy_outcome *o, uint32_t policy) {
+    struct sy_run sum = {0};
+    uint32_t count = 0;
+    for (uint32_t world = 0; world < o->world_count; world++) {
+        const struct sy_run *run = &o->runs[(size_t)policy * o->world_count + world];
+        if (isfinite(run->makespan_ns)) {
+            count++;
+            sum.within_0 += run->within_0;
+            sum.within_10 += run->within_10;
+            sum.within_20 += run->within_20;
+            sum.fairness += run->fairness;
+        }
+    }
+    double n = count ? (double)count : NAN;
+    return (struct sy_run){.within_0 = sum.within_0 / n,
+                           .within_10 = sum.within_10 / n,
+                           .within_20 = sum.within_20 / n,
+                           .fairness = sum.fairness / n};
+}
+
+uint32_t sy_outcome_best(const struct sy_outcome *o, const struct sy_text_list *names,
+                         enum sy_measure measure) {
+    uint32_t best = SY_NONE;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < names->count; i++) {
+        uint32_t p = sy_outcome_find(o, names->items[i]);
+        double mean = p == SY_NONE ? NAN : sy_outcome_mean(o, p, measure).value;
+        if (mean < least) {
+            least = mean;
+            best = p;
+        }
+    }
+    return best;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Mean of the suites' mean logarithms; rng NULL: of the worlds as they are. */
+static double mean_log(double *const *values, const uint32_t *counts, uint32_t suites,
+                       struct sy_rng *rng) {
+    double sum = 0;
+    uint32_t used = 0;
+    for (uint32_t s = 0; s < suites; s++) {
+        double part = 0;
+        for (uint32_t i = 0; i < counts[s]; i++) {
+            part += log(values[s][rng ? sy_rng_below(rng, counts[s]) : i]);
+        }
+        sum += counts[s] ? part / counts[s] : 0;
+        used += counts[s] > 0;
+    }
+    return used ? sum / used : NAN;
+}
+
+struct sy_spread sy_outcomes_ratio(const struct sy_outcome *outcomes, const struct sy_pair *pairs,
+                                   uint32_t count, enum sy_measure measure) {
+    struct sy_spread result = {NAN, NAN, NAN};
+    double **values = calloc(count + 1u, sizeof *values);
+    uint32_t *counts = calloc(count + 1u, sizeof *counts);
+    double *draws = calloc(DRAWS, sizeof *draws);
+    bool ok = values && counts && draws;
+    for (uint32_t s = 0; ok && s < count; s++) {
+        values[s] = calloc(outcomes[s].world_count + 1u, sizeof **values);
+        ok = values[s] != NULL;
+        if (ok && pairs[s].policy != SY_NONE && pairs[s].other != SY_NONE) {
+            counts[s] = collect(&outcomes[s], pairs[s].policy, pairs[s].other, measure, values[s]);
+        }
+    }
+    if (ok) {
+        struct sy_rng rng = sy_rng_make(SEED, PURPOSE, 0);
+        for (uint32_t d = 0; d < DRAWS; d++) {
+            draws[d] = mean_log(values, counts, count, &rng);
+        }
+        double middle = mean_log(values, counts, count, NULL);
+        if (isfinite(middle)) {
+            qsort(draws, DRAWS, sizeof *draws, by_value);
+            result = (struct sy_spread){exp(middle), exp(draws[DRAWS / 40]),
+                                        exp(draws[DRAWS - DRAWS / 40])};
+        }
+    }
+    for (uint32_t s = 0; values && s < count; s++) {
+        free(values[s]);
+    }
+    free(values);
+    free(counts);
+    free(draws);
+    return result;
+}
