@@ -30,7 +30,12 @@ static int init_net(struct late *l, const struct sy_view *view) {
 }
 
 static int init_models(struct late *l, const struct sy_view *view) {
+    size_t pairs = (size_t)view->kernel_count * view->machine->device_count;
     int code = l->mode.contention ? sy_sharing_init(&l->sharing, l->base.arena, view) : 0;
+    if (l->mode.contention) {
+        l->slowing = sy_arena_alloc(l->base.arena, pairs + 1, sizeof *l->slowing);
+        code = l->slowing ? code : -ENOMEM;
+    }
     code = !code && l->mode.history ? sy_policy_use_drift(&l->base, view) : code;
     return code ? code : init_net(l, view);
 }
@@ -59,8 +64,10 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->alike = sy_arena_alloc(arena, devices, sizeof *l->alike);
     l->alike_of = sy_arena_alloc(arena, devices, sizeof *l->alike_of);
     l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
+    l->candidates = sy_arena_alloc(arena, devices, sizeof *l->candidates);
     l->fetched = sy_arena_alloc(arena, mode.gate ? tasks : 1, sizeof *l->fetched);
-    bool of_devices = l->free_ns && l->room && l->held && l->alike && l->alike_of && l->waiting;
+    bool of_devices =
+        l->free_ns && l->room && l->held && l->alike && l->alike_of && l->waiting && l->candidates;
     if (!of_devices || !l->key || !l->job_key || !l->job_round || !l->fetched) {
         return -ENOMEM;
     }
@@ -114,6 +121,11 @@ void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint3
                        uint32_t device, double duration_ns) {
     struct late *l = s->state;
     sy_policy_task_done(s, view, task, device, duration_ns);
+    uint32_t job = view->task_job[task];
+    if (l->job_round[job] == l->round && l->base.order != ORDER_NONE) {
+        double shift = sy_order_job_key(&l->base, view, job) - l->job_key[job];
+        l->mixed = l->mixed || fabs(shift) > LATE_SHIFT || l->base.order == ORDER_FAIR;
+    }
     double alone = sy_estimate_time_ns(view, task, device);
     if (l->mode.contention && !view->truth && alone > 0) {
         sy_sharing_observe(&l->sharing, view, task, device, duration_ns / alone);
@@ -188,6 +200,7 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
     }
     if (l->mode.contention) {
         sy_sharing_update(&l->sharing, view);
+        l->looks++;
     }
     l->alike_count = 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
@@ -250,11 +263,15 @@ static void prefer_newcomers(struct late *l, const struct sy_view *view) {
     }
 }
 
-/* The window holds the tasks that come first, the pool the rest. Where keys shift between two
- * decisions the window is sorted anew. */
+/* The window holds the tasks that come first, the pool the rest. Where keys have shifted since it
+ * was sorted it is sorted anew. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool shift = l->net || (l->base.order != ORDER_NONE && (l->jobs > 1 || l->mixed));
-    l->round++;
+    bool keyed = l->net || l->base.order != ORDER_NONE;
+    bool shift = keyed && (l->mixed || ++l->rounds_kept >= LATE_KEEP);
+    if (shift) {
+        l->round++;
+        l->rounds_kept = 0;
+    }
     l->mixed = false;
     for (uint32_t i = 0; shift && i < l->window_count; i++) {
         uint32_t task = l->window[i];
@@ -281,8 +298,23 @@ static double inputs_ns(const struct late *l, const struct sy_view *view, uint32
                             : 0;
 }
 
-static double exec_ns(const struct late *l, const struct sy_view *view, uint32_t task,
-                      uint32_t device, double *ret_harm_ns, double *ret_slowdown) {
+/* What sharing does to a kernel there is much the same for all its tasks: asked once until
+ * something is committed. */
+static struct slowing slowing(struct late *l, const struct sy_view *view, uint32_t task,
+                              uint32_t group) {
+    struct slowing *s =
+        &l->slowing[(size_t)view->task_kernel[task] * view->machine->device_count + group];
+    if (s->round != l->looks) {
+        s->round = l->looks;
+        s->ratio =
+            sy_sharing_slowdown(&l->sharing, view, task, l->alike[group].first_free, &s->harm);
+    }
+    return *s;
+}
+
+static double exec_ns(struct late *l, const struct sy_view *view, uint32_t task, uint32_t group,
+                      double *ret_harm_ns, double *ret_slowdown) {
+    uint32_t device = l->alike[group].first_free;
     double ns = sy_estimate_exec_ns(&l->base, view, task, device), harm = 0;
     double alone = sy_estimate_time_ns(view, task, device);
     if (view->truth) {
@@ -295,8 +327,10 @@ static double exec_ns(const struct late *l, const struct sy_view *view, uint32_t
     }
     *ret_slowdown = 1;
     if (l->mode.contention && view->shared_links) {
-        *ret_slowdown = sy_sharing_slowdown(&l->sharing, view, task, device, &harm);
-        ns += (*ret_slowdown - 1) * alone;
+        struct slowing s = slowing(l, view, task, group);
+        harm = s.harm;
+        *ret_slowdown = s.ratio;
+        ns += (s.ratio - 1) * alone;
     }
     *ret_harm_ns = harm * alone;
     return ns;
@@ -307,56 +341,64 @@ static bool gated(const struct late *l, double slowdown, double harm_ns, double 
     return l->mode.gate && l->busy && (slowdown > 1.05 || harm_ns > 0.05 * ns);
 }
 
-/* What the heuristic and the network think of a device, there_ns being when the inputs are. */
-static struct late_choice weigh(const struct late *l, const struct sy_view *view, uint32_t task,
-                                uint32_t device, double there_ns, double travel_ns) {
-    double harm_ns, slowdown, ns = exec_ns(l, view, task, device, &harm_ns, &slowdown);
+/* What the heuristic thinks of a device, there_ns being when the inputs are. */
+static struct late_choice weigh(struct late *l, const struct sy_view *view, uint32_t task,
+                                uint32_t group, double there_ns, double travel_ns) {
+    uint32_t device = l->alike[group].first_free;
+    double harm_ns, slowdown, ns = exec_ns(l, view, task, group, &harm_ns, &slowdown);
     double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
-    double wait_ns = free - view->now_ns, base_ns = start_ns + ns + 0.5 * harm_ns, more_ns = 0;
-    enum sy_guard guard = SY_GUARD_NONE;
-    if (l->net) {
-        struct learned_terms terms = {.exec_ns = ns,
-                                      .alone_ns = sy_estimate_time_ns(view, task, device),
-                                      .travel_ns = travel_ns,
-                                      .wait_ns = wait_ns,
-                                      .slowdown = slowdown,
-                                      .harm_ns = harm_ns,
-                                      .held = l->held[device]};
-        double more = sy_learned_score(l->net, &l->base, view, task, device, &terms);
-        double kept = fmax(-LATE_BOUND, fmin(more, LATE_BOUND));
-        guard = kept == more ? SY_GUARD_TRUSTED : SY_GUARD_BOUNDED;
-        more_ns = kept * view->best_ns[task];
-    }
+    double score_ns = start_ns + ns + 0.5 * harm_ns;
     return (struct late_choice){.device = device,
-                                .score_ns = base_ns + more_ns,
+                                .score_ns = score_ns,
                                 .finish_ns = start_ns + ns,
                                 .exec_ns = ns,
                                 .travel_ns = travel_ns,
-                                .wait_ns = wait_ns,
-                                .base_ns = base_ns,
+                                .wait_ns = free - view->now_ns,
                                 .slowdown = slowdown,
                                 .harm_ns = harm_ns,
-                                .reason = {.guard = guard,
-                                           .finish_ns = (float)(start_ns + ns - view->now_ns),
-                                           .correction_ns = (float)more_ns,
-                                           .slowdown = (float)slowdown}};
+                                .base_ns = score_ns};
+}
+
+/* What the network thinks of those that the heuristic does not think much worse than its own. */
+static struct late_choice correct(const struct late *l, const struct sy_view *view, uint32_t task,
+                                  uint32_t count, struct late_choice safe) {
+    double least_ns = view->best_ns[task], limit_ns = safe.base_ns + LATE_BOUND * least_ns;
+    struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
+    for (uint32_t i = 0; i < count; i++) {
+        struct late_choice it = l->candidates[i];
+        if (it.base_ns > limit_ns) {
+            continue;
+        }
+        struct learned_terms terms = {.exec_ns = it.exec_ns,
+                                      .alone_ns = sy_estimate_time_ns(view, task, it.device),
+                                      .travel_ns = it.travel_ns,
+                                      .wait_ns = it.wait_ns,
+                                      .slowdown = it.slowdown,
+                                      .harm_ns = it.harm_ns,
+                                      .held = l->held[it.device]};
+        double more = sy_learned_score(l->net, &l->base, view, task, it.device, &terms);
+        double kept = sy_most(-LATE_BOUND, sy_least(more, LATE_BOUND));
+        it.score_ns += kept * least_ns;
+        it.guard = kept == more ? SY_GUARD_TRUSTED : SY_GUARD_BOUNDED;
+        best = it.score_ns < best.score_ns ? it : best;
+    }
+    return best.device == SY_NONE ? safe : best;
 }
 
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
-static struct late_choice choose(const struct late *l, const struct sy_view *view, uint32_t task,
+static struct late_choice choose(struct late *l, const struct sy_view *view, uint32_t task,
                                  bool gate, bool precise) {
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY, .base_ns = INFINITY};
-    struct late_choice safe = best; /* what the heuristic would choose */
     double slack_ns = l->net ? LATE_BOUND * view->best_ns[task] : 0;
-    uint32_t memory = SY_NONE;
+    uint32_t memory = SY_NONE, count = 0;
     double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
         uint32_t d = l->alike[g].first_free;
         if (!isfinite(l->free_ns[d]) ||
-            l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least - slack_ns >=
-                best.score_ns) {
+            l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least >=
+                best.score_ns + slack_ns) {
             continue;
         }
         if (m->devices[d].memory != memory) {
@@ -365,16 +407,14 @@ static struct late_choice choose(const struct late *l, const struct sy_view *vie
             bool shared = travel_ns > 0 && l->mode.contention && view->shared_links;
             there_ns = view->now_ns + (shared ? inputs_ns(l, view, task, memory, true) : travel_ns);
         }
-        struct late_choice it = weigh(l, view, task, d, there_ns, travel_ns);
-        bool open = !(gate && gated(l, it.slowdown, it.harm_ns, it.exec_ns));
-        safe = open && it.base_ns < safe.base_ns ? it : safe;
-        best = open && it.score_ns < best.score_ns ? it : best;
+        struct late_choice it = weigh(l, view, task, g, there_ns, travel_ns);
+        if (gate && gated(l, it.slowdown, it.harm_ns, it.exec_ns)) {
+            continue;
+        }
+        l->candidates[count++] = it;
+        best = it.score_ns < best.score_ns ? it : best;
     }
-    if (best.base_ns > safe.base_ns + slack_ns) {
-        safe.reason.guard = SY_GUARD_FALLBACK;
-        return safe;
-    }
-    return best;
+    return l->net && best.device != SY_NONE ? correct(l, view, task, count, best) : best;
 }
 
 static bool any_running(const struct sy_view *view) {
@@ -396,16 +436,20 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
     }
     if (l->mode.contention) {
         sy_sharing_add(&l->sharing, view, task, choice->device);
+        l->looks++;
     }
     /* Keys of jobs grow while they are worked on: between two rounds they cannot be compared, and a
      * device's queue is in order already. */
-    *ret =
-        (struct sy_decision){.kind = SY_RUN,
-                             .task = task,
-                             .device = choice->device,
-                             .priority = l->net || l->base.order != ORDER_NONE ? 0 : l->key[task],
-                             .expected_ns = choice->exec_ns,
-                             .reason = choice->reason};
+    *ret = (struct sy_decision){
+        .kind = SY_RUN,
+        .task = task,
+        .device = choice->device,
+        .priority = l->net || l->base.order != ORDER_NONE ? 0 : l->key[task],
+        .expected_ns = choice->exec_ns,
+        .reason = {.guard = choice->guard,
+                   .finish_ns = (float)(choice->finish_ns - view->now_ns),
+                   .correction_ns = (float)(choice->score_ns - choice->base_ns),
+                   .slowdown = (float)choice->slowdown}};
 }
 
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */

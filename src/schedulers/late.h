@@ -12,6 +12,11 @@
 #define LATE_WINDOW  128 /* ready tasks looked at in one round */
 #define LATE_PRECISE 24  /* of them, with their data; the others only to see who will be busy */
 
+/* The window is sorted anew when a job's key has shifted by so much (of its logarithm), and every
+ * so many decisions. */
+#define LATE_SHIFT 0.02
+#define LATE_KEEP  16
+
 #define LATE_DEPTH 32 /* tasks a device may hold while their inputs travel */
 /* What a device holds should last so long, since to hand out a task takes a runtime microseconds,
  * and to launch it on an accelerator tens of them. */
@@ -42,7 +47,13 @@ struct late_choice {
     double wait_ns;   /* until the device is free */
     double slowdown, harm_ns;
     double base_ns; /* the score without the network's correction */
-    struct sy_reason reason;
+    enum sy_guard guard;
+};
+
+/* What sharing would do to a kernel on a group of devices; holds for one look. */
+struct slowing {
+    uint64_t round;
+    double ratio, harm;
 };
 
 struct late {
@@ -53,10 +64,11 @@ struct late {
     double *key;     /* per task, of those in the window */
     double *job_key; /* per job, of the round that job_round says */
     uint64_t *job_round, round;
-    double *free_ns;   /* per device, in the schedule in mind */
-    uint32_t *held;    /* per device: tasks running, queued or decided */
-    bool *room;        /* per device */
-    uint32_t *waiting; /* per class: tasks in pool and window that it could run */
+    uint32_t rounds_kept; /* decisions since the window was sorted */
+    double *free_ns;      /* per device, in the schedule in mind */
+    uint32_t *held;       /* per device: tasks running, queued or decided */
+    bool *room;           /* per device */
+    uint32_t *waiting;    /* per class: tasks in pool and window that it could run */
     struct alike *alike;
     uint32_t alike_count;
     uint32_t *alike_of;       /* per device */
@@ -69,6 +81,9 @@ struct late {
     uint32_t *fetched;        /* per task: memory its inputs were sent to; behind a gate */
     bool busy;                /* something runs: a gate may close */
     struct sharing sharing;
+    struct slowing *slowing; /* [kernel * device_count + group] */
+    uint64_t looks;          /* at what is shared */
+    struct late_choice *candidates;
     struct learned *net; /* NULL: the heuristic alone */
 };
 
