@@ -46,9 +46,11 @@ static int init_replay(struct portfolio *p, struct sy_arena *arena, const struct
     p->sent = sy_arena_alloc(arena, tasks, sizeof *p->sent);
     p->line = sy_arena_alloc(arena, tasks, sizeof *p->line);
     p->there_ns = sy_arena_alloc(arena, tasks * m->memory_count, sizeof *p->there_ns);
+    p->offer_start_ns = sy_arena_alloc(arena, tasks, sizeof *p->offer_start_ns);
     p->link_ns = sy_arena_alloc(arena, m->resource_count + 1u, sizeof *p->link_ns);
     p->device_ns = sy_arena_alloc(arena, m->device_count, sizeof *p->device_ns);
-    return p->sent && p->line && p->there_ns && p->link_ns && p->device_ns ? 0 : -ENOMEM;
+    bool taken = p->sent && p->line && p->there_ns && p->link_ns && p->device_ns;
+    return taken && p->offer_start_ns ? 0 : -ENOMEM;
 }
 
 int sy_portfolio_init(struct portfolio *p, const struct policy *base, const struct sy_view *view) {
@@ -71,6 +73,7 @@ int sy_portfolio_init(struct portfolio *p, const struct policy *base, const stru
     code = code ? code : sy_pool_init(&p->open, &p->plain, view);
     code = code ? code : sy_draft_take(&p->best, arena, view);
     code = code ? code : sy_draft_take(&p->trial, arena, view);
+    code = code ? code : sy_search_init(&p->search, arena, view);
     p->best.reach = p->trial.reach = REACH;
     return code;
 }
@@ -501,6 +504,33 @@ static void replay(struct portfolio *p, const struct sy_view *view) {
 
 /* --- the best of them --------------------------------------------------------------------------
  */
+static void judge(struct portfolio *p, const struct sy_view *view) {
+    if (view->shared_links && isfinite(p->trial.makespan_ns)) {
+        replay(p, view);
+    }
+    if (p->trial.makespan_ns < p->best.makespan_ns) {
+        struct draft swap = p->best;
+        p->best = p->trial;
+        p->trial = swap;
+    }
+}
+
+void sy_portfolio_offer(struct portfolio *p, const struct sy_view *view, uint32_t job,
+                        const uint32_t *device, const double *start_ns, const double *end_ns) {
+    const struct sy_view_job *j = &view->jobs[job];
+    sy_draft_begin(&p->trial, view);
+    for (uint32_t i = 0; i < j->task_count; i++) {
+        p->line[i] = view->order[j->first_task + i];
+    }
+    p->line_count = j->task_count;
+    sy_draft_sort(p->line, p->line_count, start_ns, p->unplanned);
+    for (uint32_t i = 0; i < p->line_count; i++) {
+        uint32_t task = p->line[i], where = device[task];
+        sy_draft_place(&p->trial, task, where, start_ns[task], end_ns[task], p->trial.last[where]);
+    }
+    judge(p, view);
+}
+
 static void try_way(struct portfolio *p, const struct sy_view *view, uint32_t job,
                     const struct way *way) {
     p->weight = way->weight;
@@ -513,14 +543,7 @@ static void try_way(struct portfolio *p, const struct sy_view *view, uint32_t jo
     } else {
         list_tasks(p, view);
     }
-    if (view->shared_links && isfinite(p->trial.makespan_ns)) {
-        replay(p, view);
-    }
-    if (p->trial.makespan_ns < p->best.makespan_ns) {
-        struct draft swap = p->best;
-        p->best = p->trial;
-        p->trial = swap;
-    }
+    judge(p, view);
 }
 
 void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
@@ -529,6 +552,7 @@ void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t
     count = view->jobs[job].task_count > MANY ? FEW_WAYS : count;
     find_prices(p, view, job);
     p->best.makespan_ns = INFINITY;
+    p->drafts = (uint32_t)count;
     for (size_t w = 0; w < count; w++) {
         if (w == 0 || ways[w].rank != ways[w - 1].rank) {
             rank_tasks(p, view, job, ways[w].rank);

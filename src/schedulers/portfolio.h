@@ -18,6 +18,26 @@ struct rehearsed {
     double queued_ns;
 };
 
+/* A local search over orders and groups of devices; improve.c. */
+struct search {
+    uint32_t *order, *position; /* the state: tasks in turn, and where each stands */
+    uint32_t *group;            /* likewise, per task: of devices */
+    uint32_t *device, *cause;   /* per task, planned: where, and the task that it waited for */
+    double *end_ns;
+    uint32_t *kept_device, *kept_cause; /* the same of the state, to go back to */
+    double *kept_end_ns;
+    double *tail_ns;       /* per task: the least that must follow it */
+    double *free_ns;       /* per device */
+    const double *base_ns; /* per device: free for the plan */
+    uint32_t *last;        /* per device: planned last */
+    uint32_t *group_first, *group_devices, *group_of, group_count;
+    uint32_t *chain, chain_count; /* tasks that the makespan waits for */
+    uint32_t count, changed;
+    double state_ns;
+    int64_t steps_left;
+    struct sy_rng rng;
+};
+
 struct portfolio {
     struct policy plain;      /* planning goes by key alone, whatever the job order */
     struct draft best, trial; /* the plan, and the one being tried */
@@ -36,11 +56,22 @@ struct portfolio {
     double *device_ns; /* per device, likewise */
     uint32_t *child, *sibling, *sequence;
     struct rehearsed *devices;
+    struct search search;
+    double *offer_start_ns; /* per task */
+    uint32_t drafts;        /* that the plan was chosen from */
 };
 
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
                                     const struct sy_view *view);
 /* Fills best: the shortest of the drafts. */
 void sy_portfolio_plan(struct portfolio *portfolio, const struct sy_view *view, uint32_t job);
+/* Another plan, somebody else's: kept if it is shorter. */
+void sy_portfolio_offer(struct portfolio *portfolio, const struct sy_view *view, uint32_t job,
+                        const uint32_t *device, const double *start_ns, const double *end_ns);
+/* Searches for a shorter plan near the best; steps: tasks planned anew. */
+void sy_portfolio_improve(struct portfolio *portfolio, const struct sy_view *view, uint32_t job,
+                          uint64_t seed, double steps);
+SY_MUST_CHECK int sy_search_init(struct search *search, struct sy_arena *arena,
+                                 const struct sy_view *view);
 
 #endif
