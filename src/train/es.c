@@ -12,6 +12,7 @@
 
 #define PURPOSE    0x65766f6cu /* random numbers no other room draws */
 #define RATE_FLOOR 0.1         /* of the rate, at the end */
+#define WARM_UP    20.0 /* generations in which it rises: Adam's first slopes are all noise */
 
 int sy_es_init(struct sy_es *es, const struct sy_es_options *options, const float *start) {
     size_t n = options->count;
@@ -74,6 +75,7 @@ void sy_es_tell(struct sy_es *es, const double *scores, double progress) {
     const struct sy_es_options *o = &es->options;
     double size = scale(es, scores), at = fmin(fmax(progress, 0), 1);
     double rate = o->rate * (RATE_FLOOR + (1 - RATE_FLOOR) * (1 + cos(M_PI * at)) / 2);
+    rate *= fmin(1, (es->generation + 1) / WARM_UP);
     memset(es->slopes, 0, o->count * sizeof(float));
     for (uint32_t p = 0; p < o->pairs && size > 0; p++) {
         struct sy_rng rng = noise(es, p);
