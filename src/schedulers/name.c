@@ -20,7 +20,7 @@ static int read_order(const char *text, size_t length, enum order *ret_order,
         return 0;
     }
     sy_fail(error, -EINVAL, "there is no job order '%.*s'", (int)(length < 40 ? length : 40), text);
-    sy_hint(error, "none, fifo, srpt, wspt or fair");
+    sy_hint(error, "none, fifo, srpt, wspt, fair, share0, share1 or share2");
     return -EINVAL;
 }
 

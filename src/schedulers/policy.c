@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const order_names[] = {"none", "fifo", "srpt", "wspt", "fair"};
+static const char *const order_names[] = {"none", "fifo",   "srpt",   "wspt",
+                                          "fair", "share0", "share1", "share2"};
 
 const char *sy_order_at(uint32_t index) {
     return index < SY_COUNT(order_names) ? order_names[index] : NULL;
@@ -84,10 +85,9 @@ int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, c
     policy->service_ns = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->service_ns);
     policy->start_tag_ns =
         sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->start_tag_ns);
+    policy->share = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->share);
     mean_transfer(policy, view->machine);
-    policy->weights = scheduler->setup ? scheduler->setup->weights : NULL;
-    policy->without = scheduler->setup ? scheduler->setup->without : 0;
-    bool taken = policy->rank && policy->service_ns && policy->start_tag_ns;
+    bool taken = policy->rank && policy->service_ns && policy->start_tag_ns && policy->share;
     return taken ? take_args(policy, scheduler, args) : -ENOMEM;
 }
 
@@ -139,6 +139,9 @@ double sy_order_job_key(const struct policy *policy, const struct sy_view *view,
     case ORDER_WSPT:
         return -log((j->work_left_ns + 1) * (j->isolated_ns + 1) / (j->weight > 0 ? j->weight : 1));
     case ORDER_FAIR:
+    case ORDER_SHARE0:
+    case ORDER_SHARE1:
+    case ORDER_SHARE2:
         return -policy->service_ns[job];
     default:
         return 0;
@@ -155,21 +158,31 @@ double sy_order_priority(const struct policy *policy, const struct sy_view *view
     return sy_order_job_key(policy, view, job) + 1e-3 * (alone > 0 ? key / alone : 0);
 }
 
-static void set_service(struct policy *policy, const struct sy_view *view, uint32_t tenant,
+/* Whether two jobs are served as one. */
+static bool together(const struct policy *policy, const struct sy_view *view, uint32_t a,
+                     uint32_t b) {
+    return policy->order == ORDER_FAIR ? view->jobs[a].tenant == view->jobs[b].tenant : a == b;
+}
+
+static void set_service(struct policy *policy, const struct sy_view *view, uint32_t job,
                         double service_ns) {
     for (uint32_t k = 0; k < view->job_count; k++) {
-        if (view->jobs[k].tenant == tenant) {
+        if (together(policy, view, k, job)) {
             policy->service_ns[k] = service_ns;
         }
     }
 }
 
 void sy_order_arrived(struct policy *policy, const struct sy_view *view, uint32_t job) {
-    if (policy->order != ORDER_FAIR) {
+    if (policy->order < ORDER_FAIR) {
         return;
     }
-    uint32_t tenant = view->jobs[job].tenant;
+    const struct sy_view_job *j = &view->jobs[job];
+    double weight = j->weight > 0 ? j->weight : 1, work_ms = 1e-6 * (j->work_left_ns + 1);
     double service_ns = policy->served_ns;
+    policy->share[job] = policy->order == ORDER_SHARE1   ? weight / work_ms
+                         : policy->order == ORDER_SHARE2 ? weight / (work_ms * work_ms)
+                                                         : weight;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         uint32_t running = view->devices[d].running;
         if (running != SY_NONE) {
@@ -177,21 +190,19 @@ void sy_order_arrived(struct policy *policy, const struct sy_view *view, uint32_
         }
     }
     for (uint32_t k = 0; k < job; k++) {
-        if (view->jobs[k].tenant == tenant) {
+        if (together(policy, view, k, job)) {
             service_ns = fmax(service_ns, policy->service_ns[k]);
         }
     }
-    set_service(policy, view, tenant, service_ns);
+    set_service(policy, view, job, service_ns);
 }
 
 void sy_order_charge(struct policy *policy, const struct sy_view *view, uint32_t task,
                      double expected_ns) {
-    if (policy->order != ORDER_FAIR) {
+    if (policy->order < ORDER_FAIR) {
         return;
     }
     uint32_t job = view->task_job[task];
-    double weight = view->jobs[job].weight > 0 ? view->jobs[job].weight : 1;
     policy->start_tag_ns[task] = policy->service_ns[job];
-    set_service(policy, view, view->jobs[job].tenant,
-                policy->service_ns[job] + expected_ns / weight);
+    set_service(policy, view, job, policy->service_ns[job] + expected_ns / policy->share[job]);
 }

@@ -14,7 +14,16 @@
 #include <symph/scheduler.h>
 
 /* Order between jobs; within a job the policy's own key decides. */
-enum order { ORDER_NONE, ORDER_FIFO, ORDER_SRPT, ORDER_WSPT, ORDER_FAIR };
+enum order {
+    ORDER_NONE,
+    ORDER_FIFO,
+    ORDER_SRPT,
+    ORDER_WSPT,
+    ORDER_FAIR,   /* between tenants, by their jobs' weights */
+    ORDER_SHARE0, /* between jobs, evenly */
+    ORDER_SHARE1, /* between jobs, shares that fall with their work ... */
+    ORDER_SHARE2, /* ... and with its square: weighted fair as Mao et al. 2019 tune it */
+};
 
 /* Ready tasks by key, largest first: one binary heap, or one per job under a job order. */
 struct pool {
@@ -33,9 +42,10 @@ struct policy {
     uint64_t argument; /* the number behind ':'; 0: none */
     struct sy_rng rng;
     double *rank;           /* upward rank, mean times */
-    double *service_ns;     /* per job: given to its tenant so far, over its weight */
+    double *service_ns;     /* per job: given to its tenant (or it) so far, over its weight */
     double served_ns;       /* largest start tag of a task that has ended */
     double *start_tag_ns;   /* per task: its tenant's service when it was decided */
+    double *share;          /* per job: what weighted fairness gives it */
     struct sy_drift *drift; /* [kernel * class_count + class]; NULL: times as given */
     double mean_ns_per_byte, mean_latency_ns; /* between two different devices, on average */
     const struct sy_weights *weights; /* of a learned policy; NULL: none, it is the heuristic */
