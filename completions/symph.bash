@@ -27,6 +27,10 @@ _symph_options() {
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
     counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
         --only --group --arch --scope --dot --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
+    train) echo "--policy --method --seed --minutes --generations --out --resume --init --data --families
+        --without-family --without-machine --singles --tasks --belief --utility --references --pairs --worlds
+        --sigma --rate --hinge --validation --every --patience --validate --scenarios --curve --threads
+        --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --write --json --quiet --help" ;;
     esac
 }
@@ -36,11 +40,11 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate run explain starpu kernels counters bench help --help --version" -- "$cur")
+            "machine graph bound simulate run explain starpu kernels counters train bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels counters bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels counters train bench" -- "$cur")
         return
     fi
     if [[ $prev == --policy || $prev == --compare ]]; then

@@ -49,6 +49,8 @@ static const struct sy_option options[] = {
      0, 0},
     {SY_OPTION_NUMBER, "singles", "X", "share of worlds with a single job (default 0.35)",
      AT(singles), 0, 0, 1},
+    {SY_OPTION_NUMBER, "tasks", "N", "of a world, all jobs together: from N/3 to 3N (default 450)",
+     AT(tasks), 0, 10, 1e6},
     {SY_OPTION_TEXT, "belief", "KIND",
      "what policies are told of shared resources: filtered, raw, none or true (default filtered)",
      AT(belief), 0, 0, 0},
@@ -143,6 +145,8 @@ int sy_train_worlds(const struct sy_train_args *args, struct sy_catalogue_option
                                                  .without_family = args->without_family,
                                                  .without_machine = args->without_machine,
                                                  .belief = (enum sy_sim_belief)belief,
+                                                 .tasks_low = args->tasks / 3,
+                                                 .tasks_high = args->tasks * 3,
                                                  .single_share = args->singles};
     return SY_EXIT_OK;
 }
@@ -167,6 +171,7 @@ void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffe
     put_word(buffer, "without-family", args->without_family);
     put_word(buffer, "without-machine", args->without_machine);
     put_number(buffer, "singles", args->singles);
+    put_number(buffer, "tasks", args->tasks);
     put_word(buffer, "belief", args->belief);
     put_word(buffer, "utility", args->utility);
     put_word(buffer, "references", args->references);
@@ -222,6 +227,7 @@ int sy_cmd_train(int argc, char **argv) {
                                  .utility = "slowdown=1,p99=0.2",
                                  .references = "lb-cont+wspt",
                                  .singles = 0.35,
+                                 .tasks = 450,
                                  .pairs = 20,
                                  .worlds = 20,
                                  .validation = 200,

@@ -20,7 +20,7 @@ struct sy_train_args {
     uint32_t generations;
     const char *out, *resume, *init, *curve;
     const char *data, *families, *without_family, *without_machine, *belief, *utility, *references;
-    double singles;
+    double singles, tasks;
     uint32_t pairs, worlds, validation, every, patience;
     double sigma, rate, hinge;
     uint32_t threads;

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""symph train: tiny budgets. Same bytes for any number of threads, also after Ctrl-C and resuming."""
+import os
+import signal
+import subprocess
+import time
+
+import cli
+
+TINY = ["train", "--tasks", "20", "--pairs", "2", "--worlds", "2", "--validation", "4",
+        "--every", "2"]
+
+
+class Train(cli.Case):
+    def read(self, name):
+        with open(os.path.join(self.folder, name), "rb") as file:
+            return file.read()
+
+    def test_train_and_use(self):
+        told = self.ok_json(*TINY, "--generations", "3", "--out", "a.weights", "--threads", "1",
+                            "--curve", "a.svg")
+        self.assertEqual(told["schema"], "symph-train-1")
+        self.assertEqual(told["generations"], 3)
+        self.assertEqual([p["generation"] for p in told["history"]], [0, 2, 3])
+        self.assertEqual(told["history"][0]["validation"], 0)  # weights of 0 are the heuristic
+        self.assertLessEqual(told["validation_ratio"], 1)
+        self.assertTrue(self.read("a.svg").startswith(b"<svg"))
+        self.assertIn(b"\ncommand symph train --policy learned", self.read("a.weights"))
+        for threads in ["2", "7"]:
+            self.ok(*TINY, "--generations", "3", "--out", "b.weights", "--threads", threads)
+            self.assertEqual(self.read("a.weights"), self.read("b.weights"))
+            self.assertEqual(self.read("a.weights.checkpoint"), self.read("b.weights.checkpoint"))
+        table = self.ok("simulate", "--machine", cli.MACHINE, "--graphs", "gen:lu:4", "--policy",
+                        "learned@a.weights,dmdas", "--seeds", "2")
+        self.assertIn("learned@a.weights", table)
+
+    def test_compare(self):
+        self.ok(*TINY, "--generations", "1", "--out", "a.weights")
+        told = self.ok_json("train", "--validate", "a.weights,eager", "--tasks", "20",
+                            "--scenarios", "6")
+        self.assertEqual(told["schema"], "symph-train-validate-1")
+        every = {p["policy"]: p["groups"][0] for p in told["policies"]}
+        self.assertEqual(every["lb-cont+wspt"]["ratio"], 1)
+        self.assertEqual(every["eager"]["count"], 6)
+        self.assertIn("a.weights", every)
+        text = self.ok("train", "--validate", "eager", "--tasks", "20", "--scenarios", "6",
+                       "--families", "lu", "--singles", "1")
+        self.assertRegex(text, r"family +lu +6")
+
+    def test_interrupted_and_resumed(self):
+        command = [*TINY, "--generations", "30", "--threads", "2"]
+        self.ok(*command, "--out", "whole.weights")
+        process = subprocess.Popen([cli.SYMPH, *command, "--out", "cut.weights"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        checkpoint = os.path.join(self.folder, "cut.weights.checkpoint")
+        while process.poll() is None and not os.path.exists(checkpoint):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        if process.returncode == 0:
+            self.skipTest("it was done before it could be interrupted")
+        self.assertEqual(process.returncode, 130, err)
+        self.assertEqual(out, "")
+        self.assertIn("--resume cut.weights.checkpoint", err)
+        self.ok(*command, "--out", "cut.weights", "--resume", "cut.weights.checkpoint")
+        self.assertEqual(self.read("whole.weights"), self.read("cut.weights"))
+
+    def test_errors(self):
+        self.assertIn("did you mean lu", self.fails(3, *TINY, "--families", "luu"))
+        self.assertIn("no prices", self.fails(2, *TINY, "--utility", "money"))
+        self.assertIn("no weights", self.fails(2, *TINY, "--policy", "dmdas"))
+        self.assertIn("--method", self.fails(2, *TINY, "--method", "magic"))
+        self.assertIn("--belief", self.fails(2, *TINY, "--belief", "strong"))
+        self.assertIn("nowhere", self.fails(3, *TINY, "--data", "nowhere"))
+        self.assertIn("missing.weights", self.fails(3, *TINY, "--init", "missing.weights"))
+        self.ok(*TINY, "--generations", "1", "--out", "a.weights")
+        message = self.fails(3, *TINY, "--seed", "2", "--generations", "1", "--out", "b.weights",
+                             "--resume", "a.weights.checkpoint")
+        self.assertIn("other settings", message)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "b.weights")))
+
+
+cli.main()
