@@ -46,7 +46,7 @@ def main():
                             capture_output=True, check=False).stdout.strip()
     cells = [{"policy": policy, "devices": devices,
               "cpu_percent": idle_percent(build, policy, seconds, *devices)}
-             for policy in ["lb", "dmdas", "starpu:eager", "starpu:dmdas"]
+             for policy in ["lb", "dmdas", "learned", "starpu:eager", "starpu:dmdas"]
              for devices in (["cpus=2", "opencl=0"], ["cpus=2", "opencl=2"])]
     print(json.dumps({"schema": "symph-bench-idle-1", "commit": commit,
                       "machine": platform.processor() or platform.machine(),

@@ -37,7 +37,7 @@ class Devices(unittest.TestCase):
     def test_policies(self):
         """Chains that wander between memories: a stale copy anywhere shows in the sum."""
         for policy in ["starpu:eager", "starpu:lws", "starpu:dmda", "dmda", "eager", "heft",
-                       "lb-cont"]:  # the last one has the machine watched
+                       "lb-cont", "learned", "learned~net"]:  # these have the machine watched
             with self.subTest(policy=policy):
                 self.check_run("faulty:chain:chains=12,tasks=40", policy, *DEVICES)
 

@@ -117,6 +117,9 @@ class Protocol(unittest.TestCase):
         engine = self.engine("faulty:chain", policy="bogus")
         self.assertEqual(engine.run(), 3)
         self.check_failed(engine, 3, "bogus")
+        engine = self.engine("faulty:chain", policy="learned@/nowhere/x.weights")
+        self.assertEqual(engine.run(), 3)
+        self.check_failed(engine, 3, "cannot read")
 
     def test_bad_arguments(self):
         engine = self.engine("faulty:chain", "colour=green")

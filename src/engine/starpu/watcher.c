@@ -3,9 +3,10 @@
  * Watches the machine for policies that want to know how loaded it is.
  *
  * In: every counter that can be read here. Out: what is believed of each resource's traffic, in
- * shared->readings, some fifty times a second. Runs on a thread of its own, and only where the
- * policy asks for readings: nobody else pays for it. What cannot be read leaves the resource unseen
- * (at_ns < 0), and the policy goes on without. Not under SimGrid: there is no machine to watch.
+ * shared->readings, some fifty times a second, five while there is no work. Runs on a thread of its
+ * own, and only where the policy asks for readings: nobody else pays for it. What cannot be read
+ * leaves the resource unseen (at_ns < 0), and the policy goes on without. Not under SimGrid: there
+ * is no machine to watch.
  */
 #include "belief/belief.h"
 #include "engine/starpu/shared.h"
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #define INTERVAL_NS 20000000L
+#define IDLE_NS     200000000L /* while there is nothing to place */
 
 struct watcher {
     starpu_pthread_t thread;
@@ -64,6 +66,16 @@ static int open_senses(struct watcher *w) {
 }
 
 /* With the lock held. */
+static bool has_work(void) {
+    for (unsigned c = 0; c < STARPU_NMAX_SCHED_CTXS; c++) {
+        if (sy_shared.contexts[c].used && sy_shared.contexts[c].count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* With the lock held. */
 static void publish(const struct watcher *w, double now_ns) {
     struct shared *s = &sy_shared;
     uint32_t count = 0;
@@ -80,7 +92,7 @@ static void publish(const struct watcher *w, double now_ns) {
     }
     for (unsigned c = 0; c < STARPU_NMAX_SCHED_CTXS; c++) {
         struct context *context = &s->contexts[c];
-        if (context->used && context->live) {
+        if (context->used && context->live && context->count) {
             sy_live_believed(context->live);
             atomic_fetch_add(&context->version, 1);
         }
@@ -106,7 +118,7 @@ static void *watch(void *argument) {
     clock_gettime(CLOCK_REALTIME, &due);
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     while (!w->stop && !blind) {
-        due.tv_nsec += INTERVAL_NS;
+        due.tv_nsec += has_work() ? INTERVAL_NS : IDLE_NS;
         due.tv_sec += due.tv_nsec / 1000000000L;
         due.tv_nsec %= 1000000000L;
         starpu_pthread_cond_timedwait(&w->wake, &sy_shared.lock, &due);
