@@ -9,6 +9,7 @@ same number on any machine. Exit code 1: a run failed, or our default is worse t
 import argparse
 import datetime
 import json
+import math
 import re
 import shlex
 import sys
@@ -113,6 +114,17 @@ def markdown(arguments, schedulers, cells, bounds):
     return "\n".join(lines)
 
 
+def geomeans(schedulers, cells):
+    """Of the times against the baseline's, over the rows where both ran."""
+    means = {}
+    for name in schedulers:
+        ratios = [row[name]["ms"] / row[BASELINE]["ms"] for row in cells.values()
+                  if "ms" in row.get(name, {}) and row.get(BASELINE, {}).get("ms")]
+        if ratios:
+            means[name] = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return means
+
+
 def is_worse(row):
     """Our default against dmdas; a run of ours that failed is worse."""
     if OURS not in row or "ms" not in row.get(BASELINE, {}):
@@ -140,6 +152,7 @@ def main():
             bounds[key] = cell
     worse = [key for key in keys if is_worse(cells[key])]
     failed = [cell for cell in found if "error" in cell]
+    means = geomeans(schedulers, cells)
     # Where things lay on this machine says nothing to a reader.
     places = {str(arguments.prefix): "PREFIX", str(arguments.plugin): "PLUGIN",
               str(arguments.json): "FILE"}
@@ -149,9 +162,14 @@ def main():
         arguments.json.write_text(json.dumps({
             "schema": "symph-simgrid-1", "date": date, "command": command, "tile": TILE,
             "cells": [cell for cell in found if cell["scheduler"]],
-            "bounds": list(bounds.values()), "worse": worse}, indent=1) + "\n")
+            "bounds": list(bounds.values()), "worse": worse, "over_baseline": means},
+            indent=1) + "\n")
     print(f"Simulated milliseconds, tiles of {TILE}; best in bold. {date}, `{command}`\n")
     print(markdown(arguments, schedulers, cells, bounds))
+    if BASELINE in means:
+        print(f"| geometric mean / {BASELINE} | | | "
+              + " | ".join(f"{means[s]:.3f}" if s in means else "" for s in schedulers)
+              + (" | |" if bounds else " |"))
     if not bound:
         print("\nNo bound: this StarPU was built without GLPK (libglpk-dev).")
     for cell in failed:
