@@ -14,8 +14,8 @@
 
 #define PRICE_ROUNDS 40
 #define REACH        64    /* tasks that a search for gaps looks back over */
-#define MANY         30000 /* tasks of a job for which fewer ways must do */
-#define FEW_WAYS     4
+#define MANY         20000 /* tasks of all drafts together; but at least */
+#define FEW_WAYS     2
 
 enum rank { RANK_MEAN, RANK_HARMONIC, RANK_BEST, RANK_BEHIND };
 
@@ -241,11 +241,11 @@ static double slot_ns(const struct draft *plan, const struct sy_view *view, uint
 
 static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t task) {
     const struct sy_machine *m = view->machine;
-    uint32_t best = SY_NONE, best_before = SY_NONE, memory = SY_NONE;
+    uint32_t best = SY_NONE, best_before = SY_NONE, memory = SY_NONE, settled = SY_NONE;
     double best_score = INFINITY, best_start = 0, best_end = 0, ready_ns = 0, far_ns = 0;
     for (uint32_t d = 0; d < m->device_count; d++) {
         double ns = sy_estimate_time_ns(view, task, d);
-        if (!isfinite(ns) || view->devices[d].lost) {
+        if (!isfinite(ns) || view->devices[d].lost || p->search.group_of[d] == settled) {
             continue;
         }
         if (m->devices[d].memory != memory) {
@@ -257,6 +257,9 @@ static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t
         /* Not of no length, lest it stand before what it waits for, which ends as it starts. */
         ns = fmax(ns, 1) + image_ns(view, &p->trial, task, d);
         double start = slot_ns(&p->trial, view, d, ready_ns, ns, &before);
+        /* Those alike can do no better. */
+        settled =
+            start <= ready_ns && m->devices[d].board == SY_NONE ? p->search.group_of[d] : settled;
         double price = p->weight * p->price[m->devices[d].class_index];
         double score = start + ns + price * ns + far_ns;
         if (score < best_score || (score == best_score && start + ns < best_end)) {
@@ -549,7 +552,9 @@ static void try_way(struct portfolio *p, const struct sy_view *view, uint32_t jo
 void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
     const struct way *ways = view->shared_links ? ways_shared : ways_apart;
     size_t count = view->shared_links ? SY_COUNT(ways_shared) : SY_COUNT(ways_apart);
-    count = view->jobs[job].task_count > MANY ? FEW_WAYS : count;
+    size_t afford = MANY / (view->jobs[job].task_count + 1u);
+    afford = afford < FEW_WAYS ? FEW_WAYS : afford;
+    count = count < afford ? count : afford;
     find_prices(p, view, job);
     p->best.makespan_ns = INFINITY;
     p->drafts = (uint32_t)count;

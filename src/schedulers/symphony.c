@@ -16,10 +16,9 @@
 #include <string.h>
 
 /* What planning costs here, or somewhat more. A policy cannot see the clock. */
-#define PLAN_NS     2e4   /* per task: a job of shorter tasks is not planned */
-#define DRAFT_NS    1.2e3 /* per task and draft */
-#define REHEARSE_NS 1.5e3 /* per task and rehearsal */
-#define STEP_NS     150   /* per task that the search plans anew */
+#define PLAN_NS  2e4   /* per task: a job of shorter tasks is not planned */
+#define DRAFT_NS 1.2e3 /* per task and draft */
+#define STEP_NS  70    /* per task that the search plans anew */
 /* What it may cost: */
 #define SHARE         0.01 /* of the planned makespan */
 #define PLAN_MOST_NS  20e6
@@ -32,7 +31,8 @@
 #define DOUBT_TASKS   8    /* that have ended, at least */
 #define DOUBT_SIGMA   0.05 /* spread of their times against those planned with, at least */
 
-enum actor { FOLLOW, STRICT, LATE, HETEROPRIO, DMDAS, DMDA, HEFT, PEFT, ACTORS };
+/* NOBODY: late binding decides for all jobs. */
+enum actor { FOLLOW, STRICT, LATE, HETEROPRIO, DMDAS, DMDA, HEFT, PEFT, ACTORS, NOBODY };
 
 struct symphony {
     struct follow follow; /* first: its functions are handed this state */
@@ -40,7 +40,7 @@ struct symphony {
     struct rehearsal stage;
     struct sy_scheduler actors[ACTORS]; /* FOLLOW: a shadow of this one, for rehearsals */
     bool rehearses;
-    enum actor acting;               /* of the job that is planned; LATE: none is */
+    enum actor acting;               /* for the job that is planned */
     bool fell_back;                  /* it acts because the plan was given up */
     uint32_t job;                    /* that is planned */
     uint32_t job_count;              /* present jobs of more than one task */
@@ -118,7 +118,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     struct symphony *y = s->state;
     struct sy_arena *arena = y->follow.late.base.arena;
     size_t tasks = view->task_capacity + 1u;
-    y->acting = LATE;
+    y->acting = NOBODY;
     y->factor = sy_arena_alloc(arena, tasks, sizeof *y->factor);
     y->committed = sy_arena_alloc(arena, tasks, sizeof *y->committed);
     y->promised_ns = sy_arena_alloc(arena, tasks, sizeof *y->promised_ns);
@@ -138,6 +138,14 @@ static void finish(struct sy_scheduler *s) {
         }
     }
     sy_policy_finish(s);
+}
+
+/* What a rehearsal costs. */
+static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor) {
+    static const double per_task_ns[ACTORS] = {
+        [FOLLOW] = 2000, [STRICT] = 1000, [LATE] = 3000, [HETEROPRIO] = 700,
+        [DMDAS] = 700,   [DMDA] = 700,    [HEFT] = 1700, [PEFT] = 1900};
+    return per_task_ns[actor] * view->jobs[job].tasks_left;
 }
 
 /* --- choosing when a job arrives ---------------------------------------------------------------
@@ -163,12 +171,15 @@ static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum
 static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view, double *budget_ns,
                                  double *ret_end_ns) {
     static const enum actor usual[] = {HETEROPRIO, LATE, PEFT, HEFT, DMDAS, DMDA};
-    double cost_ns = REHEARSE_NS * view->jobs[y->job].task_count;
     enum actor best = FOLLOW;
     *ret_end_ns = INFINITY;
-    for (size_t i = 0; i < SY_COUNT(usual) && *budget_ns > cost_ns; i++) {
+    for (size_t i = 0; i < SY_COUNT(usual); i++) {
+        double needs_ns = cost_ns(view, y->job, usual[i]);
+        if (*budget_ns < needs_ns) {
+            continue;
+        }
+        *budget_ns -= needs_ns;
         double end_ns = rehearse(y, view, usual[i], NULL);
-        *budget_ns -= cost_ns;
         if (!isfinite(end_ns)) {
             break;
         }
@@ -192,10 +203,9 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     double budget_ns = fmin(SHARE * planned_ns, PLAN_MOST_NS);
     enum actor usual = FOLLOW;
     budget_ns -= DRAFT_NS * y->plans.drafts * tasks;
-    bool rehearses = y->rehearses && budget_ns > 3 * REHEARSE_NS * tasks &&
-                     sy_rehearsal_fits(&y->stage, view, y->job);
-    if (rehearses) {
-        budget_ns -= 2 * REHEARSE_NS * tasks;
+    double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);
+    if (y->rehearses && budget_ns > needs_ns && sy_rehearsal_fits(&y->stage, view, y->job)) {
+        budget_ns -= needs_ns;
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
@@ -225,7 +235,7 @@ static void begin(struct sy_scheduler *s, const struct sy_view *view, uint32_t j
     y->acting = choose(y, s, view);
     if (y->acting <= STRICT) {
         sy_follow_begin(&y->follow, view, job, &y->plans.best, y->acting == STRICT);
-    } else if (y->acting != LATE) {
+    } else {
         y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], view, job);
     }
 }
@@ -236,45 +246,56 @@ static bool takeable(const struct sy_view *view, uint32_t task) {
     return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
 }
 
-static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum actor to) {
+/* A rehearsal takes from a policy what it held, and one that acts no more may still hold some. */
+static void forget(struct symphony *y, const struct sy_view *view, enum actor actor) {
+    struct late *late = y->actors[LATE].state;
+    if (actor != LATE) {
+        return; /* the others ask the world before they take a task */
+    }
+    late->window_count = 0;
+    memset(late->waiting, 0, view->machine->class_count * sizeof *late->waiting);
+    while (sy_pool_pop(&late->ready, &late->base, view) != SY_NONE) {
+    }
+}
+
+static void remind(struct sy_scheduler *s, const struct sy_view *view, enum actor actor) {
     struct symphony *y = s->state;
     const struct sy_view_job *j = &view->jobs[y->job];
-    struct sy_scheduler *actor = &y->actors[to];
+    forget(y, view, actor);
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        if (!takeable(view, t)) {
+            continue;
+        }
+        if (actor == NOBODY) {
+            sy_late_task_ready(s, view, t);
+        } else {
+            y->actors[actor].ops->task_ready(&y->actors[actor], view, t);
+        }
+    }
+}
+
+static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum actor to) {
+    struct symphony *y = s->state;
     if (to == y->acting) {
         return;
     }
-    if (to == FOLLOW) {
-        y->follow.strict = false;
-        y->acting = FOLLOW;
-        return;
-    }
-    if (to == LATE && y->acting <= STRICT) {
-        sy_follow_stop(s, view);
-    }
-    y->follow.following = false;
-    if (to != LATE) {
-        actor->ops->job_arrived(actor, view, y->job);
-    }
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        if (takeable(view, t) && to != LATE) {
-            actor->ops->task_ready(actor, view, t);
-        } else if (takeable(view, t) && y->acting > STRICT) {
-            sy_late_task_ready(s, view, t);
+    if (y->acting > STRICT && y->acting < ACTORS) {
+        forget(y, view, y->acting);
+        if (y->actors[y->acting].ops->job_left) {
+            y->actors[y->acting].ops->job_left(&y->actors[y->acting], view, y->job);
         }
     }
     y->acting = to;
-    y->fell_back = true;
-}
-
-/* A rehearsal takes from the actor what it held. */
-static void remind(struct symphony *y, const struct sy_view *view) {
-    const struct sy_view_job *j = &view->jobs[y->job];
-    struct sy_scheduler *actor = &y->actors[y->acting];
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        if (takeable(view, t)) {
-            actor->ops->task_ready(actor, view, t);
-        }
+    if (to == FOLLOW) {
+        y->follow.strict = false;
+        return;
     }
+    y->follow.following = false;
+    y->fell_back = true;
+    if (to != NOBODY) {
+        y->actors[to].ops->job_arrived(&y->actors[to], view, y->job);
+    }
+    remind(s, view, to);
 }
 
 static void sample_world(struct symphony *y, const struct sy_view *view, double sigma) {
@@ -291,15 +312,18 @@ static void sample_world(struct symphony *y, const struct sy_view *view, double 
  * sooner than who acts now does so, if that is more than luck. */
 static enum actor doubt(struct symphony *y, const struct sy_view *view, double sigma) {
     static const enum actor others[] = {LATE, HETEROPRIO, DMDAS, DMDA, FOLLOW};
-    double cost_ns = REHEARSE_NS * view->jobs[y->job].tasks_left;
     double sum[ACTORS] = {0}, square_sum[ACTORS] = {0};
-    uint32_t arms = y->acting == STRICT ? 5 : y->acting == FOLLOW ? 4 : 1;
-    double afford = 0.5 * y->budget_ns / (cost_ns * (arms + 1));
-    uint32_t samples = (uint32_t)fmin(SAMPLES_MOST, afford);
+    uint32_t arms = y->acting == STRICT ? 5 : 4;
+    double needs_ns = cost_ns(view, y->job, y->acting);
+    for (uint32_t i = 0; i < arms; i++) {
+        needs_ns += cost_ns(view, y->job, others[i]);
+    }
+    uint32_t samples = (uint32_t)fmin(SAMPLES_MOST, 0.5 * y->budget_ns / needs_ns);
     if (samples < SAMPLES_LEAST) {
         return y->acting;
     }
-    y->budget_ns -= samples * cost_ns * (arms + 1);
+    y->budget_ns -= samples * needs_ns;
+    forget(y, view, y->acting);
     for (uint32_t k = 0; k < samples; k++) {
         sample_world(y, view, sigma);
         double own_ns = rehearse(y, view, y->acting, y->factor) - view->now_ns;
@@ -324,7 +348,7 @@ static enum actor doubt(struct symphony *y, const struct sy_view *view, double s
 
 static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
     struct symphony *y = s->state;
-    if (y->acting == LATE || y->ended < y->next_doubt || !y->rehearses) {
+    if (y->acting == NOBODY || y->ended < y->next_doubt || !y->rehearses) {
         return;
     }
     y->next_doubt *= 2;
@@ -336,7 +360,7 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
     }
     enum actor better = doubt(y, view, sigma);
     if (better == y->acting && better > STRICT) {
-        remind(y, view);
+        remind(s, view, better);
     }
     hand_over(s, view, better);
 }
@@ -344,7 +368,14 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
 /* --- what the world tells ----------------------------------------------------------------------
  */
 static void give_up(struct sy_scheduler *s, const struct sy_view *view) {
-    hand_over(s, view, LATE);
+    struct symphony *y = s->state;
+    if (y->acting <= STRICT) {
+        sy_follow_stop(s, view); /* hands over what is ready */
+        y->acting = NOBODY;
+        y->fell_back = true;
+    } else {
+        hand_over(s, view, NOBODY);
+    }
 }
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
@@ -364,13 +395,13 @@ static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_
     struct symphony *y = s->state;
     sy_late_job_left(s, view, job);
     y->job_count -= view->jobs[job].task_count > 1;
-    if (y->acting != LATE && job == y->job) {
+    if (y->acting != NOBODY && job == y->job) {
         const struct sy_scheduler *actor = &y->actors[y->acting];
         if (y->acting > STRICT && actor->ops->job_left) {
             actor->ops->job_left(&y->actors[y->acting], view, job);
         }
         y->follow.following = false;
-        y->acting = LATE;
+        y->acting = NOBODY;
     }
 }
 
@@ -380,7 +411,7 @@ static void device_changed(struct sy_scheduler *s, const struct sy_view *view, u
 }
 
 static bool is_acted(const struct symphony *y, const struct sy_view *view, uint32_t task) {
-    return y->acting > LATE && view->task_job[task] == y->job;
+    return y->acting > STRICT && y->acting != NOBODY && view->task_job[task] == y->job;
 }
 
 static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
@@ -397,7 +428,8 @@ static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32
     struct symphony *y = s->state;
     sy_follow_task_done(s, view, task, device, duration_ns);
     double planned_ns = sy_estimate_time_ns(view, task, device);
-    if (y->acting != LATE && view->task_job[task] == y->job && planned_ns > 0 && duration_ns > 0) {
+    if (y->acting != NOBODY && view->task_job[task] == y->job && planned_ns > 0 &&
+        duration_ns > 0) {
         double off = log(duration_ns / planned_ns);
         y->sum += off;
         y->square_sum += off * off;
@@ -416,10 +448,10 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
     bool was_following = y->follow.following;
     uint32_t count = sy_follow_decide(s, view, ret, capacity);
     if (y->acting <= STRICT && was_following && !y->follow.following) {
-        y->acting = LATE; /* it was stuck */
+        y->acting = NOBODY; /* it was stuck */
         y->fell_back = true;
     }
-    if (!count && y->acting > LATE) {
+    if (!count && y->acting > STRICT && y->acting != NOBODY) {
         count = y->actors[y->acting].ops->decide(&y->actors[y->acting], view, ret, capacity);
     }
     for (uint32_t i = 0; i < count; i++) {
