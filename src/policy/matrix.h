@@ -28,7 +28,7 @@ void sy_matrix_fill(const float *row, uint32_t rows, uint32_t columns, float *y)
 void sy_matrix_sum(const float *x, uint32_t rows, uint32_t columns, float *sum);
 
 /* In place. Not libm's: those take one number at a time, and differ between processors. Within
- * 2e-7 relative of the exact exp (which saturates outside +-87) and 2e-7 absolute of the others. */
+ * 2e-7 relative of the exact exp (which saturates outside +-80) and 2e-7 absolute of the others. */
 void sy_vector_exp(float *x, size_t count);
 void sy_vector_tanh(float *x, size_t count);
 void sy_vector_sigmoid(float *x, size_t count);
