@@ -250,6 +250,19 @@ static int news(struct session *s) {
     return r || !s->args->curve ? r : draw_curve(s);
 }
 
+/* What was reached is kept, and how to go on is said. */
+static int interrupted(struct session *s) {
+    int r = save(s);
+    r = r ? r : write_weights(s);
+    if (r) {
+        return r;
+    }
+    sy_message_note(s->args->common.quiet,
+                    "stopped after generation %u; the same command with --resume %s goes on",
+                    s->training->es.generation, s->checkpoint.text);
+    return SY_EXIT_INTERRUPTED;
+}
+
 static int train(struct session *s) {
     struct sy_error error = {0};
     int code = 0, r = SY_EXIT_OK;
@@ -261,18 +274,10 @@ static int train(struct session *s) {
     }
     code = code || r ? code : sy_training_validate(s->training, &error);
     r = code || r ? r : news(s);
-    if (code && sy_interrupt_seen()) {
-        r = save(s);
-        r = r ? r : write_weights(s);
-        if (!r) {
-            sy_message_note(
-                s->args->common.quiet,
-                "stopped after generation %u; the same command with --resume %s goes on",
-                s->training->es.generation, s->checkpoint.text);
-        }
-        return r ? r : SY_EXIT_INTERRUPTED;
+    if (code) {
+        return sy_interrupt_seen() ? interrupted(s) : failed(code, &error);
     }
-    return code ? failed(code, &error) : r;
+    return r;
 }
 
 /* --- summary ------------------------------------------------------------------------------------

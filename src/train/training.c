@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOUDNESS_LEAST 0.02 /* a world where nothing matters must not shout its noise */
+
 static int run_none(void *pool, uint32_t item_count, sy_work *work, void *context,
                     struct sy_error *error) {
     int code = 0;
@@ -168,17 +170,30 @@ static int run_item(void *context, uint32_t worker, uint32_t item, struct sy_err
     return score(t, worker, t->now[at / points], block, &t->scores[at], error);
 }
 
-/* What a point is worth: the mean, and more for worlds where it is worse than the heuristic. */
+/* What a world says of a point: more where it is worse than the heuristic. */
+static double judged(const struct sy_training_options *o, double ratio) {
+    return ratio + o->hinge * fmax(0, ratio - o->hinge_from);
+}
+
+/* What points are worth. Worlds differ tenfold in how much any change of weights changes the
+ * outcome, most of it chance: each speaks in units of what it varies, or a few loud ones would
+ * drown all others (docs/training.md has the numbers). */
 static void sum_up(struct sy_training *t) {
     const struct sy_training_options *o = &t->options;
     uint32_t points = 2 * o->es.pairs;
     double all = 0;
-    for (uint32_t p = 0; p < points; p++) {
-        t->sums[p] = 0;
-        for (uint32_t s = 0; s < o->scenarios; s++) {
-            double ratio = t->scores[(size_t)s * points + p];
-            t->sums[p] += (ratio + o->hinge * fmax(0, ratio - o->hinge_from)) / o->scenarios;
-            all += ratio;
+    memset(t->sums, 0, points * sizeof *t->sums);
+    for (uint32_t s = 0; s < o->scenarios; s++) {
+        const double *scores = t->scores + (size_t)s * points;
+        double squares = 0;
+        for (uint32_t p = 0; p < points; p += 2) {
+            double difference = judged(o, scores[p]) - judged(o, scores[p + 1]);
+            squares += difference * difference;
+        }
+        double loudness = sqrt(squares / o->es.pairs) + LOUDNESS_LEAST;
+        for (uint32_t p = 0; p < points; p++) {
+            t->sums[p] += judged(o, scores[p]) / loudness;
+            all += scores[p];
         }
     }
     t->last_training = all / ((double)points * o->scenarios);
