@@ -38,6 +38,8 @@ int sy_learned_init(struct learned *n, const struct policy *policy, const struct
     size_t devices = m->device_count;
     n->task_sum = sy_arena_alloc(arena, tasks, sizeof *n->task_sum);
     n->task_loaded = sy_arena_alloc(arena, tasks, sizeof *n->task_loaded);
+    n->out_ns = sy_arena_alloc(arena, tasks, sizeof *n->out_ns);
+    n->wanted_kind = sy_arena_alloc(arena, tasks, sizeof *n->wanted_kind);
     n->job_rank = sy_arena_alloc(arena, jobs, sizeof *n->job_rank);
     n->job_work = sy_arena_alloc(arena, jobs, sizeof *n->job_work);
     n->job_size = sy_arena_alloc(arena, jobs, sizeof *n->job_size);
@@ -50,7 +52,7 @@ int sy_learned_init(struct learned *n, const struct policy *policy, const struct
     n->memory_use = sy_arena_alloc(arena, devices, sizeof *n->memory_use);
     n->link_use = sy_arena_alloc(arena, devices, sizeof *n->link_use);
     n->use_sd = sy_arena_alloc(arena, devices, sizeof *n->use_sd);
-    bool of_tasks = n->task_sum && n->task_loaded && n->kernel_ready;
+    bool of_tasks = n->task_sum && n->task_loaded && n->out_ns && n->wanted_kind && n->kernel_ready;
     bool of_jobs =
         n->job_rank && n->job_work && n->job_size && n->job_term && n->job_short && n->job_round;
     bool of_devices =
@@ -96,17 +98,41 @@ static void count_ready(struct learned *n, const struct sy_view *view, uint32_t 
     }
 }
 
-static void task_features(const struct learned *n, const struct policy *policy,
+static uint32_t best_class(const struct sy_view *view, uint32_t task) {
+    uint32_t classes = view->machine->class_count, best = 0;
+    const double *time_ns = &view->time_ns[(size_t)task * classes];
+    for (uint32_t c = 1; c < classes; c++) {
+        best = time_ns[c] < time_ns[best] ? c : best;
+    }
+    return best;
+}
+
+/* What waits for it: tasks that its end makes ready, and where its results will be wanted. */
+static float look_ahead(struct learned *n, const struct policy *policy, const struct sy_view *view,
+                        uint32_t task) {
+    uint32_t freed = 0, first = SY_NONE;
+    double out_ns = 0;
+    for (uint32_t e = view->succ_start[task]; e < view->succ_start[task + 1]; e++) {
+        uint32_t next = view->succ[e], open = 0;
+        for (uint32_t i = view->pred_start[next]; i < view->pred_start[next + 1] && open < 2; i++) {
+            open += view->task_state[view->pred[i]] != SY_TASK_DONE;
+        }
+        freed += open < 2;
+        out_ns += sy_rank_edge_ns(policy, view, task, next);
+        first = first == SY_NONE || policy->rank[next] > policy->rank[first] ? next : first;
+    }
+    n->out_ns[task] = (float)out_ns;
+    uint32_t of = first == SY_NONE ? task : first;
+    n->wanted_kind[task] = (uint8_t)view->machine->classes[best_class(view, of)].kind;
+    return squash(freed / 2.0);
+}
+
+static void task_features(struct learned *n, const struct policy *policy,
                           const struct sy_view *view, uint32_t task, float *ret_x) {
     const struct sy_machine *m = view->machine;
     const double *time_ns = &view->time_ns[(size_t)task * m->class_count];
-    uint32_t job = view->task_job[task], best = 0;
+    uint32_t job = view->task_job[task], best = best_class(view, task);
     double second_ns = INFINITY, best_ns = fmax(view->best_ns[task], 1);
-    for (uint32_t c = 0; c < m->class_count; c++) {
-        if (time_ns[c] < time_ns[best]) {
-            best = c;
-        }
-    }
     for (uint32_t c = 0; c < m->class_count; c++) {
         second_ns = c != best && time_ns[c] < second_ns ? time_ns[c] : second_ns;
     }
@@ -117,6 +143,7 @@ static void task_features(const struct learned *n, const struct policy *policy,
     ret_x[3] = 1 - (float)(best_ns / second_ns);
     ret_x[4] = (float)fmin(view->log_sigma[at], 1);
     ret_x[5] = m->classes[best].kind != SY_CPU;
+    ret_x[6] = look_ahead(n, policy, view, task);
 }
 
 void sy_learned_task_ready(struct learned *n, const struct policy *policy,
@@ -259,6 +286,7 @@ double sy_learned_score(const struct learned *n, const struct policy *policy,
         n->job_short[job] * slow,
         (float)t->held / 4,
         crit * clip(t->wait_ns * least),
+        self->kind != n->wanted_kind[task] ? clip(n->out_ns[task] * least) : 0,
     };
     return dot(n->weights + LEARNED_TASK + LEARNED_JOB, x, LEARNED_PAIR);
 }

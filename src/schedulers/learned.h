@@ -16,7 +16,7 @@
 #define LEARNED_SHAPE 1u
 
 /* Each feature has two weights: one as it is, one times how loaded the machine is (0..1). */
-enum { LEARNED_TASK = 6, LEARNED_JOB = 6, LEARNED_PAIR = 22 };
+enum { LEARNED_TASK = 7, LEARNED_JOB = 6, LEARNED_PAIR = 23 };
 #define LEARNED_FEATURES ((uint32_t)LEARNED_TASK + LEARNED_JOB + LEARNED_PAIR)
 #define LEARNED_COUNT    (2 * LEARNED_FEATURES)
 
@@ -34,6 +34,8 @@ struct learned {
     double load;
     float *task_sum; /* per task: what its own features add; those that load scales */
     float *task_loaded;
+    float *out_ns;        /* per task: to carry what it writes to another memory */
+    uint8_t *wanted_kind; /* per task: of device, by its successor of highest rank */
     float *job_rank, *job_work, *job_size; /* per job: longest rank, work in all, mean task */
     float *job_term, *job_short;           /* per job, of this round */
     uint64_t *job_round;
