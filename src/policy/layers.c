@@ -46,31 +46,26 @@ void sy_linear_start(const struct sy_linear *layer, float gain, struct sy_rng *r
     sy_matrix_fill(NULL, 1, layer->out, weight + count);
 }
 
+static float slope_below(enum sy_activation kind) {
+    return kind == SY_RELU ? 0 : LEAK;
+}
+
 void sy_activate(enum sy_activation kind, float *x, uint32_t count) {
-    if (kind == SY_RELU) {
-        for (uint32_t i = 0; i < count; i++) {
-            x[i] = x[i] > 0 ? x[i] : 0;
-        }
-    } else if (kind == SY_LEAKY_RELU) {
-        for (uint32_t i = 0; i < count; i++) {
-            x[i] = x[i] > 0 ? x[i] : LEAK * x[i];
-        }
-    } else if (kind == SY_TANH) {
+    if (kind == SY_TANH) {
         sy_vector_tanh(x, count);
+    } else if (kind != SY_LINEAR) {
+        sy_vector_rectify(x, count, slope_below(kind));
     }
 }
 
 void sy_activate_backward(enum sy_activation kind, const float *y, const float *dy, uint32_t count,
                           float *ret_dx) {
-    const float below = kind == SY_RELU ? 0 : LEAK;
     if (kind == SY_TANH) {
         for (uint32_t i = 0; i < count; i++) {
             ret_dx[i] = dy[i] * (1 - y[i] * y[i]);
         }
     } else if (kind != SY_LINEAR) {
-        for (uint32_t i = 0; i < count; i++) {
-            ret_dx[i] = dy[i] * (y[i] > 0 ? 1 : below);
-        }
+        sy_vector_rectify_back(y, dy, count, slope_below(kind), ret_dx);
     } else if (ret_dx != dy && count) {
         memcpy(ret_dx, dy, count * sizeof *dy);
     }

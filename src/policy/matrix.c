@@ -9,6 +9,8 @@
 #define EXP_MOST     80.0f
 #define SIGMOID_MOST 20.0f
 
+typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
+
 #define LANES 4
 #define TARGET
 #define NAME(x) x##_4
@@ -67,4 +69,13 @@ void sy_vector_tanh(float *x, size_t count) {
 
 void sy_vector_sigmoid(float *x, size_t count) {
     RUN(sigmoid, x, count);
+}
+
+void sy_vector_rectify(float *x, size_t count, float below) {
+    RUN(rectify, x, count, below);
+}
+
+void sy_vector_rectify_back(const float *y, const float *dy, size_t count, float below,
+                            float *ret_dx) {
+    RUN(rectify_back, y, dy, count, below, ret_dx);
 }

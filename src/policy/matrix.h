@@ -32,5 +32,10 @@ void sy_matrix_sum(const float *x, uint32_t rows, uint32_t columns, float *sum);
 void sy_vector_exp(float *x, size_t count);
 void sy_vector_tanh(float *x, size_t count);
 void sy_vector_sigmoid(float *x, size_t count);
+/* x where it is positive, below * x elsewhere, in place. */
+void sy_vector_rectify(float *x, size_t count, float below);
+/* From what that gave; ret_dx may be dy. */
+void sy_vector_rectify_back(const float *y, const float *dy, size_t count, float below,
+                            float *ret_dx);
 
 #endif

@@ -142,22 +142,45 @@ TARGET static void NAME(add)(struct sy_matrix a, const float *b, uint32_t rows, 
     }
 }
 
-/* Eight sums side by side, whatever the width of a vector. */
-TARGET static inline float NAME(dot)(const float *x, const float *y, uint32_t count) {
-    union {
-        lanes vectors[8 / LANES];
-        float sums[8];
-    } all = {.sums = {0}};
-    uint32_t k = 0;
-    for (; k + 8 <= count; k += 8) {
-        for (uint32_t v = 0; v < 8 / LANES; v++) {
-            all.vectors[v] += ((const lanes *)(x + k))[v] * ((const lanes *)(y + k))[v];
-        }
+/* Products of eight terms each, added to eight sums: term k goes to sum k % 8. */
+TARGET static inline quad NAME(eights)(const float *x, const float *y, uint32_t eights) {
+#if LANES == 8
+    lanes sums = {0};
+    for (uint32_t k = 0; k < eights; k++) {
+        sums += ((const lanes *)x)[k] * ((const lanes *)y)[k];
     }
-    const float *s = all.sums;
-    float sum = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
-    for (; k < count; k++) {
+    return __builtin_shufflevector(sums, sums, 0, 1, 2, 3) +
+           __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+#else
+    lanes low = {0}, high = {0};
+    for (uint32_t k = 0; k < eights; k++) {
+        low += ((const lanes *)x)[2 * k] * ((const lanes *)y)[2 * k];
+        high += ((const lanes *)x)[2 * k + 1] * ((const lanes *)y)[2 * k + 1];
+    }
+    return low + high;
+#endif
+}
+
+TARGET static inline float NAME(dot)(const float *x, const float *y, uint32_t count) {
+    quad sums = NAME(eights)(x, y, count / 8);
+    float sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (uint32_t k = count & ~7u; k < count; k++) {
         sum += x[k] * y[k];
+    }
+    return sum;
+}
+
+/* Four dot products, with rows of y that are count apart; as dot gives them. */
+TARGET static inline quad NAME(four_dots)(const float *x, const float *y, uint32_t count) {
+    const size_t step = count;
+    quad a = NAME(eights)(x, y, count / 8), b = NAME(eights)(x, y + step, count / 8);
+    quad c = NAME(eights)(x, y + 2 * step, count / 8), d = NAME(eights)(x, y + 3 * step, count / 8);
+    quad ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    quad cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    quad sum =
+        __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    for (uint32_t k = count & ~7u; k < count; k++) {
+        sum += x[k] * (quad){y[k], y[step + k], y[2 * step + k], y[3 * step + k]};
     }
     return sum;
 }
@@ -165,7 +188,16 @@ TARGET static inline float NAME(dot)(const float *x, const float *y, uint32_t co
 TARGET static void NAME(across)(const float *a, const float *b, uint32_t rows, uint32_t depth,
                                 uint32_t columns, bool add, float *c) {
     for (uint32_t r = 0; r < rows; r++) {
-        for (uint32_t j = 0; j < columns; j++) {
+        uint32_t j = 0;
+        for (; depth && j + 4 <= columns; j += 4) {
+            quad *to = (quad *)(c + (size_t)r * columns + j), was = {0};
+            quad sum = NAME(four_dots)(a + (size_t)r * depth, b + (size_t)j * depth, depth);
+            if (add) {
+                was = *to;
+            }
+            *to = was + sum;
+        }
+        for (; j < columns; j++) {
             float *to = c + (size_t)r * columns + j;
             float sum = depth ? NAME(dot)(a + (size_t)r * depth, b + (size_t)j * depth, depth) : 0;
             *to = add ? *to + sum : sum;
@@ -214,6 +246,33 @@ TARGET static inline lanes NAME(tanh_of)(lanes x) {
 /* Never so small that what is multiplied by it loses its digits, which processors do slowly. */
 TARGET static inline lanes NAME(sigmoid_of)(lanes x) {
     return 1.0f / (1.0f + NAME(exp_of)(-NAME(clamp)(x, SIGMOID_MOST)));
+}
+
+/* x where it is positive, below * x elsewhere; backward from what that gave. In place too, which is
+ * why the compiler does not find these vectors by itself. */
+TARGET static void NAME(rectify)(float *x, size_t count, float below) {
+    const lanes zero = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        lanes v = *(lanes *)(x + i);
+        *(lanes *)(x + i) = NAME(pick)(v > zero, v, below * v);
+    }
+    for (; i < count; i++) {
+        x[i] = x[i] > 0 ? x[i] : below * x[i];
+    }
+}
+
+TARGET static void NAME(rectify_back)(const float *y, const float *dy, size_t count, float below,
+                                      float *dx) {
+    const lanes zero = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        lanes d = *(const lanes *)(dy + i);
+        *(lanes *)(dx + i) = NAME(pick)(*(const lanes *)(y + i) > zero, d, below * d);
+    }
+    for (; i < count; i++) {
+        dx[i] = y[i] > 0 ? dy[i] : below * dy[i];
+    }
 }
 
 /* Each function over a row, the last few in a vector of their own. */

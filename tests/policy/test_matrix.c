@@ -56,6 +56,11 @@ static void same_bits(void **state) {
         sigmoid_4(n->c[0], rows);
         sigmoid_8(n->c[1], rows);
         assert_memory_equal(n->c[0], n->c[1], sizeof n->c[0]);
+        rectify_4(n->c[0], depth, 0.25f);
+        rectify_8(n->c[1], depth, 0.25f);
+        rectify_back_4(n->a, n->c[0], rows * columns, 0.5f, n->c[0]);
+        rectify_back_8(n->a, n->c[1], rows * columns, 0.5f, n->c[1]);
+        assert_memory_equal(n->c[0], n->c[1], sizeof n->c[0]);
         free(n);
     }
 #else
