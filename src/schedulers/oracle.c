@@ -1,28 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The oracle improved by rollouts: before the run it replays the hidden world many times under the
- * greedy oracle with perturbed ranks, climbs to the best perturbation, and then acts as the greedy
- * oracle with it. An upper bound on what scheduling could gain, not a policy for use. The argument
- * is the number of rollouts ("oracle-rollout:200"), 64 if none is given.
+ * greedy oracle (in the same job order) with perturbed ranks, climbs to the best perturbation, and
+ * then acts as the greedy oracle with it. It shows what could be gained at least, and is no
+ * policy for use. The argument is the number of rollouts ("oracle-rollout:200"), 64 if none is
+ * given.
  */
 #include "schedulers/late.h"
 #include <errno.h>
+#include <stdio.h>
+
+/* A trial moves some jobs as a whole, some tasks within their jobs, or both; always less. */
+static void perturb(struct policy *p, const struct sy_view *view, double left, const double *best,
+                    double *trial) {
+    double jobs = sy_rng_uniform(&p->rng), tasks = sy_rng_uniform(&p->rng);
+    double job_share = jobs < 0.3 ? 0 : exp(-3 * sy_rng_uniform(&p->rng));
+    double task_share = tasks < 0.3 ? 0 : sy_rng_uniform(&p->rng);
+    double job_sigma = 1.0 * left + 0.1, task_sigma = 0.5 * left + 0.05, moved = 1;
+    for (uint32_t t = 0; t < view->task_capacity; t++) {
+        bool first = t == 0 || view->task_job[t] != view->task_job[t - 1];
+        if (first) {
+            bool job = sy_rng_uniform(&p->rng) < job_share;
+            moved = job ? exp(job_sigma * sy_rng_normal(&p->rng)) : 1;
+        }
+        bool task = !first && sy_rng_uniform(&p->rng) < task_share;
+        trial[t] = best[t] * moved * (task ? exp(task_sigma * sy_rng_normal(&p->rng)) : 1);
+    }
+}
 
 static int improve(struct late *l, const struct sy_view *view, double *best, double *trial) {
     uint64_t rounds = l->base.argument ? l->base.argument : 64;
     const struct sy_truth *truth = view->truth;
-    double best_value = truth->rollout(truth->world, "oracle", best);
+    char greedy[32];
+    snprintf(greedy, sizeof greedy, "oracle+%s", sy_order_at(l->base.order));
+    double best_value = truth->rollout(truth->world, greedy, best);
     if (isnan(best_value)) {
         return 0; /* a rollout inside a rollout: stay greedy */
     }
     for (uint64_t i = 0; i < rounds; i++) {
-        double sigma = 0.5 * (1 - (double)i / (double)rounds) + 0.05;
-        double share = sy_rng_uniform(&l->base.rng);
-        for (uint32_t t = 0; t < view->task_capacity; t++) {
-            bool moved = sy_rng_uniform(&l->base.rng) < share;
-            trial[t] = moved ? best[t] * exp(sigma * sy_rng_normal(&l->base.rng)) : best[t];
-        }
-        double value = truth->rollout(truth->world, "oracle", trial);
+        perturb(&l->base, view, 1 - (double)i / (double)rounds, best, trial);
+        double value = truth->rollout(truth->world, greedy, trial);
         if (value <= best_value) {
             best_value = value;
             for (uint32_t t = 0; t < view->task_capacity; t++) {
@@ -48,7 +65,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     for (uint32_t t = 0; t < view->task_capacity; t++) {
         best[t] = 1;
     }
-    l->scale = best;
+    l->scale = l->base.scale = best;
     return improve(l, view, best, trial);
 }
 

@@ -86,6 +86,7 @@ int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, c
     policy->start_tag_ns =
         sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->start_tag_ns);
     policy->share = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->share);
+    policy->scale = scheduler->priority_scale;
     mean_transfer(policy, view->machine);
     bool taken = policy->rank && policy->service_ns && policy->start_tag_ns && policy->share;
     return taken ? take_args(policy, scheduler, args) : -ENOMEM;
@@ -131,13 +132,15 @@ void sy_policy_task_done(struct sy_scheduler *scheduler, const struct sy_view *v
 
 double sy_order_job_key(const struct policy *policy, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
+    double scale = policy->scale ? policy->scale[j->first_task] : 1;
     switch (policy->order) {
     case ORDER_FIFO:
         return -(double)job;
     case ORDER_SRPT:
-        return -log(j->work_left_ns + 1);
+        return -log((j->work_left_ns + 1) / scale);
     case ORDER_WSPT:
-        return -log((j->work_left_ns + 1) * (j->isolated_ns + 1) / (j->weight > 0 ? j->weight : 1));
+        return -log((j->work_left_ns + 1) * (j->isolated_ns + 1) /
+                    (j->weight > 0 ? j->weight * scale : scale));
     case ORDER_FAIR:
     case ORDER_SHARE0:
     case ORDER_SHARE1:

@@ -46,6 +46,8 @@ struct policy {
     double served_ns;       /* largest start tag of a task that has ended */
     double *start_tag_ns;   /* per task: its tenant's service when it was decided */
     double *share;          /* per job: what weighted fairness gives it */
+    const double *scale;    /* per task, of a rollout: that of a job's first task also moves the job
+                               among others; NULL: 1 */
     struct sy_drift *drift; /* [kernel * class_count + class]; NULL: times as given */
     double mean_ns_per_byte, mean_latency_ns; /* between two different devices, on average */
     const struct sy_weights *weights; /* of a learned policy; NULL: none, it is the heuristic */
