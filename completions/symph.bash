@@ -31,7 +31,7 @@ _symph_options() {
         --without-family --without-machine --singles --tasks --belief --utility --references --pairs --worlds
         --sigma --rate --hinge --validation --every --patience --validate --scenarios --curve --threads
         --json --quiet --help" ;;
-    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --write --json --quiet --help" ;;
+    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --write --json --quiet --help" ;;
     esac
 }
 

@@ -180,5 +180,7 @@ complete -c symph -n '__symph_using bench' -l only -x -d 'suites whose name matc
 complete -c symph -n '__symph_using bench' -l policies -x -d 'policies to be judged'
 complete -c symph -n '__symph_using bench' -l rollouts -x -d 'worlds replayed by the clairvoyant'
 complete -c symph -n '__symph_using bench' -l zero-shot -x -d 'two policies, trained with and without'
+complete -c symph -n '__symph_using bench' -l mutations -x -d 'graphs tried per baseline'
+complete -c symph -n '__symph_using bench' -l save -r -F -d 'folder for the worst graphs'
 complete -c symph -n '__symph_using bench' -l write -r -F -d 'write tables into a folder'
-complete -c symph -n '__symph_using bench' -f -a 'classic ablation streams decisions speed counters belief policy all'
+complete -c symph -n '__symph_using bench' -f -a 'classic ablation streams decisions speed counters belief policy adversarial all'

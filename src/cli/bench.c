@@ -31,7 +31,8 @@ struct bench_args {
     struct sy_bench_counters_args counters;
     const char *suite, *policies, *only;
     struct sy_text_list zero_shot;
-    uint32_t rollouts;
+    uint32_t rollouts, mutations;
+    const char *save;
 };
 
 static const struct sy_option options[] = {
@@ -75,6 +76,11 @@ static const struct sy_option options[] = {
      "two policies, trained with and without what is left out: machine, size, family or "
      "factorisations; may be given several times",
      AT(zero_shot), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Of the bench adversarial:", 0, 0, 0, 0},
+    {SY_OPTION_U32, "mutations", "N", "graphs tried per baseline (default 10000)", AT(mutations), 0,
+     1, 1e9},
+    {SY_OPTION_TEXT, "save", "FOLDER", "write the worst graph against each baseline there",
+     AT(save), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output:", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "write", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead",
      AT(write), 0, 0, 0},
@@ -95,15 +101,16 @@ static const struct sy_command command = {
              "deciding and simulating cost here), counters (what multiplexing hides, and how much "
              "of it the belief finds again), belief (what policies make of it), policy (learned "
              "policies against "
-             "heuristics and oracles, goal by goal), all.",
+             "heuristics and oracles, goal by goal), adversarial (the worst graphs for the default "
+             "that a search finds), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),
     .operand_max = 16,
 };
 
-static const char *const bench_names[] = {"classic", "ablation", "streams", "decisions",
-                                          "speed",   "counters", "belief",  "policy"};
+static const char *const bench_names[] = {"classic",  "ablation", "streams", "decisions",  "speed",
+                                          "counters", "belief",   "policy",  "adversarial"};
 
 /* --- one sheet -----------------------------------------------------------------------------------
  */
@@ -468,16 +475,24 @@ static int run_policy(const struct bench_args *args) {
     return r;
 }
 
+static int run_adversarial(const struct bench_args *args, struct sy_json_writer *out,
+                           struct sy_buffer *text) {
+    struct sy_bench_adversarial bench = {args->policies, args->save, 1, args->mutations,
+                                         args->common.quiet};
+    return sy_bench_adversarial(&bench, out, text);
+}
+
 static int run_bench(const struct bench_args *args, const char *name) {
     if (strcmp(name, "policy") == 0) {
         return run_policy(args);
     }
     struct sy_json_writer out = open_document(name);
     struct sy_buffer text = {0};
-    int r = strcmp(name, "speed") == 0      ? sy_bench_speed(&out, &text)
-            : strcmp(name, "counters") == 0 ? run_counters(args, &out, &text)
-            : strcmp(name, "belief") == 0   ? run_belief(args, &out, &text)
-                                            : run_sheets(args, name, &out, &text);
+    int r = strcmp(name, "speed") == 0         ? sy_bench_speed(&out, &text)
+            : strcmp(name, "counters") == 0    ? run_counters(args, &out, &text)
+            : strcmp(name, "belief") == 0      ? run_belief(args, &out, &text)
+            : strcmp(name, "adversarial") == 0 ? run_adversarial(args, &out, &text)
+                                               : run_sheets(args, name, &out, &text);
     return close_document(args, name, name, &out, &text, r);
 }
 
@@ -493,7 +508,7 @@ static bool is_bench(const char *name) {
 static int run(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(&command, "which bench? classic, ablation, streams, decisions, "
-                                          "speed, counters, belief, policy or all");
+                                          "speed, counters, belief, policy, adversarial or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];
@@ -525,6 +540,7 @@ static int run(const struct bench_args *args) {
 int sy_cmd_bench(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,
+                              .mutations = 10000,
                               .suite = "all",
                               .rollouts = 200,
                               .counters = {.counters = "4,8", .noise = 0.02, .outliers = 0.03}};

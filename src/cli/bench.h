@@ -88,6 +88,17 @@ struct sy_json_writer;
 int sy_bench_belief(const struct sy_bench_belief *bench, struct sy_json_writer *writer,
                     struct sy_buffer *buffer);
 
+/* Where a policy does worst against the usual ones; bench_adversarial.c. */
+struct sy_bench_adversarial {
+    const char *policy; /* NULL: the default */
+    const char *save;   /* folder for the worst graphs; NULL: none */
+    uint64_t seed;
+    uint32_t mutations;
+    bool quiet;
+};
+int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_json_writer *writer,
+                         struct sy_buffer *buffer);
+
 /* The simulator's own speed: appends runs as text rows, or as JSON objects to writer. */
 int sy_bench_speed(struct sy_json_writer *writer, struct sy_buffer *buffer);
 
