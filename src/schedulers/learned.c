@@ -38,6 +38,7 @@ int sy_learned_init(struct learned *n, const struct policy *policy, const struct
     size_t devices = m->device_count;
     n->task_sum = sy_arena_alloc(arena, tasks, sizeof *n->task_sum);
     n->task_loaded = sy_arena_alloc(arena, tasks, sizeof *n->task_loaded);
+    n->task_alone = sy_arena_alloc(arena, tasks, sizeof *n->task_alone);
     n->out_ns = sy_arena_alloc(arena, tasks, sizeof *n->out_ns);
     n->wanted_kind = sy_arena_alloc(arena, tasks, sizeof *n->wanted_kind);
     n->job_rank = sy_arena_alloc(arena, jobs, sizeof *n->job_rank);
@@ -52,7 +53,8 @@ int sy_learned_init(struct learned *n, const struct policy *policy, const struct
     n->memory_use = sy_arena_alloc(arena, devices, sizeof *n->memory_use);
     n->link_use = sy_arena_alloc(arena, devices, sizeof *n->link_use);
     n->use_sd = sy_arena_alloc(arena, devices, sizeof *n->use_sd);
-    bool of_tasks = n->task_sum && n->task_loaded && n->out_ns && n->wanted_kind && n->kernel_ready;
+    bool of_tasks = n->task_sum && n->task_loaded && n->task_alone && n->out_ns && n->wanted_kind &&
+                    n->kernel_ready;
     bool of_jobs =
         n->job_rank && n->job_work && n->job_size && n->job_term && n->job_short && n->job_round;
     bool of_devices =
@@ -153,6 +155,7 @@ void sy_learned_task_ready(struct learned *n, const struct policy *policy,
     task_features(n, policy, view, task, x);
     n->task_sum[task] = dot(n->block, x, LEARNED_TASK);
     n->task_loaded[task] = dot(n->block + LEARNED_FEATURES, x, LEARNED_TASK);
+    n->task_alone[task] = dot(n->block + 2 * LEARNED_FEATURES, x, LEARNED_TASK);
 }
 
 void sy_learned_task_taken(struct learned *n, const struct sy_view *view, uint32_t task) {
@@ -214,8 +217,10 @@ void sy_learned_look(struct learned *n, const struct sy_view *view) {
     double devices = view->machine->device_count;
     n->round++;
     n->load = n->ready_count / (n->ready_count + devices);
+    n->alone = n->present ? 1.0 / n->present : 1;
+    const float *loaded = n->block + LEARNED_FEATURES, *alone = loaded + LEARNED_FEATURES;
     for (uint32_t i = 0; i < LEARNED_FEATURES; i++) {
-        n->weights[i] = n->block[i] + (float)n->load * n->block[LEARNED_FEATURES + i];
+        n->weights[i] = n->block[i] + (float)n->load * loaded[i] + (float)n->alone * alone[i];
     }
     look_at_jobs(n, view);
     if (view->readings && !n->blind) {
@@ -245,7 +250,8 @@ double sy_learned_priority(struct learned *n, const struct policy *policy,
     if (n->job_round[job] != n->round) {
         look_at_job(n, policy, view, job);
     }
-    return n->job_term[job] + n->task_sum[task] + (float)n->load * n->task_loaded[task];
+    return n->job_term[job] + n->task_sum[task] + (float)n->load * n->task_loaded[task] +
+           (float)n->alone * n->task_alone[task];
 }
 
 /* --- a task on a device ------------------------------------------------------------------------

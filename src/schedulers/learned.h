@@ -15,10 +15,11 @@
 #define LEARNED_KIND  "symphony"
 #define LEARNED_SHAPE 1u
 
-/* Each feature has two weights: one as it is, one times how loaded the machine is (0..1). */
+/* Each feature has three weights: one as it is, one times how loaded the machine is (0..1), one
+ * times how alone the job is (1: it is the only one, 1/2: there are two ...). */
 enum { LEARNED_TASK = 7, LEARNED_JOB = 6, LEARNED_PAIR = 23 };
 #define LEARNED_FEATURES ((uint32_t)LEARNED_TASK + LEARNED_JOB + LEARNED_PAIR)
-#define LEARNED_COUNT    (2 * LEARNED_FEATURES)
+#define LEARNED_COUNT    (3 * LEARNED_FEATURES)
 
 /* What late binding has worked out for a task on a device. */
 struct learned_terms {
@@ -31,9 +32,9 @@ struct learned_terms {
 struct learned {
     const float *block;
     float weights[LEARNED_FEATURES]; /* of this round: load is known */
-    double load;
-    float *task_sum; /* per task: what its own features add; those that load scales */
-    float *task_loaded;
+    double load, alone;
+    float *task_sum; /* per task: what its own features add, plain, and what load and alone scale */
+    float *task_loaded, *task_alone;
     float *out_ns;        /* per task: to carry what it writes to another memory */
     uint8_t *wanted_kind; /* per task: of device, by its successor of highest rank */
     float *job_rank, *job_work, *job_size; /* per job: longest rank, work in all, mean task */
