@@ -34,6 +34,47 @@ class Bench(cli.Case):
         self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--write", "nowhere")
 
 
+class Policy(cli.Case):
+    def test_single(self):
+        tables = self.ok_json("bench", "policy", "--suite", "S", "--only", "generated*", "--policies",
+                              "lb,heft", "--rollouts", "0", "--quiet")["tables"]
+        goals, suite, instances = tables
+        self.assertEqual([table["title"] for table in tables],
+                         ["goals", "generated graphs", "instances"])
+        self.assertEqual({row["policy"] for row in goals["rows"]}, {"lb", "heft"})
+        for row in goals["rows"]:
+            hit = row["measured"]["value"] <= row["asked_for"]
+            self.assertEqual(row["verdict"], "hit" if hit else "miss", row)
+        means = {row["policy"]: row for row in suite["rows"]}
+        self.assertEqual(means["heft"]["over_heft"]["value"], 1)
+        self.assertEqual(len(instances["rows"]), 12)
+        for row in instances["rows"]:
+            self.assertGreaterEqual(row["heft"], 1, row)  # it is one of the five
+
+    def test_contention(self):
+        command = ["bench", "policy", "--suite", "C", "--only", "single graphs", "--seeds", "1",
+                   "--rollouts", "1", "--quiet"]
+        text = self.ok(*command, "--policies", "lb-cont+wspt,nobody")
+        self.assertEqual(text, self.ok(*command, "--policies", "lb-cont+wspt,nobody", "--threads",
+                                       "1"))
+        for words in ["(left out: nobody: there is no policy 'nobody')", "(best heuristic)",
+                      "mean job slowdown / clairvoyant rollouts", "oracle-rollout+wspt:1"]:
+            self.assertIn(words, text)
+        self.assertIn("none of the policies", self.fails(3, *command, "--policies", "nobody"))
+
+    def test_pages(self):
+        os.mkdir(os.path.join(self.folder, "out"))
+        self.ok("bench", "policy", "--suite", "S", "--only", "nothing", "--quiet", "--write", "out",
+                "--policies", "lb")
+        self.assertIn(b"policy-static.md", self.read("out/policy.md"))
+        self.assertEqual(json.loads(self.read("out/policy-static.json"))["bench"], "policy")
+
+    def test_mistakes(self):
+        self.assertIn("--suite", self.fails(2, "bench", "policy", "--suite", "S,Q"))
+        self.assertIn("--zero-shot", self.fails(2, "bench", "policy", "--suite", "zero-shot", "--quiet",
+                                                "--policies", "lb", "--zero-shot", "size=lb"))
+
+
 class Counters(cli.Case):
     """On a folder of made-up traces: three programs, a sum of two others, one that always counts."""
     EVENTS = ["cycles", "loads", "stores", "memory"]

@@ -159,6 +159,13 @@ static void fair_by_tenant(void **state) {
     for_all(jobs, 4, &(struct promise){"+fair", "a tenant's share", early_share, 0.44, 0.56});
 }
 
+/* Three times the work, a third of the share. */
+static void fair_by_work(void **state) {
+    (void)state;
+    const struct one jobs[] = {{90, 0, 0, 1}, {30, 0, 1, 1}};
+    for_all(jobs, 2, &(struct promise){"+share1", "the short share", early_share, 0.69, 0.81});
+}
+
 static double late_share(const struct fixture *f, const struct run *run_) {
     return share(f, run_, 0, 32 * TASK_NS, 52 * TASK_NS);
 }
@@ -207,10 +214,15 @@ static void keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shortest_first),      cmocka_unit_test(first_first),
-        cmocka_unit_test(heaviest_first),      cmocka_unit_test(fair_by_weight),
-        cmocka_unit_test(fair_by_tenant),      cmocka_unit_test(fair_to_who_was_there),
-        cmocka_unit_test(fair_to_late_comers), cmocka_unit_test(keys),
+        cmocka_unit_test(shortest_first),
+        cmocka_unit_test(first_first),
+        cmocka_unit_test(heaviest_first),
+        cmocka_unit_test(fair_by_weight),
+        cmocka_unit_test(fair_by_tenant),
+        cmocka_unit_test(fair_by_work),
+        cmocka_unit_test(fair_to_who_was_there),
+        cmocka_unit_test(fair_to_late_comers),
+        cmocka_unit_test(keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
