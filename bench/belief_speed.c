@@ -10,7 +10,7 @@
  * real sources for five seconds.
  */
 #include "base/json.h"
-#include "belief/belief.h"
+#include "belief/senses.h"
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -163,19 +163,14 @@ struct spent {
     double read_ns, update_ns;
 };
 
-static int tick(struct sy_sources *sources, struct sy_belief *belief, struct sy_sample *samples,
-                uint32_t *chosen, uint32_t counter_count, struct spent *spent) {
-    double start = now_ns(), middle;
-    int count = sy_sources_read(sources, wall_ns(), samples, counter_count);
-    middle = now_ns();
+static int tick(struct sy_senses *senses, struct spent *spent) {
+    double start = now_ns();
+    int code = sy_senses_read(senses, wall_ns());
+    double middle = now_ns();
+    code = code ? code : sy_senses_think(senses);
     spent->read_ns += middle - start;
-    if (count < 0) {
-        return count;
-    }
-    sy_belief_update(belief, wall_ns(), samples, (uint32_t)count);
-    uint32_t wanted = sy_belief_choose(belief, chosen, counter_count);
     spent->update_ns += now_ns() - middle;
-    return wanted ? sy_sources_select(sources, chosen, wanted) : 0;
+    return code;
 }
 
 static void put_machine(struct sy_json_writer *out, const struct sy_belief *belief,
@@ -197,38 +192,25 @@ static void put_machine(struct sy_json_writer *out, const struct sy_belief *beli
 
 static int measure_machine(struct sy_json_writer *out) {
     struct sy_machine *machine = NULL;
-    struct sy_sources *sources = NULL;
-    struct sy_belief *belief = NULL;
+    struct sy_senses senses = {0};
     struct sy_error error = {0};
     struct spent spent = {0};
-    uint32_t counter_count = 0, pmu_count = 0;
     int code = sy_machine_detect(&machine, &error);
-    code = code ? code : sy_sources_open(&(struct sy_sources_options){0}, &sources, &error);
-    const struct sy_counter *counters = code ? NULL : sy_sources_counters(sources, &counter_count);
-    const struct sy_pmu *pmus = code ? NULL : sy_sources_pmus(sources, &pmu_count);
-    code = code ? code
-                : sy_belief_create(machine, NULL, counters, counter_count, pmus, pmu_count, &belief,
-                                   &error);
-    struct sy_sample *samples = calloc(counter_count + 1, sizeof *samples);
-    uint32_t *chosen = calloc(counter_count + 1, sizeof *chosen);
-    code = code || (samples && chosen) ? code : -1;
+    code = code ? code : sy_senses_open(machine, &(struct sy_sources_options){0}, &senses, &error);
     double cpu_ns = process_ns(), start_ns = wall_ns();
     for (uint32_t i = 0; !code && i < TICKS; i++) {
         double due = start_ns + i * PERIOD_NS;
         struct timespec until = {(time_t)(due / 1e9), (long)fmod(due, 1e9)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-        code = tick(sources, belief, samples, chosen, counter_count, &spent);
+        code = tick(&senses, &spent);
     }
     if (!code) {
-        put_machine(out, belief, counter_count, &spent,
+        put_machine(out, senses.belief, senses.counter_count, &spent,
                     (process_ns() - cpu_ns) / (wall_ns() - start_ns));
     } else {
         fprintf(stderr, "belief_speed: this machine: %s\n", error.message);
     }
-    free(samples);
-    free(chosen);
-    sy_belief_destroy(belief);
-    sy_sources_close(sources);
+    sy_senses_close(&senses);
     sy_machine_destroy(machine);
     return code;
 }

@@ -104,13 +104,13 @@ static int tape_flush(struct tape *tape, double now_ns) {
 }
 
 static int tape_add(struct tape *tape, const struct sy_counters_session *session) {
-    double now_ns = session->now_ns;
-    if (session->sample_count) {
-        sy_recording_write(&tape->buffer, session->samples, session->sample_count);
+    double now_ns = session->senses.now_ns;
+    if (session->senses.sample_count) {
+        sy_recording_write(&tape->buffer, session->senses.samples, session->senses.sample_count);
         tape->first_ns = tape->readings ? tape->first_ns : now_ns;
         tape->last_ns = now_ns;
         tape->readings++;
-        tape->samples += session->sample_count;
+        tape->samples += session->senses.sample_count;
     }
     bool due = tape->buffer.failed || tape->buffer.length >= FLUSH_BYTES ||
                now_ns - tape->flushed_ns >= FLUSH_NS;
@@ -158,7 +158,7 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
     double span_ns = tape->last_ns - tape->first_ns, bytes = (double)tape->written_bytes;
     sy_message_note(args->base.common.quiet, "%s: %llu readings of %u counters over %s, %s",
                     strcmp(tape->path, "-") == 0 ? "stdout" : tape->path,
-                    (unsigned long long)tape->readings, session->counter_count,
+                    (unsigned long long)tape->readings, session->senses.counter_count,
                     sy_units_time(span_ns, time), sy_units_bytes(bytes, size));
     if (!args->base.common.json) {
         return SY_EXIT_OK;
@@ -167,7 +167,7 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
     sy_json_open(&json, '{');
     sy_json_member_string(&json, "schema", "symph-counters-record-1");
     sy_json_member_string(&json, "file", tape->path);
-    sy_json_member_u64(&json, "counters", session->counter_count);
+    sy_json_member_u64(&json, "counters", session->senses.counter_count);
     sy_json_member_u64(&json, "readings", tape->readings);
     sy_json_member_u64(&json, "samples", tape->samples);
     sy_json_member_number(&json, "duration_s", span_ns / 1e9);
@@ -185,8 +185,8 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     }
     signal(SIGPIPE, SIG_IGN);
     sy_interrupt_watch_quietly();
-    sy_recording_write_head(&tape.buffer, session->counters, session->counter_count, session->pmus,
-                            session->pmu_count);
+    sy_recording_write_head(&tape.buffer, session->senses.counters, session->senses.counter_count,
+                            session->senses.pmus, session->senses.pmu_count);
     sy_counters_write_machine(session, &tape.buffer);
     int code = tape_flush(&tape, sy_clock_ns());
     code = code ? code : loop(session, &tape, interval_ns, duration_ns);

@@ -74,8 +74,8 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
         if (code) {
             break;
         }
-        first_ns = isnan(first_ns) ? session->now_ns : first_ns;
-        double then_ns = speed > 0 ? start_ns + (session->now_ns - first_ns) / speed : 0;
+        first_ns = isnan(first_ns) ? session->senses.now_ns : first_ns;
+        double then_ns = speed > 0 ? start_ns + (session->senses.now_ns - first_ns) / speed : 0;
         more = sy_show_wait(show, then_ns) && sy_show_step(show);
     }
     if (code && code != -ENODATA) {

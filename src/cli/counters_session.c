@@ -134,8 +134,8 @@ static int open_listing(const struct sy_counters_args *args, const char *recorde
     if (args->arch || recorded) {
         return open_named_listing(args->arch ? args->arch : recorded, session);
     }
-    session->arch = session->replay ? "no listing" : "no listing for this processor";
-    if (!session->replay && sy_listing_open(NULL, NULL, &session->listing, NULL) == 0) {
+    session->arch = args->replay ? "no listing" : "no listing for this processor";
+    if (!args->replay && sy_listing_open(NULL, NULL, &session->listing, NULL) == 0) {
         session->arch = session->listing->name;
     }
     return SY_EXIT_OK;
@@ -159,8 +159,8 @@ static int check_group(const char *group, const struct sy_counters_session *sess
     char process[64];
     snprintf(process, sizeof process, "/proc/%.20s", session->group + 4);
     bool gone = strncmp(session->group, "pid:", 4) == 0 && access(process, F_OK) < 0;
-    for (uint32_t i = 0; i < session->counter_count && !gone; i++) {
-        if (session->counters[i].scope == SY_SCOPE_GROUP) {
+    for (uint32_t i = 0; i < session->senses.counter_count && !gone; i++) {
+        if (session->senses.counters[i].scope == SY_SCOPE_GROUP) {
             return SY_EXIT_OK;
         }
     }
@@ -170,62 +170,44 @@ static int check_group(const char *group, const struct sy_counters_session *sess
     return SY_EXIT_INPUT;
 }
 
-static int open_sources(const struct sy_counters_args *args, struct sy_counters_session *session) {
+static int open_senses(const struct sy_counters_args *args, struct sy_counters_session *session) {
     struct sy_error error = {0};
-    const char *const *wanted = NULL;
-    if (session->listing && sy_belief_wanted(session->listing, session->arena, &wanted)) {
-        return no_memory();
-    }
+    struct sy_senses *senses = &session->senses;
     session->group = group_text(args->group, session->arena);
     const struct sy_sources_options options = {.only = args->only,
                                                .listing = session->listing,
-                                               .wanted = wanted,
                                                .group = session->group,
                                                .replay = args->replay};
-    int code = sy_sources_open(&options, &session->sources, &error);
+    int code = sy_senses_open(session->machine, &options, senses, &error);
     if (code) {
         sy_message_error(&error);
         return code == -EINVAL || args->replay ? sy_message_exit(code) : SY_EXIT_FAILED;
     }
-    session->counters = sy_sources_counters(session->sources, &session->counter_count);
-    session->pmus = sy_sources_pmus(session->sources, &session->pmu_count);
-    session->gaps = sy_sources_gaps(session->sources, &session->gap_count);
-    return session->group ? check_group(args->group, session) : SY_EXIT_OK;
-}
-
-static int open_belief(struct sy_counters_session *session) {
-    struct sy_error error = {0};
-    int code = sy_belief_create(session->machine, session->listing, session->counters,
-                                session->counter_count, session->pmus, session->pmu_count,
-                                &session->belief, &error);
-    if (code) {
-        return fail(code, &error);
-    }
-    size_t room = session->counter_count + 1u;
-    session->samples = sy_arena_alloc(session->arena, room, sizeof *session->samples);
-    session->chosen = sy_arena_alloc(session->arena, room, sizeof *session->chosen);
-    session->last = sy_arena_alloc(session->arena, room, sizeof *session->last);
-    for (uint32_t i = 0; i < session->counter_count && session->last; i++) {
+    session->gaps = sy_sources_gaps(senses->sources, &session->gap_count);
+    session->last =
+        sy_arena_alloc(session->arena, senses->counter_count + 1u, sizeof *session->last);
+    for (uint32_t i = 0; i < senses->counter_count && session->last; i++) {
         session->last[i] = NAN;
     }
-    return session->samples && session->chosen && session->last ? SY_EXIT_OK : no_memory();
+    if (!session->last) {
+        return no_memory();
+    }
+    return session->group ? check_group(args->group, session) : SY_EXIT_OK;
 }
 
 int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_session *session) {
     const char *recorded_arch = NULL;
-    *session = (struct sy_counters_session){.arena = sy_arena_create(), .replay = args->replay};
+    *session = (struct sy_counters_session){.arena = sy_arena_create()};
     if (!session->arena) {
         return no_memory();
     }
     int r = open_machine(args, session, &recorded_arch);
     r = r == SY_EXIT_OK ? open_listing(args, recorded_arch, session) : r;
-    r = r == SY_EXIT_OK ? open_sources(args, session) : r;
-    return r == SY_EXIT_OK ? open_belief(session) : r;
+    return r == SY_EXIT_OK ? open_senses(args, session) : r;
 }
 
 void sy_counters_close(struct sy_counters_session *session) {
-    sy_belief_destroy(session->belief);
-    sy_sources_close(session->sources);
+    sy_senses_close(&session->senses);
     sy_listing_destroy(session->listing);
     sy_machine_destroy(session->machine);
     sy_arena_destroy(session->arena);
@@ -234,40 +216,22 @@ void sy_counters_close(struct sy_counters_session *session) {
 
 /* --- running -----------------------------------------------------------------------------------
  */
-static int choose(struct sy_counters_session *session) {
-    uint32_t count = sy_belief_choose(session->belief, session->chosen, session->counter_count);
-    int code = sy_sources_select(session->sources, session->chosen, count);
-    /* A counter that cannot be had now is one that gives no sample; the belief sees that. */
-    return code == -ENOMEM ? code : 0;
-}
-
 int sy_counters_step(struct sy_counters_session *session, double now_ns) {
-    int count = sy_sources_read(session->sources, now_ns, session->samples, session->counter_count);
-    if (count < 0) {
-        return count;
+    const struct sy_senses *senses = &session->senses;
+    int code = sy_senses_read(&session->senses, now_ns);
+    for (uint32_t i = 0; !code && i < senses->sample_count; i++) {
+        session->last[senses->samples[i].counter] = senses->samples[i].value;
     }
-    session->sample_count = (uint32_t)count;
-    for (int i = 0; i < count; i++) {
-        session->last[session->samples[i].counter] = session->samples[i].value;
-    }
-    if (session->replay) {
-        now_ns = session->now_ns;
-        for (int i = 0; i < count; i++) {
-            now_ns = fmax(now_ns, session->samples[i].end_ns);
-        }
-    }
-    session->now_ns = now_ns;
-    sy_belief_update(session->belief, now_ns, session->samples, session->sample_count);
-    return session->replay || session->pmu_count == 0 ? 0 : choose(session);
+    return code ? code : sy_senses_think(&session->senses);
 }
 
 void sy_counters_source_text(const struct sy_counters_session *session, struct sy_buffer *buffer) {
-    for (uint32_t i = 0; i < session->counter_count; i++) {
-        const char *source = session->counters[i].source;
+    for (uint32_t i = 0; i < session->senses.counter_count; i++) {
+        const char *source = session->senses.counters[i].source;
         uint32_t count = 0;
         bool first = true;
-        for (uint32_t j = 0; j < session->counter_count && first; j++) {
-            bool same = strcmp(session->counters[j].source, source) == 0;
+        for (uint32_t j = 0; j < session->senses.counter_count && first; j++) {
+            bool same = strcmp(session->senses.counters[j].source, source) == 0;
             first = !(same && j < i);
             count += same;
         }

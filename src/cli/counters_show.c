@@ -54,9 +54,10 @@ static void refresh(struct sy_show *show) {
     struct sy_counters_view *view = &show->view;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    view->items = sy_belief_utilisations(show->session->belief, &view->item_count);
-    view->elapsed_ns = show->session->now_ns - show->first_ns;
-    view->unix_s = show->session->replay ? NAN : (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    view->items = sy_belief_utilisations(show->session->senses.belief, &view->item_count);
+    view->elapsed_ns = show->session->senses.now_ns - show->first_ns;
+    view->unix_s =
+        show->session->senses.replay ? NAN : (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static void describe(struct sy_show *show) {
@@ -70,13 +71,13 @@ static void describe(struct sy_show *show) {
                                   .sources = show->sources.failed ? "" : show->sources.text,
                                   .arch = session->arch,
                                   .title = show->options.title,
-                                  .counter_count = session->counter_count,
-                                  .counters = session->counters,
+                                  .counter_count = session->senses.counter_count,
+                                  .counters = session->senses.counters,
                                   .last = session->group ? session->last : NULL,
-                                  .filter_count = sy_belief_filter_count(session->belief),
+                                  .filter_count = sy_belief_filter_count(session->senses.belief),
                                   .all = show->options.all};
-    for (uint32_t i = 0; i < session->pmu_count; i++) {
-        show->view.slot_count += session->pmus[i].slots;
+    for (uint32_t i = 0; i < session->senses.pmu_count; i++) {
+        show->view.slot_count += session->senses.pmus[i].slots;
     }
 }
 
@@ -88,7 +89,7 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
         return SY_EXIT_FAILED;
     }
     uint32_t count = 0;
-    sy_belief_utilisations(session->belief, &count);
+    sy_belief_utilisations(session->senses.belief, &count);
     show->session = session;
     show->options = *options;
     show->style = sy_draw_style_here();
@@ -144,7 +145,7 @@ static void remember(struct sy_show *show) {
         show->buckets[i].count += item->measured;
     }
     double length_ns = fmax(BUCKET_NS, show->options.interval_ns);
-    double late = floor((show->session->now_ns - show->bucket_end_ns) / length_ns);
+    double late = floor((show->session->senses.now_ns - show->bucket_end_ns) / length_ns);
     if (late >= 0) {
         end_bucket(show);
         show->bucket_end_ns += (late + 1) * length_ns;
@@ -225,7 +226,7 @@ static bool idle(struct sy_show *show) {
 }
 
 bool sy_show_step(struct sy_show *show) {
-    double now_ns = show->session->now_ns;
+    double now_ns = show->session->senses.now_ns;
     if (!show->started) {
         show->started = true;
         show->first_ns = now_ns;

@@ -10,6 +10,7 @@
 #ifndef SY_CLI_COUNTERS_SHOW_H
 #define SY_CLI_COUNTERS_SHOW_H
 
+#include "belief/senses.h"
 #include "cli/counters.h"
 
 #define SY_SPARK_COUNT 60
@@ -27,19 +28,11 @@ struct sy_counters_session {
     struct sy_listing *listing; /* NULL: none for this processor */
     const char *arch;           /* the listing's name, or that there is none */
     struct sy_arena *arena;
-    struct sy_sources *sources;
-    struct sy_belief *belief;
-    const struct sy_counter *counters;
-    const struct sy_pmu *pmus;
+    struct sy_senses senses;
     const struct sy_gap *gaps;
-    uint32_t counter_count, pmu_count, gap_count;
-    struct sy_sample *samples; /* of the last step */
-    uint32_t sample_count;
-    uint32_t *chosen;
+    uint32_t gap_count;
     double *last;      /* per counter: its last value; NAN: none yet */
     const char *group; /* the one asked for; NULL: the whole machine */
-    double now_ns;     /* end of the last step; the recording's clock in a replay */
-    bool replay;
 };
 
 /* Prints what is wrong; returns an exit code. The session must be closed either way. */

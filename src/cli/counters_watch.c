@@ -73,7 +73,7 @@ static const struct sy_command command = {
 
 /* Counters that take turns are read often; those that always count once, over the whole of it. */
 static double step_for(const struct sy_counters_session *session, double interval_ns) {
-    return session->pmu_count ? interval_ns / ceil(interval_ns / STEP_MAX_NS) : interval_ns;
+    return session->senses.pmu_count ? interval_ns / ceil(interval_ns / STEP_MAX_NS) : interval_ns;
 }
 
 /* Steps at fixed times, so that errors of sleeping do not add up. 0 or a negative errno. */

@@ -89,12 +89,12 @@ static void put_item(struct sy_json_writer *json, const struct sy_utilisation *i
 static void put_sources(struct sy_json_writer *json, const struct sy_counters_session *session) {
     sy_json_key(json, "sources");
     sy_json_open(json, '[');
-    for (uint32_t i = 0; i < session->counter_count; i++) {
-        const char *source = session->counters[i].source;
+    for (uint32_t i = 0; i < session->senses.counter_count; i++) {
+        const char *source = session->senses.counters[i].source;
         bool first = true;
         uint64_t count = 0;
-        for (uint32_t j = 0; j < session->counter_count && first; j++) {
-            bool same = strcmp(session->counters[j].source, source) == 0;
+        for (uint32_t j = 0; j < session->senses.counter_count && first; j++) {
+            bool same = strcmp(session->senses.counters[j].source, source) == 0;
             first = !(same && j < i);
             count += same;
         }

@@ -8,7 +8,7 @@
  * leaves the resource unseen (at_ns < 0), and the policy goes on without. Not under SimGrid: there
  * is no machine to watch.
  */
-#include "belief/belief.h"
+#include "belief/senses.h"
 #include "engine/starpu/shared.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,47 +22,13 @@ struct watcher {
     starpu_pthread_cond_t wake;
     bool stop; /* under the lock */
     struct sy_listing *listing;
-    struct sy_sources *sources;
-    struct sy_belief *belief;
-    struct sy_arena *arena;
-    uint32_t counter_count;
-    struct sy_sample *samples; /* as many */
-    uint32_t *chosen;
+    struct sy_senses senses;
 };
 
 static double clock_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static void close_senses(struct watcher *w) {
-    sy_belief_destroy(w->belief);
-    sy_sources_close(w->sources);
-    sy_listing_destroy(w->listing);
-    sy_arena_destroy(w->arena);
-}
-
-static int open_senses(struct watcher *w) {
-    struct sy_sources_options options = {0};
-    uint32_t pmu_count = 0;
-    if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
-        w->listing = NULL; /* then perf counts the kernel's generic events */
-    }
-    w->arena = sy_arena_create();
-    options.listing = w->listing;
-    if (!w->arena || (w->listing && sy_belief_wanted(w->listing, w->arena, &options.wanted)) ||
-        sy_sources_open(&options, &w->sources, NULL)) {
-        return -1;
-    }
-    const struct sy_counter *counters = sy_sources_counters(w->sources, &w->counter_count);
-    const struct sy_pmu *pmus = sy_sources_pmus(w->sources, &pmu_count);
-    w->samples = sy_arena_alloc(w->arena, w->counter_count + 1u, sizeof *w->samples);
-    w->chosen = sy_arena_alloc(w->arena, w->counter_count + 1u, sizeof *w->chosen);
-    return w->samples && w->chosen
-               ? sy_belief_create(sy_shared.machine, w->listing, counters, w->counter_count, pmus,
-                                  pmu_count, &w->belief, NULL)
-               : -1;
 }
 
 /* With the lock held. */
@@ -79,7 +45,7 @@ static bool has_work(void) {
 static void publish(const struct watcher *w, double now_ns) {
     struct shared *s = &sy_shared;
     uint32_t count = 0;
-    const struct sy_utilisation *all = sy_belief_utilisations(w->belief, &count);
+    const struct sy_utilisation *all = sy_belief_utilisations(w->senses.belief, &count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t r = all[i].resource;
         if (r < s->machine->resource_count && all[i].measured) {
@@ -100,20 +66,18 @@ static void publish(const struct watcher *w, double now_ns) {
 }
 
 static void look(struct watcher *w) {
-    double now_ns = clock_ns();
-    int count = sy_sources_read(w->sources, now_ns, w->samples, w->counter_count);
-    if (count < 0) {
-        return;
-    }
-    sy_belief_update(w->belief, now_ns, w->samples, (uint32_t)count);
-    uint32_t chosen = sy_belief_choose(w->belief, w->chosen, w->counter_count);
-    /* Where somebody else has taken a counter, what counts now goes on counting. */
-    (void)!sy_sources_select(w->sources, w->chosen, chosen);
+    int code = sy_senses_read(&w->senses, clock_ns());
+    (void)!(code ? code : sy_senses_think(&w->senses)); /* what cannot be read now may be later */
 }
 
 static void *watch(void *argument) {
     struct watcher *w = argument;
-    bool blind = open_senses(w) != 0;
+    if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
+        w->listing = NULL; /* then perf counts the kernel's generic events */
+    }
+    bool blind =
+        sy_senses_open(sy_shared.machine, &(struct sy_sources_options){.listing = w->listing},
+                       &w->senses, NULL) != 0;
     struct timespec due;
     clock_gettime(CLOCK_REALTIME, &due);
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
@@ -131,7 +95,8 @@ static void *watch(void *argument) {
         publish(w, shared_now_ns());
     }
     STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
-    close_senses(w);
+    sy_senses_close(&w->senses);
+    sy_listing_destroy(w->listing);
     return NULL;
 }
 
