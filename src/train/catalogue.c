@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TASKS_LOW    150
-#define TASKS_HIGH   1500
+#define TASKS_LOW    200
+#define TASKS_HIGH   1800
 #define SINGLE_SHARE 0.35
 #define BUS_ENDING   ".bus.csv"
 

@@ -15,7 +15,7 @@
 #define SPLIT_SHIFT  40
 #define SEED_SHIFT   24
 #define GRAPHS_MAX   4 /* different ones in a stream */
-#define JOBS_LEAST   8
+#define JOBS_LEAST   4
 #define JOBS_MOST    40
 #define READINGS_MAX 1000 /* of counters, in a world: a filter's work is theirs */
 
@@ -102,7 +102,8 @@ static int draw_graphs(struct draw *d) {
     d->job_count = 1;
     uint32_t kinds = 1;
     if (s->stream) {
-        d->job_count = JOBS_LEAST + sy_rng_below(&d->rng, JOBS_MOST - JOBS_LEAST + 1);
+        /* Many small ones, or few of a hundred tasks and more. */
+        d->job_count = (uint32_t)sy_log_between(&d->rng, JOBS_LEAST, JOBS_MOST + 1);
         kinds = 1 + sy_rng_below(&d->rng, GRAPHS_MAX);
     }
     const struct family *first = &c->families[sy_rng_below(&d->rng, c->family_count)];
@@ -145,16 +146,51 @@ static void set_arrivals(struct draw *d) {
     }
 }
 
+/* Takes away the graph whose jobs are farthest from the others' in length, if some are over so many
+ * times longer than others: with them a world's mean slowdown is a lottery, who of the short ones
+ * comes just behind a task that is longer than they are. */
+static bool thin_out(struct draw *d, double most_ratio) {
+    const struct sy_workload *w = d->scenario->workload;
+    double length[GRAPHS_MAX] = {0}, low = INFINITY, high = -INFINITY, mean = 0;
+    uint32_t far = 0, used = 0;
+    for (uint32_t g = 0; g < d->graph_count; g++) {
+        for (uint32_t j = 0; j < w->job_count; j++) {
+            length[g] = w->jobs[j].graph == d->graphs[g] ? log(w->job_isolated_ns[j]) : length[g];
+        }
+        if (length[g] > 0) {
+            low = fmin(low, length[g]);
+            high = fmax(high, length[g]);
+            mean += length[g];
+            used++;
+        }
+    }
+    if (high - low <= log(most_ratio)) {
+        return false;
+    }
+    for (uint32_t g = 0; g < d->graph_count; g++) {
+        double off = length[g] > 0 ? fabs(length[g] - mean / used) : 0;
+        far = off > fabs((length[far] > 0 ? length[far] : mean / used) - mean / used) ? g : far;
+    }
+    d->graphs[far] = d->graphs[--d->graph_count];
+    return true;
+}
+
 static int draw_workload(struct draw *d) {
     struct sy_job jobs[JOBS_MOST];
     bool accelerate = sy_chance(&d->rng, 0.5);
     uint64_t seed = sy_rng_u32(&d->rng);
-    draw_jobs(d, jobs);
+    double most_ratio = sy_log_between(&d->rng, 3, 60);
     accelerate = accelerate || d->scenario->own_graph_count < d->graph_count; /* recorded ones */
     struct sy_workload_options options = {
         .accelerate = accelerate, .accelerate_seed = seed, .model = d->shape->model};
-    int code = sy_workload_create(d->machine, jobs, d->job_count, &options, &d->scenario->workload,
+    int code;
+    do {
+        sy_workload_destroy(d->scenario->workload);
+        d->scenario->workload = NULL;
+        draw_jobs(d, jobs);
+        code = sy_workload_create(d->machine, jobs, d->job_count, &options, &d->scenario->workload,
                                   d->error);
+    } while (!code && thin_out(d, most_ratio));
     if (!code) {
         set_arrivals(d);
     }

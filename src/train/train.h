@@ -36,7 +36,7 @@ struct sy_catalogue_options {
     const char *without_family;  /* none of these */
     const char *without_machine; /* likewise; names as sy_catalogue_machine tells them */
     enum sy_sim_belief belief;
-    double tasks_low, tasks_high; /* in a world, all jobs together; 0: 150 and 1500 */
+    double tasks_low, tasks_high; /* in a world, all jobs together; 0: 200 and 1800 */
     double single_share;          /* of worlds with one job; NAN: 0.35 */
 };
 struct sy_catalogue;
@@ -71,7 +71,7 @@ const char *sy_measure_name(uint32_t measure); /* NULL past the end */
 /* "slowdown", "slowdown=1,p99=0.2,energy=0.1". */
 SY_MUST_CHECK int sy_utility_parse(const char *text, struct sy_utility *ret_utility,
                                    struct sy_error *error);
-/* The weighted mean of ln(cost / reference), within +-2. */
+/* The weighted mean of ln(cost / reference), within +-1. */
 double sy_utility_score(const struct sy_utility *utility, const double *cost,
                         const double *reference);
 
