@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SCORE_MAX  2.0 /* one world cannot outweigh all others */
+#define SCORE_MAX  1.0 /* one world cannot outweigh all others */
 #define WEIGHT_MAX 1e6
 
 static const char *const names[SY_MEASURE_COUNT] = {"slowdown",   "p99",    "makespan",
