@@ -21,7 +21,7 @@
 #define TASKS_MOST  24
 #define RESTART     1000 /* mutations before the search starts anew */
 #define SLACK       0.01 /* how much lower a ratio may still be kept, at first */
-#define TIME_LEAST  1e6  /* ns: a task takes from a millisecond ... */
+#define TIME_LEAST  2e4  /* ns: a task takes from 20 us, as the default plans none shorter, ... */
 #define TIME_MOST   1e9  /* ... to a second */
 #define BYTES_MOST  1e8
 #define RNG_PURPOSE 0x616476u /* "adv" */
@@ -314,7 +314,7 @@ int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_jso
     if (!r) {
         sy_buffer_printf(buffer,
                          "Adversarial search, known times: makespan of %s / the baseline's on the "
-                         "worst graph found\n(at most %d tasks of 1 ms to 1 s, %zu machines; seed "
+                         "worst graph found\n(at most %d tasks of 20 us to 1 s, %zu machines; seed "
                          "%llu)\n\n",
                          bench->policy ? bench->policy : sy_scheduler_default(), TASKS_MOST,
                          SY_COUNT(machines), (unsigned long long)bench->seed);

@@ -19,7 +19,7 @@
 #define PLAN_NS  2e4   /* per task: a job of shorter tasks is not planned */
 #define DRAFT_NS 1.2e3 /* per task and draft */
 #define STEP_NS  70    /* per task that the search plans anew */
-/* What it may cost: */
+/* What it may cost: PLAN_NS per task, or */
 #define SHARE         0.01 /* of the planned makespan */
 #define PLAN_MOST_NS  20e6
 #define DOUBT_MOST_NS 40e6
@@ -40,11 +40,13 @@ struct symphony {
     struct rehearsal stage;
     struct sy_scheduler actors[ACTORS]; /* FOLLOW: a shadow of this one, for rehearsals */
     bool rehearses;
-    enum actor acting;               /* for the job that is planned */
-    bool fell_back;                  /* it acts because the plan was given up */
-    uint32_t job;                    /* that is planned */
-    uint32_t job_count;              /* present jobs of more than one task */
-    double *factor;                  /* per task: of a sampled world */
+    enum actor acting;      /* for the job that is planned */
+    bool fell_back;         /* it acts because the plan was given up */
+    uint32_t job;           /* that is planned */
+    uint32_t job_count;     /* present jobs of more than one task */
+    double *factor;         /* per task: of a sampled world */
+    uint32_t *usual_device; /* per task: where and when the best usual policy ran it */
+    double *usual_begin_ns, *usual_end_ns;
     double *committed, *promised_ns; /* per task: of decisions made */
     double budget_ns;                /* left for doubts */
     uint32_t ended, next_doubt;
@@ -122,7 +124,11 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     y->factor = sy_arena_alloc(arena, tasks, sizeof *y->factor);
     y->committed = sy_arena_alloc(arena, tasks, sizeof *y->committed);
     y->promised_ns = sy_arena_alloc(arena, tasks, sizeof *y->promised_ns);
-    code = y->factor && y->committed && y->promised_ns ? 0 : -ENOMEM;
+    y->usual_device = sy_arena_alloc(arena, tasks, sizeof *y->usual_device);
+    y->usual_begin_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_begin_ns);
+    y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
+    bool usual = y->usual_device && y->usual_begin_ns && y->usual_end_ns;
+    code = usual && y->factor && y->committed && y->promised_ns ? 0 : -ENOMEM;
     code = code ? code : sy_portfolio_init(&y->plans, &y->follow.late.base, view);
     if (!code && view->task_capacity <= REHEARSE_MOST) {
         code = init_actors(y, view, s->seed);
@@ -167,6 +173,15 @@ static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum
     return end_ns;
 }
 
+/* What has just been rehearsed. */
+static void record(struct symphony *y, const struct sy_view *view) {
+    uint32_t first = view->jobs[y->job].first_task;
+    size_t count = view->jobs[y->job].task_count;
+    memcpy(y->usual_device + first, y->stage.device + first, count * sizeof *y->usual_device);
+    memcpy(y->usual_begin_ns + first, y->stage.begin_ns + first, count * sizeof(double));
+    memcpy(y->usual_end_ns + first, y->stage.end_ns + first, count * sizeof(double));
+}
+
 /* The usual policies, as far as the budget goes; what is shorter than the plan becomes the plan. */
 static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view, double *budget_ns,
                                  double *ret_end_ns) {
@@ -188,6 +203,7 @@ static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view,
         if (end_ns < *ret_end_ns) {
             best = usual[i];
             *ret_end_ns = end_ns;
+            record(y, view);
         }
     }
     return best;
@@ -200,7 +216,7 @@ static bool sooner(const struct sy_view *view, double ns, double than_ns) {
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
     double tasks = view->jobs[y->job].task_count, usual_ns = INFINITY;
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
-    double budget_ns = fmin(SHARE * planned_ns, PLAN_MOST_NS);
+    double budget_ns = fmin(fmax(SHARE * planned_ns, PLAN_NS * tasks), PLAN_MOST_NS);
     enum actor usual = FOLLOW;
     budget_ns -= DRAFT_NS * y->plans.drafts * tasks;
     double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);
@@ -215,7 +231,13 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     double plan_ns = rehearse_plan(y, view, FOLLOW), strict_ns = rehearse_plan(y, view, STRICT);
     enum actor best = sooner(view, strict_ns, plan_ns) ? STRICT : FOLLOW;
     if (sooner(view, usual_ns, best == STRICT ? strict_ns : plan_ns)) {
-        return usual == HEFT || usual == PEFT ? STRICT : usual;
+        if (usual < HEFT) {
+            return usual;
+        }
+        best = STRICT; /* its plan, whatever the drafts believe of theirs */
+        y->plans.best.makespan_ns = INFINITY;
+        sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
+                           y->usual_end_ns);
     }
     return best;
 }
