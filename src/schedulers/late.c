@@ -348,6 +348,11 @@ static struct late_choice weigh(struct late *l, const struct sy_view *view, uint
     double harm_ns, slowdown, ns = exec_ns(l, view, task, group, &harm_ns, &slowdown);
     double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
     double score_ns = start_ns + ns + 0.5 * harm_ns;
+    if (l->scale) { /* a rollout's distaste for this kernel on this class stands behind the tasks */
+        size_t at = (size_t)view->task_kernel[task] * view->machine->class_count +
+                    view->machine->devices[device].class_index;
+        score_ns += log(l->scale[view->task_capacity + 1 + at]) * view->best_ns[task];
+    }
     return (struct late_choice){.device = device,
                                 .score_ns = score_ns,
                                 .finish_ns = start_ns + ns,

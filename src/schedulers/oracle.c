@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The oracle improved by rollouts: before the run it replays the hidden world many times under the
- * greedy oracle (in the same job order) with perturbed ranks, climbs to the best perturbation, and
- * then acts as the greedy oracle with it. It shows what could be gained at least, and is no
- * policy for use. The argument is the number of rollouts ("oracle-rollout:200"), 64 if none is
- * given.
+ * greedy oracle (in the same job order) with perturbed ranks, jobs and devices, climbs to the best
+ * perturbation, and then acts as the greedy oracle with it. It shows what could be gained at least,
+ * and is no policy for use. The argument is the number of rollouts ("oracle-rollout:200"), 64 if
+ * none is given.
  */
 #include "schedulers/late.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-/* A trial moves some jobs as a whole, some tasks within their jobs, or both; always less. */
+static size_t scale_count(const struct sy_view *view) {
+    return view->task_capacity + 1u + (size_t)view->kernel_count * view->machine->class_count;
+}
+
+/* A trial moves some jobs as a whole, some tasks within their jobs, or some kernels away from a
+ * class of devices or to it; always less. */
 static void perturb(struct policy *p, const struct sy_view *view, double left, const double *best,
                     double *trial) {
     double jobs = sy_rng_uniform(&p->rng), tasks = sy_rng_uniform(&p->rng);
@@ -25,6 +31,12 @@ static void perturb(struct policy *p, const struct sy_view *view, double left, c
         }
         bool task = !first && sy_rng_uniform(&p->rng) < task_share;
         trial[t] = best[t] * moved * (task ? exp(task_sigma * sy_rng_normal(&p->rng)) : 1);
+    }
+    double places = sy_rng_uniform(&p->rng);
+    double place_share = places < 0.3 ? 0 : exp(-3 * sy_rng_uniform(&p->rng));
+    for (size_t i = view->task_capacity; i < scale_count(view); i++) {
+        bool place = sy_rng_uniform(&p->rng) < place_share;
+        trial[i] = best[i] * (place ? exp(job_sigma * sy_rng_normal(&p->rng)) : 1);
     }
 }
 
@@ -42,9 +54,7 @@ static int improve(struct late *l, const struct sy_view *view, double *best, dou
         double value = truth->rollout(truth->world, greedy, trial);
         if (value <= best_value) {
             best_value = value;
-            for (uint32_t t = 0; t < view->task_capacity; t++) {
-                best[t] = trial[t];
-            }
+            memcpy(best, trial, scale_count(view) * sizeof *best);
         }
     }
     return 0;
@@ -57,13 +67,13 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
         return code;
     }
     struct late *l = s->state;
-    double *best = sy_arena_alloc(l->base.arena, view->task_capacity + 1u, sizeof *best);
-    double *trial = sy_arena_alloc(l->base.arena, view->task_capacity + 1u, sizeof *trial);
+    double *best = sy_arena_alloc(l->base.arena, scale_count(view), sizeof *best);
+    double *trial = sy_arena_alloc(l->base.arena, scale_count(view), sizeof *trial);
     if (!best || !trial) {
         return -ENOMEM;
     }
-    for (uint32_t t = 0; t < view->task_capacity; t++) {
-        best[t] = 1;
+    for (size_t i = 0; i < scale_count(view); i++) {
+        best[i] = 1;
     }
     l->scale = l->base.scale = best;
     return improve(l, view, best, trial);
