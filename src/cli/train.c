@@ -67,8 +67,8 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "worlds", "N", "worlds in a generation, new ones each time (default 20)",
      AT(worlds), 0, 1, 10000},
     {SY_OPTION_NUMBER, "sigma", "X", "distance of points (default 0.08)", AT(sigma), 0, 1e-6, 100},
-    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls to a tenth (default 0.03)", AT(rate), 0, 1e-9,
-     100},
+    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls to a twentieth (default 0.02)", AT(rate), 0,
+     1e-9, 100},
     {SY_OPTION_NUMBER, "hinge", "X",
      "how much more it counts to be worse than the heuristic than better (default 1)", AT(hinge), 0,
      0, 1e6},
@@ -233,7 +233,7 @@ int sy_cmd_train(int argc, char **argv) {
                                  .validation = 200,
                                  .every = 10,
                                  .sigma = 0.08,
-                                 .rate = 0.03,
+                                 .rate = 0.02,
                                  .hinge = 1,
                                  .scenarios = 400};
     int r = SY_EXIT_OK;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define PURPOSE    0x65766f6cu /* random numbers no other room draws */
-#define RATE_FLOOR 0.1         /* of the rate, at the end */
+#define RATE_FLOOR 0.05        /* of the rate, at the end */
 #define WARM_UP    20.0 /* generations in which it rises: Adam's first slopes are all noise */
 
 int sy_es_init(struct sy_es *es, const struct sy_es_options *options, const float *start) {

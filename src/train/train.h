@@ -127,7 +127,7 @@ struct sy_es_options {
     uint32_t count; /* parameters */
     uint32_t pairs; /* antithetic, per generation */
     double sigma;   /* of the points around the middle */
-    double rate;    /* of Adam, after a few generations; falls to a tenth on a cosine */
+    double rate;    /* of Adam, after a few generations; falls to a twentieth on a cosine */
     double clip_norm;
     double keep; /* of the average, per generation: 0.9 remembers about 10 */
 };

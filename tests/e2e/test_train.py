@@ -50,7 +50,7 @@ class Train(cli.Case):
         self.assertRegex(text, r"family +lu +6")
 
     def test_interrupted_and_resumed(self):
-        command = [*TINY, "--generations", "30", "--threads", "2"]
+        command = [*TINY, "--generations", "14", "--threads", "2"]
         self.ok(*command, "--out", "whole.weights")
         process = subprocess.Popen([cli.SYMPH, *command, "--out", "cut.weights"], cwd=self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
