@@ -128,7 +128,7 @@ static double over_links_ns(struct rehearsal *r, const struct sy_route *route, d
 }
 
 /* When the datum, which exists, is in that memory; a copy sets out if it must. */
-static double request(struct rehearsal *r, uint32_t datum, uint32_t memory) {
+static double request(struct rehearsal *r, uint32_t datum, uint32_t memory, bool waits) {
     const struct sy_machine *m = r->view.machine;
     uint64_t bit = UINT64_C(1) << memory;
     if ((r->valid[datum] & bit) || !r->valid[datum]) {
@@ -136,8 +136,9 @@ static double request(struct rehearsal *r, uint32_t datum, uint32_t memory) {
     }
     if (r->inflight[datum] & bit) {
         for (uint32_t i = 0; i < r->copy_count; i++) {
-            const struct stage_copy *copy = &r->copies[i];
+            struct stage_copy *copy = &r->copies[i];
             if (copy->datum == datum && copy->memory == memory && !copy->stale) {
+                copy->waited |= waits;
                 return copy->at_ns;
             }
         }
@@ -153,7 +154,7 @@ static double request(struct rehearsal *r, uint32_t datum, uint32_t memory) {
             best_ns = ns;
         }
     }
-    struct stage_copy copy = {over_links_ns(r, best, bytes), datum, memory, false};
+    struct stage_copy copy = {over_links_ns(r, best, bytes), datum, memory, false, waits};
     if (r->copy_count < r->copy_capacity) {
         r->inflight[datum] |= bit;
         push_copy(r, copy);
@@ -172,7 +173,8 @@ static void request_inputs(struct rehearsal *r, uint32_t task, uint32_t producer
     for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
         bool wanted = producer == SY_NONE ? exists(r, a) : v->access_producer[a] == producer;
         if ((v->access[a].mode & SY_READ) && wanted) {
-            r->inputs_ns[task] = fmax(r->inputs_ns[task], request(r, v->access[a].datum, memory));
+            r->inputs_ns[task] = fmax(r->inputs_ns[task], request(r, v->access[a].datum, memory,
+                                                                  r->device[task] != SY_NONE));
         }
     }
 }
@@ -266,6 +268,7 @@ static void try_start(struct rehearsal *r, uint32_t device) {
         return;
     }
     pop(r, device);
+    r->news = true;
     v->queue_length--;
     v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - r->expected_ns[task]) : 0;
     v->running = task;
@@ -302,6 +305,7 @@ static void task_done(struct rehearsal *r, struct sy_scheduler *policy, uint32_t
     uint32_t task = r->view_devices[device].running;
     s->phase = STAGE_IDLE;
     s->at_ns = INFINITY;
+    r->news = true;
     r->speeds_stale = view->shared_links;
     r->view_devices[device].running = SY_NONE;
     r->state[task] = SY_TASK_DONE;
@@ -466,6 +470,7 @@ static void ask(struct rehearsal *r, struct sy_scheduler *policy) {
             }
         }
     } while (count);
+    r->news = false;
 }
 
 static uint32_t next_device(const struct rehearsal *r) {
@@ -494,6 +499,7 @@ static bool step(struct rehearsal *r, struct sy_scheduler *policy) {
     while (r->copy_count && r->copies[0].at_ns <= now_ns) {
         struct stage_copy copy = pop_copy(r);
         uint64_t bit = UINT64_C(1) << copy.memory;
+        r->news |= !copy.waited;
         if (!copy.stale) {
             r->valid[copy.datum] |= bit;
             r->inflight[copy.datum] &= ~bit;
@@ -512,7 +518,7 @@ double sy_rehearsal_run(struct rehearsal *r, const struct sy_view *view, uint32_
             r->failed = true; /* what the policy still holds would spoil the next time */
             return INFINITY;
         }
-        if (r->tasks_left) {
+        if (r->tasks_left && r->news) {
             ask(r, policy);
         }
     }

@@ -24,7 +24,7 @@ struct stage_device {
 struct stage_copy {
     double at_ns;
     uint32_t datum, memory;
-    bool stale;
+    bool stale, waited; /* waited for by a committed task */
 };
 
 struct rehearsal {
@@ -46,6 +46,7 @@ struct rehearsal {
     const double *factor;                  /* per task: true over estimated time; NULL: 1 */
     const double *committed, *promised_ns; /* per task: of decisions already made; NULL: none */
     bool speeds_stale, failed;
+    bool news; /* something happened that a policy may want to answer */
 };
 
 /* Allocates for view's capacities. */

@@ -19,10 +19,12 @@
 #define PLAN_NS  2e4   /* per task: a job of shorter tasks is not planned */
 #define DRAFT_NS 1.2e3 /* per task and draft */
 #define STEP_NS  70    /* per task that the search plans anew */
-/* What it may cost: PLAN_NS per task, or */
-#define SHARE         0.01 /* of the planned makespan */
+/* What it may cost: */
+#define SMALL_NS      2.4e4 /* per task, or */
+#define SHARE         0.01  /* of the planned makespan */
 #define PLAN_MOST_NS  20e6
 #define DOUBT_MOST_NS 40e6
+#define WIDE          100   /* tasks from which on late binding looks at more of them */
 #define REHEARSE_MOST 20000 /* tasks of all jobs: with more, none is rehearsed */
 /* When another policy takes over: */
 #define BETTER        0.002 /* by so much it must end sooner */
@@ -149,9 +151,10 @@ static void finish(struct sy_scheduler *s) {
 /* What a rehearsal costs. */
 static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor) {
     static const double per_task_ns[ACTORS] = {
-        [FOLLOW] = 2000, [STRICT] = 1000, [LATE] = 3000, [HETEROPRIO] = 700,
+        [FOLLOW] = 2000, [STRICT] = 1000, [LATE] = 1500, [HETEROPRIO] = 700,
         [DMDAS] = 700,   [DMDA] = 700,    [HEFT] = 1700, [PEFT] = 1900};
-    return per_task_ns[actor] * view->jobs[job].tasks_left;
+    double tasks = view->jobs[job].tasks_left;
+    return tasks * per_task_ns[actor] * (actor == LATE && tasks > WIDE ? 2 : 1);
 }
 
 /* --- choosing when a job arrives ---------------------------------------------------------------
@@ -185,7 +188,7 @@ static void record(struct symphony *y, const struct sy_view *view) {
 /* The usual policies, as far as the budget goes; what is shorter than the plan becomes the plan. */
 static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view, double *budget_ns,
                                  double *ret_end_ns) {
-    static const enum actor usual[] = {HETEROPRIO, LATE, PEFT, HEFT, DMDAS, DMDA};
+    static const enum actor usual[] = {HETEROPRIO, DMDAS, DMDA, PEFT, HEFT, LATE};
     enum actor best = FOLLOW;
     *ret_end_ns = INFINITY;
     for (size_t i = 0; i < SY_COUNT(usual); i++) {
@@ -216,7 +219,7 @@ static bool sooner(const struct sy_view *view, double ns, double than_ns) {
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
     double tasks = view->jobs[y->job].task_count, usual_ns = INFINITY;
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
-    double budget_ns = fmin(fmax(SHARE * planned_ns, PLAN_NS * tasks), PLAN_MOST_NS);
+    double budget_ns = fmin(fmax(SHARE * planned_ns, SMALL_NS * tasks), PLAN_MOST_NS);
     enum actor usual = FOLLOW;
     budget_ns -= DRAFT_NS * y->plans.drafts * tasks;
     double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);

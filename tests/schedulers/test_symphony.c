@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the default adds to its plans: a rehearsal foretells what the simulator does; with known
+ * times no usual policy is better; a plan is said to be followed, and given up when times spread;
+ * the same seed decides the same; nothing is allocated after init.
+ */
+#include "fixture.h"
+
+#include "schedulers/rehearsal.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* --- counting allocator: linked with --wrap ----------------------------------------------------
+ */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static unsigned long allocations;
+
+void *__wrap_malloc(size_t size) {
+    allocations++;
+    return __real_malloc(size);
+}
+void *__wrap_calloc(size_t count, size_t size) {
+    allocations++;
+    return __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t size) {
+    allocations++;
+    return __real_realloc(old, size);
+}
+
+static const char *const machines[] = {"cpu:4", "cpu:12 gpu:4@pcie3x16",
+                                       "cpu:2 gpu:2@link=1GB/s,latency=10us"};
+static const char *const graphs[] = {
+    "cholesky:6", "lu:5",       "qr:5",     "fft:3",    "gauss:8", "layered:width=6,depth=6,seed=4",
+    "forkjoin:6", "genomics:6", "intree:4", "outtree:4"};
+static const struct sy_scheduler_ops *const usual[] = {&sy_policy_heft,       &sy_policy_peft,
+                                                       &sy_policy_dmdas,      &sy_policy_dmda,
+                                                       &sy_policy_heteroprio, &sy_policy_late};
+
+static void each_instance(void (*check)(const struct fixture *f, const char *what)) {
+    for (size_t m = 0; m < SY_COUNT(machines); m++) {
+        for (size_t g = 0; g < SY_COUNT(graphs); g++) {
+            struct fixture f;
+            char what[96];
+            snprintf(what, sizeof what, "%s on \"%s\"", graphs[g], machines[m]);
+            fixture_one(&f, machines[m], graphs[g]);
+            check(&f, what);
+            fixture_finish(&f);
+        }
+    }
+}
+
+static double makespan_ns(const struct sy_workload *workload, const char *policy, double noise,
+                          uint64_t seed) {
+    struct sy_sim_options options = {.seed = seed, .record = true, .noise_sigma = noise};
+    struct sy_sim *sim = fixture_sim(workload, &options);
+    struct sy_sim_result result = fixture_run(sim, workload, policy);
+    sy_sim_destroy(sim);
+    return result.makespan_ns;
+}
+
+/* --- a rehearsal foretells ----------------------------------------------------------------------
+ */
+struct probe {
+    struct policy base;
+    struct rehearsal stage;
+    struct sy_scheduler actors[SY_COUNT(usual)];
+};
+
+static double foretold_ns[SY_COUNT(usual)];
+
+static int probe_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    int code = sy_policy_init(s, view, args, sizeof(struct probe));
+    struct probe *probe = s->state;
+    code = code ? code : sy_rehearsal_init(&probe->stage, probe->base.arena, view);
+    for (size_t i = 0; !code && i < SY_COUNT(usual); i++) {
+        probe->actors[i] = (struct sy_scheduler){.ops = usual[i]};
+        code = usual[i]->init(&probe->actors[i], view, "");
+    }
+    return code;
+}
+
+static void probe_finish(struct sy_scheduler *s) {
+    struct probe *probe = s->state;
+    for (size_t i = 0; i < SY_COUNT(usual); i++) {
+        usual[i]->finish(&probe->actors[i]);
+    }
+    sy_policy_finish(s);
+}
+
+static void probe_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    struct probe *probe = s->state;
+    assert_true(sy_rehearsal_fits(&probe->stage, view, job));
+    for (size_t i = 0; i < SY_COUNT(usual); i++) {
+        foretold_ns[i] = sy_rehearsal_run(&probe->stage, view, job, &probe->actors[i]);
+    }
+}
+
+static uint32_t probe_decide(struct sy_scheduler *s, const struct sy_view *view,
+                             struct sy_decision *ret, uint32_t capacity) {
+    (void)s, (void)capacity;
+    for (uint32_t t = 0; t < view->task_capacity; t++) {
+        for (uint32_t d = 0; sy_task_open(view, t) && d < view->machine->device_count; d++) {
+            if (isfinite(sy_estimate_time_ns(view, t, d))) {
+                *ret = (struct sy_decision){.kind = SY_RUN, .task = t, .device = d};
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static const struct sy_scheduler_ops probe_ops = {.name = "probe",
+                                                  .init = probe_init,
+                                                  .finish = probe_finish,
+                                                  .job_arrived = probe_arrived,
+                                                  .decide = probe_decide};
+
+static void check_foretold(const struct fixture *f, const char *what) {
+    struct sy_sim_options options = {.seed = 1};
+    struct sy_sim *sim = fixture_sim(f->workload, &options);
+    struct sy_sim_result result;
+    assert_int_equal(sy_sim_run_ops(sim, &probe_ops, NULL, &result, NULL), 0);
+    for (size_t i = 0; i < SY_COUNT(usual); i++) {
+        assert_int_equal(sy_sim_run(sim, usual[i]->name, &result, NULL), 0);
+        if (fabs(foretold_ns[i] - result.makespan_ns) > 1e-6 * result.makespan_ns) {
+            fail_msg("%s, %s: foretold %.9g ns, took %.9g", what, usual[i]->name, foretold_ns[i],
+                     result.makespan_ns);
+        }
+    }
+    sy_sim_destroy(sim);
+}
+
+static void rehearsals_foretell(void **state) {
+    (void)state;
+    each_instance(check_foretold);
+}
+
+/* --- regret -------------------------------------------------------------------------------------
+ */
+static void check_regret(const struct fixture *f, const char *what) {
+    double ours = makespan_ns(f->workload, "symphony", 0, 1);
+    for (size_t i = 0; i < SY_COUNT(usual); i++) {
+        double theirs = makespan_ns(f->workload, usual[i]->name, 0, 1);
+        if (ours > 1.01 * theirs) {
+            fail_msg("%s: %.9g ns, %s %.9g", what, ours, usual[i]->name, theirs);
+        }
+    }
+}
+
+static void no_usual_policy_is_better(void **state) {
+    (void)state;
+    each_instance(check_regret);
+}
+
+static void check_same(const struct fixture *f, const char *what) {
+    double first = makespan_ns(f->workload, "symphony", 0.3, 7);
+    if (first != makespan_ns(f->workload, "symphony", 0.3, 7)) {
+        fail_msg("%s: two runs, two makespans", what);
+    }
+}
+
+static void same_seed_same_decisions(void **state) {
+    (void)state;
+    each_instance(check_same);
+}
+
+/* --- what it says, and what it takes ------------------------------------------------------------
+ */
+static unsigned long guards[SY_GUARD_PLAN + 1], allocated;
+
+static uint32_t watched_decide(struct sy_scheduler *s, const struct sy_view *view,
+                               struct sy_decision *ret, uint32_t capacity) {
+    unsigned long before = allocations;
+    uint32_t count = sy_policy_symphony.decide(s, view, ret, capacity);
+    allocated += allocations - before;
+    for (uint32_t i = 0; i < count; i++) {
+        guards[ret[i].reason.guard] += ret[i].kind == SY_RUN;
+    }
+    return count;
+}
+
+static void watched_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    unsigned long before = allocations;
+    sy_policy_symphony.job_arrived(s, view, job);
+    allocated += allocations - before;
+}
+
+static void watch(const char *spec, double noise, uint64_t seed) {
+    struct sy_scheduler_ops ops = sy_policy_symphony;
+    struct sy_sim_options options = {.seed = seed, .noise_sigma = noise};
+    struct sy_sim_result result;
+    struct fixture f;
+    ops.decide = watched_decide;
+    ops.job_arrived = watched_arrived;
+    fixture_one(&f, "cpu:12 gpu:4@pcie3x16", spec);
+    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    memset(guards, 0, sizeof guards);
+    allocated = 0;
+    assert_int_equal(sy_sim_run_ops(sim, &ops, NULL, &result, NULL), 0);
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
+}
+
+static void plans_are_named(void **state) {
+    (void)state;
+    watch("cholesky:8", 0, 1);
+    assert_int_equal(guards[SY_GUARD_PLAN], 120);
+    assert_int_equal(guards[SY_GUARD_FALLBACK], 0);
+    assert_int_equal(allocated, 0);
+}
+
+static void spread_makes_it_fall_back(void **state) {
+    (void)state;
+    unsigned long fell = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        watch("layered:width=40,depth=6,work=2000,seed=2", 0.6, seed);
+        assert_int_equal(allocated, 0);
+        fell += guards[SY_GUARD_FALLBACK] > 0;
+    }
+    print_message("fell back in %lu of 5 worlds\n", fell);
+    assert_true(fell >= 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rehearsals_foretell),       cmocka_unit_test(no_usual_policy_is_better),
+        cmocka_unit_test(same_seed_same_decisions),  cmocka_unit_test(plans_are_named),
+        cmocka_unit_test(spread_makes_it_fall_back),
+    };
+    return cmocka_run_group_tests_name("schedulers_symphony", tests, NULL, NULL);
+}
