@@ -184,6 +184,7 @@ static void record(struct paper *p, const float *state, uint32_t chosen) {
         step->log_probability = sy_softmax_log(p->pass.probability, chosen);
         step->value = p->pass.value;
         step->cost = p->cost;
+        step->now_ns = p->cost_at_ns;
     }
 }
 

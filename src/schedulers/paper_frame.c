@@ -104,22 +104,22 @@ static void join_machine(struct paper *p, const struct sy_machine *m) {
 }
 
 #define TAKE(field, count)                                                                         \
-    ((p->field = sy_arena_alloc(p->base.arena, (size_t)(count), sizeof *p->field)) != NULL)
+    ((int)((p->field = sy_arena_alloc(p->base.arena, (size_t)(count), sizeof *p->field)) != NULL))
 
 int sy_paper_frame_init(struct paper *p, const struct sy_view *view) {
     const struct sy_machine *m = view->machine;
     uint32_t edges = most_edges(m), devices = m->device_count;
     uint32_t vertices = devices + m->memory_count + m->resource_count;
     size_t tasks = view->task_capacity + 1u;
-    bool taken = TAKE(ready, tasks) && TAKE(inside, tasks) && TAKE(window_of, tasks) &&
-                 TAKE(held, devices) && TAKE(last_task, devices) && TAKE(configuring, devices) &&
-                 TAKE(like, devices) && TAKE(edge_from, edges) && TAKE(edge_to, edges) &&
-                 TAKE(edges, (size_t)edges * SY_PAPER_EDGE) && TAKE(link_from, PAPER_LINKS);
-    taken = taken && TAKE(link_to, PAPER_LINKS) && TAKE(links, PAPER_LINKS * SY_PAPER_LINK) &&
-            TAKE(vertices, (size_t)vertices * SY_PAPER_VERTEX) && TAKE(global, SY_PAPER_GLOBAL) &&
-            TAKE(tasks, PAPER_TASKS * SY_PAPER_TASK) && TAKE(actions, PAPER_ACTIONS) &&
-            TAKE(candidates, PAPER_ACTIONS * SY_PAPER_CANDIDATE) && TAKE(taken, PAPER_ACTIONS) &&
-            TAKE(window, PAPER_TASKS);
+    int taken = TAKE(ready, tasks) & TAKE(inside, tasks) & TAKE(window_of, tasks) &
+                TAKE(held, devices) & TAKE(last_task, devices) & TAKE(configuring, devices) &
+                TAKE(like, devices) & TAKE(edge_from, edges) & TAKE(edge_to, edges) &
+                TAKE(edges, (size_t)edges * SY_PAPER_EDGE) & TAKE(link_from, PAPER_LINKS) &
+                TAKE(link_to, PAPER_LINKS) & TAKE(links, PAPER_LINKS * SY_PAPER_LINK) &
+                TAKE(vertices, (size_t)vertices * SY_PAPER_VERTEX) & TAKE(global, SY_PAPER_GLOBAL) &
+                TAKE(tasks, PAPER_TASKS * SY_PAPER_TASK) & TAKE(actions, PAPER_ACTIONS) &
+                TAKE(candidates, PAPER_ACTIONS * SY_PAPER_CANDIDATE) & TAKE(taken, PAPER_ACTIONS) &
+                TAKE(window, PAPER_TASKS);
     if (!taken) {
         return -ENOMEM;
     }

@@ -102,6 +102,7 @@ struct sy_paper_step {
     float state[2 * SY_PAPER_HIDDEN]; /* before it */
     uint32_t chosen;
     float log_probability, value;
+    double now_ns;
     double cost; /* of the episode up to here: integral of the sum over jobs present of 1 / T_iso */
 };
 struct sy_policy_tape {

@@ -22,7 +22,7 @@ struct sy_actor {
     struct sy_paper_net net;
     struct sy_policy_tape *tapes; /* per environment */
     struct sy_actor_target **targets;
-    double *reward_scale; /* per environment */
+    double *reward_scale, *horizon_ns; /* per environment */
     float *block, *slopes;
     struct sy_adam adam;
     struct sy_actor_memory memory;
@@ -34,8 +34,9 @@ struct sy_actor_options sy_actor_defaults(const char *policy) {
                                      .unroll = 20,
                                      .environments = 2,
                                      .rate = 0.005,
-                                     .gamma = 0.99,
-                                     .entropy = 0.01,
+                                     .gamma = 1,
+                                     .horizon = 0.3,
+                                     .entropy = 0.003,
                                      .value_weight = 0.5,
                                      .clip_norm = 0.5,
                                      .epochs = 1,
@@ -56,6 +57,7 @@ void sy_actor_destroy(struct sy_actor *actor) {
         free(actor->tapes);
         free(actor->targets);
         free(actor->reward_scale);
+        free(actor->horizon_ns);
         free(actor->block);
         free(actor->slopes);
         free(actor->adam.first);
@@ -75,13 +77,14 @@ int sy_actor_create(const struct sy_actor_options *options, const float *start,
     a->tapes = calloc(options->environments, sizeof *a->tapes);
     a->targets = calloc(options->environments, sizeof *a->targets);
     a->reward_scale = calloc(options->environments, sizeof *a->reward_scale);
+    a->horizon_ns = calloc(options->environments, sizeof *a->horizon_ns);
     a->block = calloc(SY_PAPER_COUNT, sizeof *a->block);
     a->slopes = calloc(SY_PAPER_COUNT, sizeof *a->slopes);
     a->adam = (struct sy_adam){.count = SY_PAPER_COUNT,
                                .first = calloc(SY_PAPER_COUNT, sizeof(float)),
                                .second = calloc(SY_PAPER_COUNT, sizeof(float))};
-    bool taken = a->tapes && a->targets && a->reward_scale && a->block && a->slopes &&
-                 a->adam.first && a->adam.second;
+    bool taken = a->tapes && a->targets && a->reward_scale && a->horizon_ns && a->block &&
+                 a->slopes && a->adam.first && a->adam.second;
     for (uint32_t e = 0; taken && e < options->environments; e++) {
         a->targets[e] = calloc(STEPS_MAX, sizeof *a->targets[e]);
         taken = a->targets[e] && !sy_tape_init(&a->tapes[e], STEPS_MAX, FLOATS_MAX);
@@ -152,7 +155,8 @@ static double reward(const struct sy_policy_tape *tape, uint32_t i) {
 }
 
 void sy_actor_targets(const struct sy_actor_options *options, const struct sy_policy_tape *tape,
-                      double reward_scale, bool taught, struct sy_actor_target *ret_targets) {
+                      double reward_scale, double horizon_ns, bool taught,
+                      struct sy_actor_target *ret_targets) {
     uint32_t count = tape->step_count;
     double back = 0;
     for (uint32_t i = count; i-- > 0;) {
@@ -162,7 +166,9 @@ void sy_actor_targets(const struct sy_actor_options *options, const struct sy_po
         } else if (cut && !taught) {
             back = (double)tape->steps[i + 1].value; /* V* of the papers: no slope */
         }
-        back = reward_scale * reward(tape, i) + options->gamma * back;
+        double passed_ns = ends ? 0 : tape->steps[i + 1].now_ns - tape->steps[i].now_ns;
+        back =
+            reward_scale * reward(tape, i) + options->gamma * exp(-passed_ns / horizon_ns) * back;
         ret_targets[i].value = (float)back;
         ret_targets[i].advantage = taught ? 1 : (float)(back - (double)tape->steps[i].value);
     }
@@ -329,7 +335,8 @@ static int learn(struct sy_actor *a, bool taught, double rate, struct sy_actor_r
         options.entropy = 0;
     }
     for (uint32_t e = 0; e < options.environments; e++) {
-        sy_actor_targets(&options, &a->tapes[e], a->reward_scale[e], taught, a->targets[e]);
+        sy_actor_targets(&options, &a->tapes[e], a->reward_scale[e], a->horizon_ns[e], taught,
+                         a->targets[e]);
         for (uint32_t i = 0; i < a->tapes[e].step_count; i++) {
             double miss = (double)a->targets[e][i].value - (double)a->tapes[e].steps[i].value;
             report->value_loss += miss * miss;
@@ -357,6 +364,11 @@ static int learn(struct sy_actor *a, bool taught, double rate, struct sy_actor_r
     return 0;
 }
 
+static double horizon_ns(const struct sy_actor_options *options, const struct sy_workload *w) {
+    double mean_ns = sy_mean(w->job_isolated_ns, w->job_count);
+    return options->horizon > 0 && mean_ns > 0 ? options->horizon * mean_ns : INFINITY;
+}
+
 int sy_actor_step(struct sy_actor *a, const struct sy_actor_world *worlds, uint32_t world_count,
                   const char *teacher, double rate, struct sy_actor_report *ret_report,
                   struct sy_error *error) {
@@ -371,6 +383,7 @@ int sy_actor_step(struct sy_actor *a, const struct sy_actor_world *worlds, uint3
         const struct sy_actor_world *world = &worlds[e % world_count];
         double reference = world->reference > 0 ? world->reference : 1;
         a->reward_scale[e] = a->options.reward_sum / (reference * world->workload->job_count);
+        a->horizon_ns[e] = horizon_ns(&a->options, world->workload);
         int code = play(a, world, tape, &slowdown, error);
         if (code) {
             return code;

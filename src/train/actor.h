@@ -25,7 +25,10 @@ struct sy_actor_options {
     uint64_t seed;
     uint32_t unroll;       /* n_s: decisions in a segment, over which the LSTM is unrolled */
     uint32_t environments; /* n_e: segments in a step of the optimiser */
-    double rate, gamma, entropy, value_weight, clip_norm;
+    double rate, entropy, value_weight, clip_norm;
+    double gamma; /* of each decision */
+    double
+        horizon; /* and over time: exp(-time / (horizon * a job's mean isolated time)); 0: none */
     double ratio_clip; /* > 0: the surrogate of PPO (Schulman et al. 2017), clipped there */
     uint32_t epochs;   /* passes over what was recorded */
     bool normalise;    /* advantages of an iteration, to a standard deviation of 1 */
@@ -70,7 +73,8 @@ struct sy_actor_target {
 /* n-step returns within segments of unroll, bootstrapped with the value recorded behind them; or,
  * taught, returns to the end of the episode and advantages of 1. */
 void sy_actor_targets(const struct sy_actor_options *options, const struct sy_policy_tape *tape,
-                      double reward_scale, bool taught, struct sy_actor_target *ret_targets);
+                      double reward_scale, double horizon_ns, bool taught,
+                      struct sy_actor_target *ret_targets);
 /* Loss of consecutive steps with these targets, each counted scale times; adds to ret_slopes (NULL:
  * the value only). memory grows as needed. -ENOMEM. */
 struct sy_actor_memory {
@@ -91,30 +95,53 @@ SY_MUST_CHECK int sy_actor_loss(const struct sy_actor_options *options,
                                 struct sy_actor_loss *ret_loss);
 
 /* --- through the belief: actor_belief.c ----------------------------------------------------------
- * A world that the belief's own model finds plausible (bootstrap): true rates with readings. At
- * each step the posterior's draws become the utilisations in a frame, the network chooses among the
- * frame's actions, and what they cost in truth is the loss: equation 1a with the advantage known.
- */
-enum sy_actor_gradient {
-    SY_ACTOR_PATHWISE, /* exact slopes of the draws */
-    SY_ACTOR_COUNTING, /* the papers' equations 2 to 5, corrected: a binned use, counted */
-};
+ * Bootstrap: a world that the belief's own model finds plausible, true rates with readings. At each
+ * step the posterior's draws become the uses of resources in a frame, the network chooses among its
+ * actions, and what they cost in truth is the loss (equation 1a with the advantage known, 1b). Its
+ * slopes with respect to the uses go on into the belief's parameters. */
 struct sy_actor_belief {
     const struct sy_paper_net *net;
     const float *block;
     const struct sy_paper_step *step; /* whose frame is filled with draws */
-    const uint32_t *resource;         /* per variable: the resource it is the use of; SY_NONE */
-    const double *truth;              /* [step * variables + variable] utilisations */
-    struct sy_actor_memory memory;
-    float *slopes; /* of the network; NULL: not wanted */
-    float *vertices, *d_vertices, *d_scores, *scratch;
-    uint32_t variable_count;
+    const struct sy_machine *machine; /* of the frame */
+    const struct sy_model *model;     /* its variables name resources of the machine */
+    const double *rates;              /* the truth: [step * variables + variable] */
+    float *slopes;                    /* of the network, added to; NULL: not wanted */
+    struct sy_paper_pass pass;
+    float *memory, *vertices, *d_vertices, *d_scores, *scratch;
+    double *cost; /* per action, in truth */
 };
 SY_MUST_CHECK int sy_actor_belief_init(struct sy_actor_belief *belief,
                                        const struct sy_paper_net *net, const float *block,
-                                       const struct sy_paper_step *step);
+                                       const struct sy_paper_step *step,
+                                       const struct sy_machine *machine,
+                                       const struct sy_model *model);
 void sy_actor_belief_finish(struct sy_actor_belief *belief);
-/* As a loss of sy_gradient: user is a struct sy_actor_belief. */
+/* For struct sy_loss: user is a struct sy_actor_belief. Pathwise. */
 double sy_actor_belief_loss(void *user, struct sy_draws *draws);
+
+/* The papers' own estimator (equations 2 to 5, corrected) of one step: use of a variable's resource
+ * cut into bins, its reading too; the slope is that of ln noise_sd. sample_count 0: exact. */
+struct sy_actor_counting {
+    uint32_t variable;
+    double prior_mean, prior_sd; /* of the use */
+    double reading, noise_sd;    /* of the use */
+    uint32_t sample_count;
+    uint64_t seed;
+};
+double sy_actor_belief_counting(struct sy_actor_belief *belief,
+                                const struct sy_actor_counting *counting, double *ret_slope);
+
+struct sy_actor_tuning {
+    uint32_t steps, iterations;
+    double rate;       /* largest change of a parameter's logarithm in one iteration */
+    uint64_t seed;     /* of the world and of the draws */
+    double jump_ratio; /* of the world: phases */
+};
+/* Moves widths and noises (and nothing else) of the model down the slopes of the policy's loss in a
+ * world drawn from truth; model starts elsewhere. Values before and after, on the same draws. */
+SY_MUST_CHECK int sy_actor_tune_belief(struct sy_actor_belief *belief, const struct sy_model *truth,
+                                       struct sy_model *model, const struct sy_actor_tuning *tuning,
+                                       double *ret_before, double *ret_after);
 
 #endif
