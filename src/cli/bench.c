@@ -327,12 +327,15 @@ static int write_bench(const struct bench_args *args, const char *name, const ch
                        const struct sy_buffer *text, const struct sy_buffer *json) {
     struct sy_buffer page = {0};
     char *path = NULL;
-    sy_buffer_printf(
-        &page,
-        "# symph bench %s\n\nMade by `symph bench %s%s --seeds %u`, symph %s, commit %s.\n\n"
-        "```\n%s```\n",
-        name, name, options_given(args, name), args->seeds, sy_version(), SYMPH_COMMIT,
-        text->text ? text->text : "");
+    sy_buffer_printf(&page, "# symph bench %s\n\nMade by `symph bench %s%s --seeds %u", page_name,
+                     name, options_given(args, name), args->seeds);
+    if (strcmp(name, "policy") == 0) {
+        sy_buffer_printf(&page, " --suite %s --rollouts %u%s%s", args->suite, args->rollouts,
+                         args->policies ? " --policies " : "",
+                         args->policies ? args->policies : "");
+    }
+    sy_buffer_printf(&page, "`, symph %s, commit %s.\n\n```\n%s```\n", sy_version(), SYMPH_COMMIT,
+                     text->text ? text->text : "");
     int r = SY_EXIT_FAILED;
     if (asprintf(&path, "%s/%s.md", args->write, page_name) >= 0) {
         r = sy_output_file(path, &page);

@@ -95,11 +95,15 @@ int sy_suites_run(const struct sy_report *report, enum sy_track track,
 
 int sy_ours(const struct sy_report *report, const char *shipped, struct sy_text_list *ret_ours) {
     const struct sy_bench_policy *bench = report->bench;
-    int r = sy_policies_add(ret_ours, bench->policies ? bench->policies : shipped, false,
-                            bench->worlds.quiet, report->arena, report->text);
+    const char *names = bench->policies ? bench->policies : shipped;
+    int r =
+        sy_policies_add(ret_ours, names, false, bench->worlds.quiet, report->arena, report->text);
     if (!r && !ret_ours->count) {
         sy_message_fail("none of the policies to be judged can run");
-        return SY_EXIT_INPUT;
+        if (bench->worlds.quiet) { /* but why not is no mere note now */
+            r = sy_policies_add(ret_ours, names, false, false, report->arena, report->text);
+        }
+        return r ? r : SY_EXIT_INPUT;
     }
     return r;
 }

@@ -44,17 +44,18 @@ static const char *without(const struct sy_report *report, const char *policy, c
     return copy ? copy : "";
 }
 
+/* Ours, and ours without each of the parts that they have. */
 static int with_parts(const struct sy_report *report, const struct sy_text_list *ours,
                       struct sy_text_list *ret_all) {
     int r = SY_EXIT_OK;
     for (uint32_t k = 0; !r && k < ours->count; k++) {
         const char *args = NULL, *part;
-        struct sy_error error = {0};
-        const struct sy_scheduler_ops *ops = sy_scheduler_find(ours->items[k], &args, &error);
         r = sy_policies_add(ret_all, ours->items[k], false, true, report->arena, report->text);
-        for (uint32_t i = 0; !r && ops && ops->weights_kind && (part = sy_policy_part_at(i)); i++) {
-            r = sy_policies_add(ret_all, without(report, ours->items[k], part), false,
-                                report->bench->worlds.quiet, report->arena, report->text);
+        for (uint32_t i = 0; !r && (part = sy_policy_part_at(i)); i++) {
+            const char *name = without(report, ours->items[k], part);
+            if (sy_scheduler_find(name, &args, NULL)) {
+                r = sy_policies_add(ret_all, name, false, true, report->arena, report->text);
+            }
         }
     }
     return r;
