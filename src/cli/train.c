@@ -205,6 +205,10 @@ static int run(struct sy_train_args *args) {
     if (args->validate) {
         return sy_train_compare(args);
     }
+    if ((args->out && strcmp(args->out, "-") == 0) ||
+        (args->curve && strcmp(args->curve, "-") == 0)) {
+        return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
+    }
     for (size_t i = 0; i < SY_COUNT(methods) && !found; i++) {
         bool named = !args->method || strcmp(args->method, methods[i].name) == 0;
         known = known || named;

@@ -73,6 +73,7 @@ class Train(cli.Case):
         self.assertIn("no weights", self.fails(2, *TINY, "--policy", "dmdas"))
         self.assertIn("--method", self.fails(2, *TINY, "--method", "magic"))
         self.assertIn("--belief", self.fails(2, *TINY, "--belief", "strong"))
+        self.assertIn("not '-'", self.fails(2, *TINY, "--out", "-"))
         self.assertIn("nowhere", self.fails(3, *TINY, "--data", "nowhere"))
         self.assertIn("missing.weights", self.fails(3, *TINY, "--init", "missing.weights"))
         self.ok(*TINY, "--generations", "1", "--out", "a.weights")
