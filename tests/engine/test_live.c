@@ -8,9 +8,11 @@
 #include "../base/check.h"
 #include "engine/live.h"
 #include "graph/graph.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct play {
     struct sy_machine *machine;
@@ -403,6 +405,49 @@ static void readings_for_those_who_want_them(void **state) {
     sy_machine_destroy(machine);
 }
 
+/* Worlds made after the file has gone run on the weights that were read. */
+static void weights_are_read_once(void **state) {
+    (void)state;
+    struct sy_error error = {0};
+    const char *args = NULL;
+    const struct sy_scheduler_ops *ops = sy_scheduler_find("learned", &args, &error);
+    char path[] = "/tmp/symph-live-XXXXXX", asked[64], *name = NULL;
+    int fd = mkstemp(path);
+    assert_true(ops && fd >= 0);
+    close(fd);
+    float *block = calloc(ops->weights_count, sizeof *block);
+    struct sy_weights weights = {.kind = ops->weights_kind,
+                                 .shape = ops->weights_shape,
+                                 .block = block,
+                                 .count = ops->weights_count};
+    assert_int_equal(sy_weights_write(path, &weights, &error), 0);
+    snprintf(asked, sizeof asked, "learned+fifo@%s~belief", path);
+    struct sy_weights read = {0};
+    assert_int_equal(sy_live_open_policy(asked, &name, &read, &error), 0);
+    assert_string_equal(name, "learned+fifo~belief");
+    assert_non_null(read.memory);
+    unlink(path);
+    assert_int_equal(sy_live_open_policy(asked, &name, &weights, &error), -EINVAL);
+    assert_string_equal(error.file, path);
+
+    struct sy_machine *machine = NULL;
+    struct sy_live *live = NULL;
+    struct sy_policy_setup setup = {.weights = &read};
+    assert_int_equal(sy_machine_parse("cpu:2 gpu:1", &machine, &error), 0);
+    struct sy_live_options options = {
+        .machine = machine, .policy = name, .task_capacity = 4, .setup = &setup};
+    assert_int_equal(sy_live_create(&options, &live, &error), 0);
+    sy_live_destroy(live);
+    sy_weights_close(&read);
+    free(name);
+    assert_int_equal(sy_live_open_policy("lb+wspt", &name, &read, &error), 0);
+    assert_string_equal(name, "lb+wspt");
+    assert_null(read.memory);
+    free(name);
+    free(block);
+    sy_machine_destroy(machine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_policy_finishes),
@@ -410,6 +455,7 @@ int main(void) {
         cmocka_unit_test(lost_devices),
         cmocka_unit_test(higher_priority_first),
         cmocka_unit_test(readings_for_those_who_want_them),
+        cmocka_unit_test(weights_are_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
