@@ -196,19 +196,9 @@ static bool is_in(const char *list, const char *name) {
     return false;
 }
 
-static int run(struct sy_train_args *args) {
+static int train(struct sy_train_args *args) {
     const struct sy_train_method *found = NULL;
     bool known = args->method == NULL;
-    if (!sy_train_policy(args->policy)) {
-        return SY_EXIT_USAGE;
-    }
-    if (args->validate) {
-        return sy_train_compare(args);
-    }
-    if ((args->out && strcmp(args->out, "-") == 0) ||
-        (args->curve && strcmp(args->curve, "-") == 0)) {
-        return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
-    }
     for (size_t i = 0; i < SY_COUNT(methods) && !found; i++) {
         bool named = !args->method || strcmp(args->method, methods[i].name) == 0;
         known = known || named;
@@ -221,6 +211,17 @@ static int run(struct sy_train_args *args) {
     }
     args->method = found->name;
     return found->run(args);
+}
+
+static int run(struct sy_train_args *args) {
+    if (!sy_train_policy(args->policy)) {
+        return SY_EXIT_USAGE;
+    }
+    if ((args->out && strcmp(args->out, "-") == 0) ||
+        (args->curve && strcmp(args->curve, "-") == 0)) {
+        return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
+    }
+    return args->validate ? sy_train_compare(args) : train(args);
 }
 
 int sy_cmd_train(int argc, char **argv) {
