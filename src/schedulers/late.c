@@ -390,10 +390,24 @@ static struct late_choice correct(const struct late *l, const struct sy_view *vi
     return best.device == SY_NONE ? safe : best;
 }
 
+/* Where a task far down would go, by time alone: only to see who will be busy. */
+static struct late_choice glance(const struct late *l, const struct sy_view *view, uint32_t task) {
+    struct late_choice best = {.device = SY_NONE, .finish_ns = INFINITY};
+    for (uint32_t g = l->alike_count; g-- > 0;) {
+        uint32_t d = l->alike[g].first_free;
+        double finish_ns = l->free_ns[d] + sy_estimate_time_ns(view, task, d);
+        if (finish_ns < best.finish_ns) {
+            best.device = d;
+            best.finish_ns = finish_ns;
+        }
+    }
+    return best;
+}
+
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
 static struct late_choice choose(struct late *l, const struct sy_view *view, uint32_t task,
-                                 bool gate, bool precise) {
+                                 bool gate) {
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY, .base_ns = INFINITY};
     double slack_ns = l->net ? LATE_BOUND * view->best_ns[task] : 0;
@@ -408,7 +422,7 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
         }
         if (m->devices[d].memory != memory) {
             memory = m->devices[d].memory;
-            travel_ns = precise ? inputs_ns(l, view, task, memory, false) : 0;
+            travel_ns = inputs_ns(l, view, task, memory, false);
             bool shared = travel_ns > 0 && l->mode.contention && view->shared_links;
             there_ns = view->now_ns + (shared ? inputs_ns(l, view, task, memory, true) : travel_ns);
         }
@@ -460,8 +474,8 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
 static bool wait_at_gate(struct late *l, const struct sy_view *view, uint32_t task,
                          struct late_choice *choice, struct sy_decision *ret) {
-    struct late_choice open = choose(l, view, task, true, true);
-    struct late_choice wish = open.device == SY_NONE ? choose(l, view, task, false, true) : open;
+    struct late_choice open = choose(l, view, task, true);
+    struct late_choice wish = open.device == SY_NONE ? choose(l, view, task, false) : open;
     *choice = open;
     if (wish.device == SY_NONE || !(wish.travel_ns > 0)) {
         return false;
@@ -485,9 +499,9 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
         return 1;
     }
     if (!l->mode.gate) {
-        choice = choose(l, view, task, false, precise);
+        choice = precise ? choose(l, view, task, false) : glance(l, view, task);
         if (!precise && choice.device != SY_NONE && l->room[choice.device]) {
-            choice = choose(l, view, task, false, true);
+            choice = choose(l, view, task, false);
         }
     }
     if (choice.device != SY_NONE) {
