@@ -16,6 +16,7 @@ import math
 import os
 import platform
 import shlex
+import shutil
 import signal
 import statistics
 import subprocess
@@ -25,10 +26,14 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def beside(name):
-    """A program of ours: in the bundle's folder, or in a build's bench/."""
-    path = os.path.join(HERE, name)
-    return path if os.access(path, os.X_OK) else name
+def find(name, symph):
+    """A program of ours: in the bundle's folder, or in the build's bench/; else by PATH."""
+    build = os.path.dirname(os.path.abspath(shlex.split(symph)[0]))
+    for folder in (HERE, os.path.join(build, "bench")):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return shutil.which(name) or sys.exit(f"neighbour: no program '{name}'")
 
 
 class Neighbours:
@@ -163,7 +168,7 @@ def parse():
     arguments.commands = []
     for text in given:
         words = shlex.split(text)
-        arguments.commands += [[beside(words[0])] + words[1:]] * arguments.neighbours
+        arguments.commands += [[find(words[0], arguments.symph)] + words[1:]] * arguments.neighbours
     if arguments.baseline not in arguments.policies.split(","):
         parser.error(f"--policies must name the baseline {arguments.baseline}")
     return arguments
