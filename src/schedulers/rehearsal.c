@@ -201,7 +201,11 @@ static void demand_of(const struct rehearsal *r, uint32_t device, struct sy_dema
     const struct sy_machine *m = v->machine;
     size_t at = (size_t)v->task_kernel[r->view_devices[device].running] * m->class_count +
                 m->devices[device].class_index;
-    sy_cost_demand(m, device, v->demand_bytes_per_s[at], v->link_demand_bytes_per_s[at], ret);
+    bool told = v->demand_bytes_per_s && v->link_demand_bytes_per_s; /* not in every world */
+    ret->count = 0;
+    if (told) {
+        sy_cost_demand(m, device, v->demand_bytes_per_s[at], v->link_demand_bytes_per_s[at], ret);
+    }
 }
 
 /* Where bandwidth is shared each task gets the same share of what it wants. */
