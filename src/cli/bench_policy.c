@@ -229,24 +229,27 @@ static void regret_goal(const struct single *s, const char *policy) {
                            .text = "worst instance / best of five on it",
                            .value = {-INFINITY, NAN, NAN},
                            .goal = 1.01};
-    uint32_t over = 0, graphs = 0;
+    uint32_t over = 0, surely = 0, graphs = 0;
     const char *graph = "", *name = "";
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sy_outcome *o = &s->outcomes[i];
         for (uint32_t g = 0; g < o->graph_count; g++, graphs++) {
             const char *best = "";
-            double regret =
-                sy_outcome_graph(o, sy_outcome_find(o, policy), g) / best_of_five(s, o, g, &best);
-            over += regret > goal.goal;
-            if (regret > goal.value.value) {
-                goal.value.value = regret;
+            best_of_five(s, o, g, &best);
+            struct sy_spread regret =
+                sy_outcome_graph_ratio(o, sy_outcome_find(o, policy), sy_outcome_find(o, best), g);
+            over += regret.value > goal.goal;
+            surely += regret.low > goal.goal;
+            if (regret.value > goal.value.value) {
+                goal.value = regret;
                 graph = o->graphs[g];
                 name = best;
             }
         }
     }
     struct sy_buffer where = {0};
-    sy_buffer_printf(&where, "%s (%s); over 1.01 on %u of %u", graph, name, over, graphs);
+    sy_buffer_printf(&where, "%s (%s); over 1.01 on %u of %u, with its interval on %u", graph, name,
+                     over, graphs, surely);
     goal.where = where.text ? sy_arena_strndup(s->report->arena, where.text, where.length) : NULL;
     sy_buffer_finish(&where);
     sy_goals_add(s->report->goals, goal);

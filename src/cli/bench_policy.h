@@ -85,8 +85,10 @@ struct sy_spread sy_outcome_mean(const struct sy_outcome *outcome, uint32_t poli
 /* Geometric mean of policy / other over the worlds that both met. */
 struct sy_spread sy_outcome_ratio(const struct sy_outcome *outcome, uint32_t policy, uint32_t other,
                                   enum sy_measure measure);
-/* The same of one graph of the suite. */
+/* Makespan / bound of one graph of the suite, and policy / other on it, world by world. */
 double sy_outcome_graph(const struct sy_outcome *outcome, uint32_t policy, uint32_t graph);
+struct sy_spread sy_outcome_graph_ratio(const struct sy_outcome *outcome, uint32_t policy,
+                                        uint32_t other, uint32_t graph);
 /* p99 over the jobs of all worlds: of slowdowns, or of completion times. */
 double sy_outcome_p99(const struct sy_outcome *outcome, uint32_t policy, enum sy_measure measure);
 /* Means of tasks within 0, 10, 20 % and of Jain's index. */

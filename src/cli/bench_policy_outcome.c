@@ -191,25 +191,33 @@ static double value(const struct sy_outcome *o, uint32_t policy, uint32_t world,
                                        : run->jct_mean_ns;
 }
 
-/* Of policy, over other unless that is SY_NONE, in worlds first .. end; returns how many. */
-static uint32_t collect(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                        enum sy_measure measure, double *ret_values) {
-    uint32_t count = 0;
-    for (uint32_t world = 0; world < o->world_count; world++) {
+/* Of policy, over other unless that is SY_NONE, in count worlds from first on; returns how many. */
+static uint32_t collect_some(const struct sy_outcome *o, uint32_t policy, uint32_t other,
+                             enum sy_measure measure, uint32_t first, uint32_t count,
+                             double *ret_values) {
+    uint32_t found = 0;
+    for (uint32_t world = first; world < first + count; world++) {
         double a = value(o, policy, world, measure);
         double b = other == SY_NONE ? 1 : value(o, other, world, measure);
         if (isfinite(a) && isfinite(b) && b > 0) {
-            ret_values[count++] = a / b;
+            ret_values[found++] = a / b;
         }
     }
-    return count;
+    return found;
+}
+
+static uint32_t collect(const struct sy_outcome *o, uint32_t policy, uint32_t other,
+                        enum sy_measure measure, double *ret_values) {
+    return collect_some(o, policy, other, measure, 0, o->world_count, ret_values);
 }
 
 static struct sy_spread spread(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                               enum sy_measure measure) {
+                               enum sy_measure measure, uint32_t first, uint32_t worlds) {
     struct sy_spread result = {NAN, NAN, NAN};
-    double *values = calloc(o->world_count + 1u, sizeof *values);
-    uint32_t count = values && policy != SY_NONE ? collect(o, policy, other, measure, values) : 0;
+    double *values = calloc(worlds + 1u, sizeof *values);
+    uint32_t count = values && policy != SY_NONE
+                         ? collect_some(o, policy, other, measure, first, worlds, values)
+                         : 0;
     if (count) {
         struct sy_interval interval = sy_bootstrap_geomean(values, count, SEED);
         result = (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
@@ -239,12 +247,18 @@ struct sy_spread sy_outcomes_paired(const struct sy_outcome *here, const struct 
 
 struct sy_spread sy_outcome_mean(const struct sy_outcome *o, uint32_t policy,
                                  enum sy_measure measure) {
-    return spread(o, policy, SY_NONE, measure);
+    return spread(o, policy, SY_NONE, measure, 0, o->world_count);
 }
 
 struct sy_spread sy_outcome_ratio(const struct sy_outcome *o, uint32_t policy, uint32_t other,
                                   enum sy_measure measure) {
-    return other == SY_NONE ? (struct sy_spread){NAN, NAN, NAN} : spread(o, policy, other, measure);
+    return other == SY_NONE ? (struct sy_spread){NAN, NAN, NAN}
+                            : spread(o, policy, other, measure, 0, o->world_count);
+}
+
+struct sy_spread sy_outcome_graph_ratio(const struct sy_outcome *o, uint32_t policy, uint32_t other,
+                                        uint32_t graph) {
+    return spread(o, policy, other, SY_BY_MAKESPAN, graph * o->seed_count, o->seed_count);
 }
 
 double sy_outcome_graph(const struct sy_outcome *o, uint32_t policy, uint32_t graph) {
