@@ -22,7 +22,9 @@
 /* What it may cost: */
 #define SMALL_NS      2.4e4 /* per task, or */
 #define SHARE         0.01  /* of the planned makespan */
-#define PLAN_MOST_NS  20e6
+#define PLAN_MOST_NS  60e6  /* but at most, */
+#define PLAN_LARGE_NS 20e6  /* and for jobs of so many tasks: */
+#define LARGE         5000
 #define DOUBT_MOST_NS 40e6
 #define WIDE          100   /* tasks from which on late binding looks at more of them */
 #define REHEARSE_MOST 20000 /* tasks of all jobs: with more, none is rehearsed */
@@ -219,7 +221,8 @@ static bool sooner(const struct sy_view *view, double ns, double than_ns) {
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
     double tasks = view->jobs[y->job].task_count, usual_ns = INFINITY;
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
-    double budget_ns = fmin(fmax(SHARE * planned_ns, SMALL_NS * tasks), PLAN_MOST_NS);
+    double most_ns = tasks < LARGE ? PLAN_MOST_NS : PLAN_LARGE_NS;
+    double budget_ns = fmin(fmax(SHARE * planned_ns, SMALL_NS * tasks), most_ns);
     enum actor usual = FOLLOW;
     budget_ns -= DRAFT_NS * y->plans.drafts * tasks;
     double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);
