@@ -19,12 +19,13 @@
 #define PLAN_NS  2e4   /* per task: a job of shorter tasks is not planned */
 #define DRAFT_NS 1.2e3 /* per task and draft */
 #define STEP_NS  70    /* per task that the search plans anew */
-/* What it may cost: */
-#define SMALL_NS      2.4e4 /* per task, or */
-#define SHARE         0.01  /* of the planned makespan */
-#define PLAN_MOST_NS  60e6  /* but at most, */
-#define PLAN_LARGE_NS 20e6  /* and for jobs of so many tasks: */
-#define LARGE         5000
+/* What it may cost, drafts and all: */
+#define SHARE         0.01 /* of the planned makespan, */
+#define PLAN_MOST_NS  60e6 /* but at most, */
+#define LARGE         5000 /* and for jobs of so many tasks */
+#define PLAN_LARGE_NS 20e6
+#define SMALL_NS      1.32e4 /* per task, beyond the drafts, whatever the makespan: what is usual */
+#define SMALL_MOST_NS 6e6    /* is rehearsed for short jobs too */
 #define DOUBT_MOST_NS 40e6
 #define WIDE          100   /* tasks from which on late binding looks at more of them */
 #define REHEARSE_MOST 20000 /* tasks of all jobs: with more, none is rehearsed */
@@ -218,22 +219,28 @@ static bool sooner(const struct sy_view *view, double ns, double than_ns) {
     return ns - view->now_ns < (1 - BETTER) * (than_ns - view->now_ns);
 }
 
+/* What may still be spent once the drafts are made. */
+static double spare_ns(double tasks, double drafts, double planned_ns) {
+    bool large = tasks >= LARGE;
+    double most_ns = fmin(SHARE * planned_ns, large ? PLAN_LARGE_NS : PLAN_MOST_NS);
+    double least_ns = large ? 0 : fmin(SMALL_NS * tasks, SMALL_MOST_NS);
+    return fmax(most_ns - DRAFT_NS * drafts * tasks, least_ns);
+}
+
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
     double tasks = view->jobs[y->job].task_count, usual_ns = INFINITY;
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
-    double most_ns = tasks < LARGE ? PLAN_MOST_NS : PLAN_LARGE_NS;
-    double budget_ns = fmin(fmax(SHARE * planned_ns, SMALL_NS * tasks), most_ns);
+    double budget_ns = spare_ns(tasks, y->plans.drafts, planned_ns);
     enum actor usual = FOLLOW;
-    budget_ns -= DRAFT_NS * y->plans.drafts * tasks;
     double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);
     if (y->rehearses && budget_ns > needs_ns && sy_rehearsal_fits(&y->stage, view, y->job)) {
         budget_ns -= needs_ns;
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
-    sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
     if (usual == FOLLOW) {
-        return FOLLOW;
+        return FOLLOW; /* nor is a plan improved that cannot be rehearsed: it may follow badly */
     }
+    sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
     double plan_ns = rehearse_plan(y, view, FOLLOW), strict_ns = rehearse_plan(y, view, STRICT);
     enum actor best = sooner(view, strict_ns, plan_ns) ? STRICT : FOLLOW;
     if (sooner(view, usual_ns, best == STRICT ? strict_ns : plan_ns)) {
