@@ -29,7 +29,7 @@ _symph_options() {
         --only --group --arch --scope --dot --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
     train) echo "--policy --method --seed --minutes --generations --out --resume --init --data --families
         --without-family --without-machine --singles --tasks --belief --utility --references --pairs --worlds
-        --sigma --rate --hinge --validation --every --patience --validate --scenarios --curve --threads
+        --sigma --rate --hinge --validation --every --patience --imitate --validate --scenarios --curve --threads
         --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --write --json --quiet --help" ;;
     esac

@@ -38,7 +38,7 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
           "kernel": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/training.h", "belief/discrete.h", "belief/senses.h"}
+SECOND = {"belief/training.h", "belief/discrete.h", "train/actor.h", "belief/senses.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

@@ -18,12 +18,16 @@ static const struct sy_train_method methods[] = {
     {"es", "learned", sy_train_es,
      "evolution strategies: points around the weights, compared in "
      "the same worlds"},
+    {"a2c", "symphony-paper,black-box", sy_train_actor,
+     "advantage actor-critic with PPO's clipped ratio, for the papers' policies"},
 };
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "policy", "NAME", "the policy to train (default learned)", AT(policy), 0, 0,
      0},
-    {SY_OPTION_TEXT, "method", "NAME", "es: evolution strategies (default: what the policy asks)",
+    {SY_OPTION_TEXT, "method", "NAME",
+     "es: evolution strategies; a2c: actor-critic, for symphony-paper and black-box (default: what "
+     "the policy asks)",
      AT(method), 0, 0, 0},
     {SY_OPTION_U64, "seed", "S", "of worlds and steps (default 1)", AT(seed), 0, 0, SEED_MAX},
     {SY_OPTION_NUMBER, "minutes", "M", "stop after so long; how far it gets depends on the machine",
@@ -67,18 +71,20 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "worlds", "N", "worlds in a generation, new ones each time (default 20)",
      AT(worlds), 0, 1, 10000},
     {SY_OPTION_NUMBER, "sigma", "X", "distance of points (default 0.08)", AT(sigma), 0, 1e-6, 100},
-    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls to a twentieth (default 0.02)", AT(rate), 0,
-     1e-9, 100},
+    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls (default 0.02; a2c: 0.002)", AT(rate),
+     AT(rate_given), 1e-9, 100},
     {SY_OPTION_NUMBER, "hinge", "X",
      "how much more it counts to be worse than the heuristic than better (default 1)", AT(hinge), 0,
      0, 1e6},
     {SY_OPTION_U32, "validation", "N", "worlds that decide which weights are kept (default 200)",
-     AT(validation), 0, 2, 100000},
+     AT(validation), AT(validation_given), 2, 100000},
     {SY_OPTION_U32, "every", "N", "generations from one validation to the next (default 10)",
      AT(every), 0, 1, 100000},
     {SY_OPTION_U32, "patience", "N",
      "stop after so many validations without a better one; 0: never (default 0)", AT(patience), 0,
      0, 100000},
+    {SY_OPTION_TEXT, "imitate", "POLICY",
+     "a2c: for a fifth of the budget imitate this heuristic (default: none)", AT(imitate), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Comparison", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "validate", "FILE,...",
      "train nothing: compare files of weights, or policies, with heuristics in fresh worlds",
@@ -175,6 +181,7 @@ void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffe
     put_word(buffer, "belief", args->belief);
     put_word(buffer, "utility", args->utility);
     put_word(buffer, "references", args->references);
+    put_word(buffer, "imitate", args->imitate);
     put_number(buffer, "pairs", args->pairs);
     put_number(buffer, "worlds", args->worlds);
     put_number(buffer, "sigma", args->sigma);

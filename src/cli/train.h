@@ -26,7 +26,8 @@ struct sy_train_args {
     uint32_t threads;
     const char *validate;
     uint32_t scenarios;
-    bool minutes_given, generations_given;
+    const char *imitate;
+    bool minutes_given, generations_given, rate_given, validation_given;
 };
 
 /* A way to train. To add one: a line in the table of train.c. */
@@ -47,6 +48,8 @@ const struct sy_scheduler_ops *sy_train_policy(const char *name);
 
 /* train_es.c: --method es. */
 int sy_train_es(const struct sy_train_args *args);
+/* train_actor.c: --method a2c. */
+int sy_train_actor(const struct sy_train_args *args);
 /* train_compare.c: --validate. */
 int sy_train_compare(const struct sy_train_args *args);
 

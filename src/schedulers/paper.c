@@ -161,6 +161,7 @@ static void device_lost(struct sy_scheduler *s, const struct sy_view *view, uint
     struct paper *p = s->state;
     p->configuring[device] = SY_NONE;
     p->last_task[device] = SY_NONE;
+    p->prepared[device] = false;
     if (p->teacher.ops && p->teacher.ops->device_lost) {
         p->teacher.ops->device_lost(&p->teacher, view, device);
     }
@@ -221,6 +222,7 @@ static void say(const struct paper *p, const struct sy_view *view, uint32_t a,
 /* Of what shares a pass, the same task, and a device that has no room left, are out. */
 static void strike(struct paper *p, const struct sy_view *view, uint32_t chosen) {
     struct sy_paper_action made = p->actions[chosen];
+    p->prepared[made.device] = made.kind == SY_RECONFIGURE;
     if (made.kind == SY_RUN) {
         p->last_task[made.device] = made.task;
         p->held[made.device]++;
@@ -310,6 +312,9 @@ static uint32_t decide_taught(struct paper *p, const struct sy_view *view,
         record(p, before, chosen);
     } else {
         p->tape->unrecorded_count += count;
+    }
+    if (count && ret->kind != SY_FETCH) {
+        p->prepared[ret->device] = ret->kind == SY_RECONFIGURE;
     }
     if (count && ret->kind == SY_RUN) {
         p->last_task[ret->device] = ret->task;

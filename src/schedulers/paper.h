@@ -36,6 +36,8 @@ struct paper {
     uint32_t *held;        /* per device: running, queued or decided */
     uint32_t *last_task;   /* per device: decided last; SY_NONE */
     uint32_t *configuring; /* per device: kernel whose image is on its way; SY_NONE */
+    bool *prepared;        /* per device: given an image, and no task since: not another one, or
+                              a policy could go on so for ever */
     uint32_t *like;        /* per device: the first that no action can tell from it */
 
     struct sy_paper_frame frame; /* of what is below */

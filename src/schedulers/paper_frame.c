@@ -113,9 +113,10 @@ int sy_paper_frame_init(struct paper *p, const struct sy_view *view) {
     size_t tasks = view->task_capacity + 1u;
     int taken = TAKE(ready, tasks) & TAKE(inside, tasks) & TAKE(window_of, tasks) &
                 TAKE(held, devices) & TAKE(last_task, devices) & TAKE(configuring, devices) &
-                TAKE(like, devices) & TAKE(edge_from, edges) & TAKE(edge_to, edges) &
-                TAKE(edges, (size_t)edges * SY_PAPER_EDGE) & TAKE(link_from, PAPER_LINKS) &
-                TAKE(link_to, PAPER_LINKS) & TAKE(links, PAPER_LINKS * SY_PAPER_LINK) &
+                TAKE(like, devices) & TAKE(prepared, devices) & TAKE(edge_from, edges) &
+                TAKE(edge_to, edges) & TAKE(edges, (size_t)edges * SY_PAPER_EDGE) &
+                TAKE(link_from, PAPER_LINKS) & TAKE(link_to, PAPER_LINKS) &
+                TAKE(links, PAPER_LINKS * SY_PAPER_LINK) &
                 TAKE(vertices, (size_t)vertices * SY_PAPER_VERTEX) & TAKE(global, SY_PAPER_GLOBAL) &
                 TAKE(tasks, PAPER_TASKS * SY_PAPER_TASK) & TAKE(actions, PAPER_ACTIONS) &
                 TAKE(candidates, PAPER_ACTIONS * SY_PAPER_CANDIDATE) & TAKE(taken, PAPER_ACTIONS) &
@@ -489,7 +490,7 @@ static void add_configure(struct paper *p, const struct sy_view *view,
 static bool may_configure(const struct paper *p, const struct sy_view *view, uint32_t k,
                           uint32_t device) {
     const struct paper_kind *kind = &p->kinds[k];
-    if (view->machine->devices[device].board == SY_NONE || p->held[device] ||
+    if (view->machine->devices[device].board == SY_NONE || p->held[device] || p->prepared[device] ||
         view->devices[device].image == kind->kernel) {
         return false;
     }

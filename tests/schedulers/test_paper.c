@@ -163,6 +163,33 @@ static void regions_are_reconfigured(void **state) {
     sy_tape_finish(&tape);
 }
 
+/* Weights that like nothing better than to configure regions: work is done all the same. */
+static void configuring_comes_to_an_end(void **state) {
+    (void)state;
+    struct fixture f;
+    struct sy_paper_net net;
+    struct sy_weights weights = {
+        .kind = "symphony-paper", .shape = SY_PAPER_SHAPE, .count = SY_PAPER_COUNT};
+    struct sy_policy_setup setup = {.weights = &weights};
+    float *block = calloc(SY_PAPER_COUNT, sizeof *block);
+    assert_non_null(block);
+    sy_paper_net_make(&net, false, 0);
+    const struct sy_linear *first = &net.actor.layers[0];
+    uint32_t column = SY_PAPER_HIDDEN + SY_PAPER_EMBEDDING + 1; /* it is a reconfiguration */
+    block[first->weight + column * first->out] = 1;
+    block[net.actor.layers[1].weight] = 5;
+    weights.block = block;
+    fixture_one(&f, "cpu:2 fpga:1@regions=3", "genomics:6,regions=3");
+    struct sy_sim_options options = world(&setup, SY_SIM_RAW);
+    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    struct sy_sim_result result = fixture_run(sim, f.workload, "symphony-paper");
+    assert_true(result.reconfigure_count > 2);
+    assert_true(result.reconfigure_count <= 2 * f.workload->task_count + 3);
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
+    free(block);
+}
+
 /* A teacher decides, and what it does is on the tape. */
 static void teachers_are_recorded(void **state) {
     (void)state;
@@ -224,8 +251,8 @@ static void decides_the_same_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_at_bounded_numbers), cmocka_unit_test(decides_only_what_is_legal),
-        cmocka_unit_test(regions_are_reconfigured), cmocka_unit_test(teachers_are_recorded),
-        cmocka_unit_test(decides_the_same_again),
+        cmocka_unit_test(regions_are_reconfigured), cmocka_unit_test(configuring_comes_to_an_end),
+        cmocka_unit_test(teachers_are_recorded),    cmocka_unit_test(decides_the_same_again),
     };
     return cmocka_run_group_tests_name("schedulers_paper", tests, NULL, NULL);
 }
