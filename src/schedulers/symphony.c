@@ -355,7 +355,7 @@ static enum actor doubt(struct symphony *y, const struct sy_view *view, double s
     }
     uint32_t samples = (uint32_t)fmin(SAMPLES_MOST, 0.5 * y->budget_ns / needs_ns);
     if (samples < SAMPLES_LEAST) {
-        return y->acting;
+        return y->acting == STRICT ? FOLLOW : y->acting; /* a strict plan is for known times */
     }
     y->budget_ns -= samples * needs_ns;
     forget(y, view, y->acting);
