@@ -408,12 +408,12 @@ static int close_document(const struct bench_args *args, const char *name, const
     return r;
 }
 
-/* All goals on one page, before pages that were written for each track. */
+/* All goals so far on one page, beside the pages of the tracks. */
 static int write_goals(const struct bench_args *args, const struct sy_bench_policy *bench,
-                       const struct sy_goals *goals) {
+                       const struct sy_goals *goals, enum sy_track last) {
     struct sy_json_writer out = open_document("policy");
     struct sy_buffer text = {0};
-    for (enum sy_track t = 0; t < SY_TRACK_COUNT; t++) {
+    for (enum sy_track t = 0; t <= last; t++) {
         if (sy_track_wanted(bench, t)) {
             sy_buffer_printf(&text, "%s (%s.md)\n\n", sy_track_name(t), sy_track_page(t));
             sy_goals_write(goals, t, &out, &text);
@@ -422,30 +422,32 @@ static int write_goals(const struct bench_args *args, const struct sy_bench_poli
     return close_document(args, "policy", "policy", &out, &text, SY_EXIT_OK);
 }
 
+static int write_track(const struct bench_args *args, const struct sy_bench_policy *bench,
+                       struct sy_goals *goals, enum sy_track track) {
+    struct sy_json_writer page = open_document("policy");
+    struct sy_buffer words = {0};
+    struct sy_report report = {bench, goals->arena, &page, &words, goals};
+    int r = sy_bench_policy_track(&report, track);
+    r = close_document(args, "policy", sy_track_page(track), &page, &words, r);
+    return r ? r : write_goals(args, bench, goals, track);
+}
+
 static int run_tracks(const struct bench_args *args, const struct sy_bench_policy *bench,
                       struct sy_goals *goals) {
     struct sy_json_writer out = open_document("policy");
     struct sy_buffer text = {0};
+    struct sy_report report = {bench, goals->arena, &out, &text, goals};
     int r = SY_EXIT_OK;
     for (enum sy_track t = 0; !r && t < SY_TRACK_COUNT; t++) {
-        if (!sy_track_wanted(bench, t)) {
-            continue;
-        }
-        if (args->write) {
-            struct sy_json_writer page = open_document("policy");
-            struct sy_buffer words = {0};
-            struct sy_report report = {bench, goals->arena, &page, &words, goals};
-            r = sy_bench_policy_track(&report, t);
-            r = close_document(args, "policy", sy_track_page(t), &page, &words, r);
-        } else {
-            struct sy_report report = {bench, goals->arena, &out, &text, goals};
-            r = sy_bench_policy_track(&report, t);
+        if (sy_track_wanted(bench, t)) {
+            r = args->write ? write_track(args, bench, goals, t)
+                            : sy_bench_policy_track(&report, t);
         }
     }
     if (args->write) {
         sy_buffer_finish(&text);
         sy_buffer_finish(&out.buffer);
-        return r ? r : write_goals(args, bench, goals);
+        return r;
     }
     return close_document(args, "policy", "policy", &out, &text, r);
 }
