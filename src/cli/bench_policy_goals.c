@@ -46,6 +46,7 @@ void sy_goals_write(const struct sy_goals *goals, enum sy_track track, struct sy
                     struct sy_buffer *text) {
     static const char *const headers[] = {"goal", "policy", "asked for", "measured", "", "where"};
     struct sy_table table;
+    uint32_t rows = 0;
     sy_table_init(&table, headers, "llrrll");
     sy_json_open(out, '{');
     sy_json_member_string(out, "bench", "policy");
@@ -58,6 +59,7 @@ void sy_goals_write(const struct sy_goals *goals, enum sy_track track, struct sy
         if (goal->track != track) {
             continue;
         }
+        rows++;
         sy_table_cell(&table, "%s", goal->text);
         sy_table_cell(&table, "%s", goal->policy);
         sy_table_cell(&table, "%s %.4g",
@@ -80,6 +82,8 @@ void sy_goals_write(const struct sy_goals *goals, enum sy_track track, struct sy
     }
     sy_json_close(out, ']');
     sy_json_close(out, '}');
-    sy_table_write(&table, 0, false, text);
-    sy_buffer_printf(text, "\n");
+    struct sy_buffer unused = {0};
+    sy_table_write(&table, 0, false, rows ? text : &unused);
+    sy_buffer_finish(&unused);
+    sy_buffer_printf(text, rows ? "\n" : "(no goal)\n\n");
 }
