@@ -36,6 +36,21 @@ class Train(cli.Case):
                         "learned@a.weights,dmdas", "--seeds", "2")
         self.assertIn("learned@a.weights", table)
 
+    def test_papers_policies(self):
+        for policy in ["symphony-paper", "black-box"]:
+            command = ["train", "--policy", policy, "--tasks", "20", "--validation", "3", "--every",
+                       "2", "--generations", "3", "--imitate", "lb-cont+wspt"]
+            told = self.ok_json(*command, "--out", "a.weights", "--threads", "1")
+            self.assertEqual(told["generations"], 3)
+            self.assertGreater(told["decisions"], 20)
+            self.assertLessEqual(told["validation_ratio"], told["untrained_ratio"])
+            self.ok(*command, "--out", "b.weights", "--threads", "3")
+            self.assertEqual(self.read("a.weights"), self.read("b.weights"))
+            self.assertIn(policy, self.ok("simulate", "--machine", cli.MACHINE, "--graphs",
+                                          "gen:lu:3", "--policy", policy + "@a.weights~lstm"))
+        self.assertIn("imitated", self.fails(2, *command, "--imitate", "oracle"))
+        self.assertIn("checkpoint", self.fails(2, *command, "--resume", "a.weights"))
+
     def test_compare(self):
         self.ok(*TINY, "--generations", "1", "--out", "a.weights")
         told = self.ok_json("train", "--validate", "a.weights,eager", "--tasks", "20",
