@@ -242,9 +242,11 @@ static double key_of(struct late *l, const struct sy_view *view, uint32_t task) 
         l->job_round[job] = l->round;
         l->job_key[job] = sy_order_job_key(&l->base, view, job);
     }
+    if (l->net) {
+        return l->job_key[job] + sy_learned_priority(l->net, &l->base, view, task);
+    }
     double alone = view->jobs[job].isolated_ns;
-    double key = l->job_key[job] + 1e-3 * (alone > 0 ? rank / alone : 0);
-    return l->net ? key + sy_learned_priority(l->net, &l->base, view, task) : key;
+    return l->job_key[job] + 1e-3 * (alone > 0 ? rank / alone : 0);
 }
 
 /* A newcomer in the pool may outrank what waits in the window: swap it against the worst. */

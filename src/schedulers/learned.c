@@ -7,7 +7,10 @@
 #include "schedulers/learned.h"
 #include <errno.h>
 
-#define FAR 8.0 /* times the task's least time: beyond, more is no worse */
+/* How much the most critical task of a job comes before its least, as a logarithm of jobs' keys: so
+ * that the steps of training do not scramble the order of ranks within jobs. */
+#define CRITICAL 0.5F
+#define FAR      8.0 /* times the task's least time: beyond, more is no worse */
 
 static float clip(double x) {
     return (float)(x < FAR ? x : FAR);
@@ -153,7 +156,7 @@ void sy_learned_task_ready(struct learned *n, const struct policy *policy,
     float x[LEARNED_TASK];
     count_ready(n, view, task, 1);
     task_features(n, policy, view, task, x);
-    n->task_sum[task] = dot(n->block, x, LEARNED_TASK);
+    n->task_sum[task] = CRITICAL * x[0] + dot(n->block, x, LEARNED_TASK);
     n->task_loaded[task] = dot(n->block + LEARNED_FEATURES, x, LEARNED_TASK);
     n->task_alone[task] = dot(n->block + 2 * LEARNED_FEATURES, x, LEARNED_TASK);
 }

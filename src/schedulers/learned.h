@@ -4,8 +4,8 @@
  *
  * In: features of a task, its job and a device, all without dimension, so that what was learned on
  * one machine holds on another. Out: something added to a task's priority, and to the score of a
- * device, in units of the task's least time. Invariant: without weights, or with weights that are
- * all 0, nothing is added.
+ * device, in units of the task's least time. Invariant: weights that are all 0 add nothing to
+ * scores, and to priorities what keeps the order of ranks within a job.
  */
 #ifndef SY_SCHEDULERS_LEARNED_H
 #define SY_SCHEDULERS_LEARNED_H
