@@ -7,7 +7,7 @@ of known pace (bench/neighbour.c, bench/gpu_load.c), or anything else. Out: a Ma
 makespans, medians, with and without the neighbours, how many times faster than the baseline each
 policy is, tasks on accelerators and bytes moved; JSON on request. Runs are interleaved: each round
 runs every policy alone, then all of them beside the neighbours, which are started and stopped in
-each round; which comes first alternates. Cost models are calibrated alone, before.
+each round; which comes first alternates. Cost models are calibrated alone, before, and go on learning.
 """
 import argparse
 import datetime
