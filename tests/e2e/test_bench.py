@@ -75,6 +75,21 @@ class Policy(cli.Case):
                                                 "--policies", "lb", "--zero-shot", "size=lb"))
 
 
+class Adversarial(cli.Case):
+    def test_small_search(self):
+        command = ["bench", "adversarial", "--mutations", "40", "--quiet"]
+        rows = self.ok_json(*command, "--save", ".")["tables"]
+        self.assertEqual([row["baseline"] for row in rows],
+                         ["heft", "peft", "dmdas", "heteroprio", "dmda", "lb"])
+        for row in rows:
+            self.assertEqual(row["mutations"], 40)
+            self.assertLess(row["worst_ratio"], 1.3)
+            self.ok("graph", "adversarial-%s.json" % row["baseline"])
+        self.assertEqual(rows, self.ok_json(*command)["tables"])
+        worse = self.ok_json(*command, "--policies", "rr")["tables"]
+        self.assertGreater(worse[0]["worst_ratio"], 1.3)
+
+
 class Counters(cli.Case):
     """On a folder of made-up traces: three programs, a sum of two others, one that always counts."""
     EVENTS = ["cycles", "loads", "stores", "memory"]
