@@ -232,11 +232,11 @@ static void *worker(void *context) {
 
 /* --- table and curves ----------------------------------------------------------------------------
  */
-/* Points of one variant, over seeds; interval by Student's t with seeds - 1 degrees. */
+/* Points of one variant, over seeds: geometric mean, interval by Student's t on logarithms. */
 struct summary {
     double x[POINTS_MAX], ratio[POINTS_MAX], low[POINTS_MAX], high[POINTS_MAX], loss[POINTS_MAX];
     uint32_t count;
-    double seconds;
+    double seconds, median; /* median: of the last point */
 };
 
 static double t_95(uint32_t degrees) {
@@ -261,15 +261,18 @@ static struct summary sum_up(const struct bench *b, uint32_t v, uint32_t seeds) 
         s.seconds += b->curves[v][k].seconds / seeds;
     }
     for (uint32_t i = 0; i < s.count; i++) {
-        double values[SEEDS_MAX], half;
+        double values[SEEDS_MAX], finals[SEEDS_MAX], mean, half;
         for (uint32_t k = 0; k < seeds; k++) {
             s.x[i] += b->curves[v][k].samples[i] / seeds;
             s.loss[i] += b->curves[v][k].value_loss[i] / seeds;
-            values[k] = b->curves[v][k].ratio[i];
+            values[k] = log(b->curves[v][k].ratio[i]);
+            finals[k] = b->curves[v][k].ratio[i];
         }
-        interval(values, seeds, &s.ratio[i], &half);
-        s.low[i] = s.ratio[i] - half;
-        s.high[i] = s.ratio[i] + half;
+        interval(values, seeds, &mean, &half);
+        s.ratio[i] = exp(mean);
+        s.low[i] = exp(mean - half);
+        s.high[i] = exp(mean + half);
+        s.median = sy_quantile(finals, seeds, 0.5);
     }
     return s;
 }
@@ -302,17 +305,18 @@ static void print_against(const struct bench *b, uint32_t v, uint32_t seeds) {
         const struct curve *mine = &b->curves[v][k], *first = &b->curves[0][k];
         difference[k] = !mine->count || !first->count
                             ? NAN
-                            : mine->ratio[mine->count - 1] / first->ratio[first->count - 1];
+                            : log(mine->ratio[mine->count - 1] / first->ratio[first->count - 1]);
     }
     interval(difference, seeds, &mean, &half);
-    printf("  %6.3f +- %.3f", mean, half);
+    printf("  %6.3f (%5.3f..%6.3f)", exp(mean), exp(mean - half), exp(mean + half));
 }
 
 static void print_table(const struct bench *b, const bool *chosen, uint32_t seeds) {
     struct summary first = sum_up(b, 0, seeds);
     double target = chosen[0] ? best_of(&first) : NAN;
-    printf("%-28s %9s  %18s  %7s  %18s  %20s  %10s  %6s\n", "policy", "untrained", "at the end",
-           "best", "over symphony-paper", "decisions to target", "value loss", "CPU s");
+    printf("%-28s %9s  %22s  %6s  %7s  %22s  %19s  %10s  %6s\n", "policy", "untrained",
+           "at the end", "median", "best", "over symphony-paper", "decisions to target",
+           "value loss", "CPU s");
     for (uint32_t v = 0; v < VARIANTS; v++) {
         if (!chosen[v]) {
             continue;
@@ -320,8 +324,8 @@ static void print_table(const struct bench *b, const bool *chosen, uint32_t seed
         struct summary s = sum_up(b, v, seeds);
         uint32_t last = s.count ? s.count - 1 : 0;
         double at = reached(&s, target);
-        printf("%-28s %9.3f  %6.3f (%5.3f..%5.3f)  %7.3f", variants[v].name, s.ratio[0],
-               s.ratio[last], s.low[last], s.high[last], best_of(&s));
+        printf("%-28s %9.3f  %7.3f (%5.3f..%6.3f)  %6.3f  %7.3f", variants[v].name, s.ratio[0],
+               s.ratio[last], s.low[last], s.high[last], s.median, best_of(&s));
         print_against(b, v, seeds);
         if (isfinite(at)) {
             printf("  %10.0f (%5.2fx)", at, at / reached(&first, target));
