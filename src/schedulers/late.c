@@ -127,6 +127,10 @@ void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint3
         l->mixed = l->mixed || fabs(shift) > LATE_SHIFT || l->base.order == ORDER_FAIR;
     }
     double alone = sy_estimate_time_ns(view, task, device);
+    if (l->net && alone > 0 && duration_ns > 0) {
+        l->surprise += (fabs(log(duration_ns / alone)) - l->surprise) / LATE_TASKS;
+        l->doubtful = l->surprise > (l->doubtful ? LATE_TRUST : LATE_DOUBT);
+    }
     if (l->mode.contention && !view->truth && alone > 0) {
         sy_sharing_observe(&l->sharing, view, task, device, duration_ns / alone);
     }
@@ -302,22 +306,21 @@ static double inputs_ns(const struct late *l, const struct sy_view *view, uint32
 
 /* What sharing does to a kernel there is much the same for all its tasks: asked once until
  * something is committed. */
-static struct slowing slowing(struct late *l, const struct sy_view *view, uint32_t task,
-                              uint32_t group) {
-    struct slowing *s =
-        &l->slowing[(size_t)view->task_kernel[task] * view->machine->device_count + group];
+static struct sy_slowing slowing(struct late *l, const struct sy_view *view, uint32_t task,
+                                 uint32_t group) {
+    size_t row = (size_t)view->task_kernel[task] * view->machine->device_count;
+    struct slowing *s = &l->slowing[row + group];
     if (s->round != l->looks) {
         s->round = l->looks;
-        s->ratio =
-            sy_sharing_slowdown(&l->sharing, view, task, l->alike[group].first_free, &s->harm);
+        s->is = sy_sharing_slowdown(&l->sharing, view, task, l->alike[group].first_free);
     }
-    return *s;
+    return s->is;
 }
 
 static double exec_ns(struct late *l, const struct sy_view *view, uint32_t task, uint32_t group,
-                      double *ret_harm_ns, double *ret_slowdown) {
+                      struct sy_slowing *ret_slowing) {
     uint32_t device = l->alike[group].first_free;
-    double ns = sy_estimate_exec_ns(&l->base, view, task, device), harm = 0;
+    double ns = sy_estimate_exec_ns(&l->base, view, task, device);
     double alone = sy_estimate_time_ns(view, task, device);
     if (view->truth) {
         const struct sy_machine *m = view->machine;
@@ -327,14 +330,12 @@ static double exec_ns(struct late *l, const struct sy_view *view, uint32_t task,
         ns += alone * (factor - 1);
         alone *= factor;
     }
-    *ret_slowdown = 1;
+    *ret_slowing = (struct sy_slowing){.ratio = 1};
     if (l->mode.contention && view->shared_links) {
-        struct slowing s = slowing(l, view, task, group);
-        harm = s.harm;
-        *ret_slowdown = s.ratio;
-        ns += (s.ratio - 1) * alone;
+        *ret_slowing = slowing(l, view, task, group);
+        ns += (ret_slowing->ratio - 1) * alone;
     }
-    *ret_harm_ns = harm * alone;
+    ret_slowing->harm *= alone;
     return ns;
 }
 
@@ -347,7 +348,8 @@ static bool gated(const struct late *l, double slowdown, double harm_ns, double 
 static struct late_choice weigh(struct late *l, const struct sy_view *view, uint32_t task,
                                 uint32_t group, double there_ns, double travel_ns) {
     uint32_t device = l->alike[group].first_free;
-    double harm_ns, slowdown, ns = exec_ns(l, view, task, group, &harm_ns, &slowdown);
+    struct sy_slowing sharing;
+    double ns = exec_ns(l, view, task, group, &sharing), harm_ns = sharing.harm;
     double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
     double score_ns = start_ns + ns + 0.5 * harm_ns;
     if (l->scale) { /* a rollout's distaste for this kernel on this class stands behind the tasks */
@@ -361,7 +363,8 @@ static struct late_choice weigh(struct late *l, const struct sy_view *view, uint
                                 .exec_ns = ns,
                                 .travel_ns = travel_ns,
                                 .wait_ns = free - view->now_ns,
-                                .slowdown = slowdown,
+                                .slowdown = sharing.ratio,
+                                .slowdown_sd = sharing.sd,
                                 .harm_ns = harm_ns,
                                 .base_ns = score_ns};
 }
@@ -371,9 +374,14 @@ static struct late_choice correct(const struct late *l, const struct sy_view *vi
                                   uint32_t count, struct late_choice safe) {
     double least_ns = view->best_ns[task], limit_ns = safe.base_ns + LATE_BOUND * least_ns;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
+    bool free = (l->base.without & SY_PART_GUARD) != 0;
+    if (l->doubtful && !free) {
+        safe.guard = SY_GUARD_FALLBACK;
+        return safe;
+    }
     for (uint32_t i = 0; i < count; i++) {
         struct late_choice it = l->candidates[i];
-        if (it.base_ns > limit_ns) {
+        if (it.base_ns > limit_ns && !free) {
             continue;
         }
         struct learned_terms terms = {.exec_ns = it.exec_ns,
@@ -384,7 +392,7 @@ static struct late_choice correct(const struct late *l, const struct sy_view *vi
                                       .harm_ns = it.harm_ns,
                                       .held = l->held[it.device]};
         double more = sy_learned_score(l->net, &l->base, view, task, it.device, &terms);
-        double kept = sy_most(-LATE_BOUND, sy_least(more, LATE_BOUND));
+        double kept = free ? more : sy_most(-LATE_BOUND, sy_least(more, LATE_BOUND));
         it.score_ns += kept * least_ns;
         it.guard = kept == more ? SY_GUARD_TRUSTED : SY_GUARD_BOUNDED;
         best = it.score_ns < best.score_ns ? it : best;
@@ -413,6 +421,7 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
     const struct sy_machine *m = view->machine;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY, .base_ns = INFINITY};
     double slack_ns = l->net ? LATE_BOUND * view->best_ns[task] : 0;
+    slack_ns = l->base.without & SY_PART_GUARD ? INFINITY : slack_ns;
     uint32_t memory = SY_NONE, count = 0;
     double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
@@ -447,6 +456,11 @@ static bool any_running(const struct sy_view *view) {
     return false;
 }
 
+/* Of the fuller of what a task would use there, as believed. */
+static float use_there(const struct late *l, uint32_t device) {
+    return l->net ? fmaxf(l->net->memory_use[device], l->net->link_use[device]) : 0;
+}
+
 static void commit(struct late *l, const struct sy_view *view, uint32_t task,
                    const struct late_choice *choice, struct sy_decision *ret) {
     l->busy = true;
@@ -470,7 +484,9 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
         .reason = {.guard = choice->guard,
                    .finish_ns = (float)(choice->finish_ns - view->now_ns),
                    .correction_ns = (float)(choice->score_ns - choice->base_ns),
-                   .slowdown = (float)choice->slowdown}};
+                   .slowdown = (float)choice->slowdown,
+                   .slowdown_sd = (float)choice->slowdown_sd,
+                   .utilisation = use_there(l, choice->device)}};
 }
 
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
@@ -610,7 +626,7 @@ const struct sy_scheduler_ops sy_policy_learned = {
     .weights_kind = LEARNED_KIND,
     .weights_shape = LEARNED_SHAPE,
     .weights_count = LEARNED_COUNT,
-    .parts = SY_PART_BELIEF | SY_PART_NET,
+    .parts = SY_PART_BELIEF | SY_PART_GUARD | SY_PART_NET,
     .init = init_learned,
     .finish = sy_policy_finish,
     .job_arrived = sy_late_job_arrived,

@@ -26,6 +26,11 @@
 /* The network may prefer a device by so many of the task's least times, and never one that the
  * heuristic thinks so much worse than its own choice. */
 #define LATE_BOUND 4.0
+/* It learned in worlds where durations were seldom off by a factor of two. Where they are off by
+ * more than e, on average over some dozen tasks, what it knows is of another world. */
+#define LATE_DOUBT 1.0
+#define LATE_TRUST 0.7
+#define LATE_TASKS 32
 
 struct late_mode {
     bool locality, history, contention, gate;
@@ -45,7 +50,7 @@ struct late_choice {
     double travel_ns; /* of its inputs, alone on their way: how early to commit is not a matter of
                          how full the way is, or a loaded link would end late binding */
     double wait_ns;   /* until the device is free */
-    double slowdown, harm_ns;
+    double slowdown, slowdown_sd, harm_ns;
     double base_ns; /* the score without the network's correction */
     enum sy_guard guard;
 };
@@ -53,7 +58,7 @@ struct late_choice {
 /* What sharing would do to a kernel on a group of devices; holds for one look. */
 struct slowing {
     uint64_t round;
-    double ratio, harm;
+    struct sy_slowing is;
 };
 
 struct late {
@@ -85,6 +90,8 @@ struct late {
     uint64_t looks;          /* at what is shared */
     struct late_choice *candidates;
     struct learned *net; /* NULL: the heuristic alone */
+    double surprise;     /* how far durations were from what was expected, of late: |ln|, mean */
+    bool doubtful;       /* too far: the network is not asked until that has passed */
 };
 
 /* Allocates state of size bytes that begins with struct late. */

@@ -129,8 +129,8 @@ void sy_sharing_add(struct sharing *s, const struct sy_view *view, uint32_t task
     sy_slowdown_add(s->slowdown, draw_of(view, task, device, &demand));
 }
 
-double sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view, uint32_t task,
-                           uint32_t device, double *ret_harm) {
+struct sy_slowing sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view,
+                                      uint32_t task, uint32_t device) {
     struct sy_demand demand;
     struct sy_draw draw = draw_of(view, task, device, &demand);
     uint32_t kernel = view->task_kernel[task], beside = s->beside_now[device];
@@ -141,9 +141,9 @@ double sy_sharing_slowdown(const struct sharing *s, const struct sy_view *view, 
     if (truth) {
         slowing.ratio /= truth->speed(truth->world, device, task);
     }
-    *ret_harm = slowing.harm + (truth ? truth->disturbance(truth->world, device, task)
-                                      : sy_slowdown_disturbs(s->slowdown, kernel, beside));
-    return slowing.ratio;
+    slowing.harm += truth ? truth->disturbance(truth->world, device, task)
+                          : sy_slowdown_disturbs(s->slowdown, kernel, beside);
+    return slowing;
 }
 
 void sy_sharing_observe(struct sharing *s, const struct sy_view *view, uint32_t task,

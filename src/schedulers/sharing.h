@@ -27,10 +27,10 @@ void sy_sharing_update(struct sharing *sharing, const struct sy_view *view);
 /* Counts a decision that is not carried out yet. */
 void sy_sharing_add(struct sharing *sharing, const struct sy_view *view, uint32_t task,
                     uint32_t device);
-/* >= 1: execution time over isolated time. *ret_harm: extra time of others, as a share of this
- * task's isolated time. */
-double sy_sharing_slowdown(const struct sharing *sharing, const struct sy_view *view, uint32_t task,
-                           uint32_t device, double *ret_harm);
+/* ratio >= 1: execution time over isolated time, with its spread; harm: extra time of others, as a
+ * share of this task's isolated time. */
+struct sy_slowing sy_sharing_slowdown(const struct sharing *sharing, const struct sy_view *view,
+                                      uint32_t task, uint32_t device);
 /* A task ended: learn from how long it took. ratio: duration / predicted alone. */
 void sy_sharing_observe(struct sharing *sharing, const struct sy_view *view, uint32_t task,
                         uint32_t device, double ratio);
