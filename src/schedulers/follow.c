@@ -18,8 +18,8 @@
 #define OVERDUE    0.3 /* of its time that a task still needs, at least, when it should have ended */
 
 int sy_follow_init(struct sy_scheduler *s, const struct sy_view *view, const char *args,
-                   size_t size) {
-    int code = sy_late_init(s, view, args, size, (struct late_mode){.locality = true});
+                   size_t size, struct late_mode mode) {
+    int code = sy_late_init(s, view, args, size, mode);
     if (code) {
         return code;
     }

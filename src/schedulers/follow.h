@@ -26,7 +26,7 @@ struct follow {
 
 /* Allocates state of size bytes that begins with struct follow. */
 SY_MUST_CHECK int sy_follow_init(struct sy_scheduler *scheduler, const struct sy_view *view,
-                                 const char *args, size_t size);
+                                 const char *args, size_t size, struct late_mode mode);
 /* From the beginning of a plan, or from where somebody else stands with one. */
 void sy_follow_begin(struct follow *follow, const struct sy_view *view, uint32_t job,
                      const struct draft *plan, bool strict);

@@ -6,8 +6,9 @@
  * would end it sooner than any plan, that policy decides instead. As tasks end the spread of their
  * times is seen; where it is large, what is left is rehearsed in several sampled worlds, and the
  * plan is given up if something else ends sooner in them. When jobs share the machine, or a device
- * is lost, late binding (late.c) takes over. Jobs of a single task never end a plan: they are bound
- * late beside it. docs/design/006-default-policy.md.
+ * is lost, late binding takes over, short jobs first, corrected by a network (late.c, learned.c).
+ * Jobs of a single task never end a plan: they are bound late beside it.
+ * docs/design/006-default-policy.md.
  */
 #include "schedulers/follow.h"
 #include "schedulers/portfolio.h"
@@ -68,7 +69,8 @@ struct shadow {
 };
 
 static int shadow_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_follow_init(s, view, args, sizeof(struct shadow));
+    return sy_follow_init(s, view, args, sizeof(struct shadow),
+                          (struct late_mode){.locality = true});
 }
 
 static void shadow_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
@@ -118,7 +120,8 @@ static int init_actors(struct symphony *y, const struct sy_view *view, uint64_t 
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    int code = sy_follow_init(s, view, args, sizeof(struct symphony));
+    struct late_mode mode = {.locality = true, .contention = true, .learned = true};
+    int code = sy_follow_init(s, view, args, sizeof(struct symphony), mode);
     if (code) {
         return code;
     }
@@ -421,7 +424,8 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
         return;
     }
     give_up(s, view);
-    if (y->job_count++ == 0 && j->work_left_ns > j->task_count * PLAN_NS) {
+    bool plans = !(y->follow.late.base.without & SY_PART_PLANS);
+    if (y->job_count++ == 0 && plans && j->work_left_ns > j->task_count * PLAN_NS) {
         begin(s, view, job);
     }
 }
@@ -504,7 +508,12 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
 
 const struct sy_scheduler_ops sy_policy_symphony = {
     .name = "symphony",
-    .summary = "the default: follows the best of several plans, late; late binding between jobs",
+    .summary = "the default: follows the best of several plans, late; between jobs it is learned",
+    .needs_readings = true,
+    .weights_kind = LEARNED_KIND,
+    .weights_shape = LEARNED_SHAPE,
+    .weights_count = LEARNED_COUNT,
+    .parts = SY_PART_BELIEF | SY_PART_GUARD | SY_PART_NET | SY_PART_PLANS,
     .init = init,
     .finish = finish,
     .job_arrived = job_arrived,
