@@ -30,7 +30,7 @@ static int init_net(struct late *l, const struct sy_view *view) {
 }
 
 static int init_models(struct late *l, const struct sy_view *view) {
-    size_t pairs = (size_t)view->kernel_count * view->machine->device_count;
+    size_t pairs = (size_t)LATE_KERNELS * view->machine->device_count;
     int code = l->mode.contention ? sy_sharing_init(&l->sharing, l->base.arena, view) : 0;
     if (l->mode.contention) {
         l->slowing = sy_arena_alloc(l->base.arena, pairs + 1, sizeof *l->slowing);
@@ -40,24 +40,13 @@ static int init_models(struct late *l, const struct sy_view *view) {
     return code ? code : init_net(l, view);
 }
 
-int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
-                 struct late_mode mode) {
-    int code = sy_policy_init(s, view, args, size);
-    if (code) {
-        return code;
-    }
-    struct late *l = s->state;
+static bool take_arrays(struct late *l, const struct sy_view *view) {
     struct sy_arena *arena = l->base.arena;
-    size_t tasks = view->task_capacity + 1u, devices = view->machine->device_count;
-    l->mode = mode;
-    if (mode.learned && *args != '+') {
-        l->base.order = ORDER_WSPT;
-    }
-    l->least = mode.history || view->truth ? 0 : 1;
-    l->scale = s->priority_scale;
+    size_t tasks = view->task_capacity + 1u, jobs = view->job_capacity + 1u;
+    size_t devices = view->machine->device_count;
     l->key = sy_arena_alloc(arena, tasks, sizeof *l->key);
-    l->job_key = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *l->job_key);
-    l->job_round = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *l->job_round);
+    l->job_key = sy_arena_alloc(arena, jobs, sizeof *l->job_key);
+    l->job_round = sy_arena_alloc(arena, jobs, sizeof *l->job_round);
     l->free_ns = sy_arena_alloc(arena, devices, sizeof *l->free_ns);
     l->room = sy_arena_alloc(arena, devices, sizeof *l->room);
     l->held = sy_arena_alloc(arena, devices, sizeof *l->held);
@@ -65,13 +54,26 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->alike_of = sy_arena_alloc(arena, devices, sizeof *l->alike_of);
     l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
     l->candidates = sy_arena_alloc(arena, devices, sizeof *l->candidates);
-    l->fetched = sy_arena_alloc(arena, mode.gate ? tasks : 1, sizeof *l->fetched);
+    l->fetched = sy_arena_alloc(arena, l->mode.gate ? tasks : 1, sizeof *l->fetched);
     bool of_devices =
         l->free_ns && l->room && l->held && l->alike && l->alike_of && l->waiting && l->candidates;
-    if (!of_devices || !l->key || !l->job_key || !l->job_round || !l->fetched) {
-        return -ENOMEM;
+    return of_devices && l->key && l->job_key && l->job_round && l->fetched;
+}
+
+int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
+                 struct late_mode mode) {
+    int code = sy_policy_init(s, view, args, size);
+    if (code) {
+        return code;
     }
-    code = sy_pool_init(&l->ready, &l->base, view);
+    struct late *l = s->state;
+    l->mode = mode;
+    if (mode.learned && *args != '+') {
+        l->base.order = ORDER_WSPT;
+    }
+    l->least = mode.history || view->truth ? 0 : 1;
+    l->scale = s->priority_scale;
+    code = take_arrays(l, view) ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
     return code ? code : init_models(l, view);
 }
 
@@ -308,10 +310,12 @@ static double inputs_ns(const struct late *l, const struct sy_view *view, uint32
  * something is committed. */
 static struct sy_slowing slowing(struct late *l, const struct sy_view *view, uint32_t task,
                                  uint32_t group) {
-    size_t row = (size_t)view->task_kernel[task] * view->machine->device_count;
+    uint32_t kernel = view->task_kernel[task];
+    size_t row = (size_t)(kernel % LATE_KERNELS) * view->machine->device_count;
     struct slowing *s = &l->slowing[row + group];
-    if (s->round != l->looks) {
+    if (s->round != l->looks || s->kernel != kernel) {
         s->round = l->looks;
+        s->kernel = kernel;
         s->is = sy_sharing_slowdown(&l->sharing, view, task, l->alike[group].first_free);
     }
     return s->is;

@@ -17,6 +17,8 @@
 #define LATE_SHIFT 0.02
 #define LATE_KEEP  16
 
+#define LATE_KERNELS 64 /* of which it is remembered what sharing does to them */
+
 #define LATE_DEPTH 32 /* tasks a device may hold while their inputs travel */
 /* What a device holds should last so long, since to hand out a task takes a runtime microseconds,
  * and to launch it on an accelerator tens of them. */
@@ -58,6 +60,7 @@ struct late_choice {
 /* What sharing would do to a kernel on a group of devices; holds for one look. */
 struct slowing {
     uint64_t round;
+    uint32_t kernel;
     struct sy_slowing is;
 };
 
@@ -86,7 +89,7 @@ struct late {
     uint32_t *fetched;        /* per task: memory its inputs were sent to; behind a gate */
     bool busy;                /* something runs: a gate may close */
     struct sharing sharing;
-    struct slowing *slowing; /* [kernel * device_count + group] */
+    struct slowing *slowing; /* [kernel % LATE_KERNELS * device_count + group] */
     uint64_t looks;          /* at what is shared */
     struct late_choice *candidates;
     struct learned *net; /* NULL: the heuristic alone */

@@ -34,11 +34,9 @@ static float dot(const float *weights, const float *x, uint32_t count) {
     return sum;
 }
 
-int sy_learned_init(struct learned *n, const struct policy *policy, const struct sy_view *view) {
-    struct sy_arena *arena = policy->arena;
-    const struct sy_machine *m = view->machine;
+static bool take_tasks_and_jobs(struct learned *n, struct sy_arena *arena,
+                                const struct sy_view *view) {
     size_t tasks = view->task_capacity + 1u, jobs = view->job_capacity + 1u;
-    size_t devices = m->device_count;
     n->task_sum = sy_arena_alloc(arena, tasks, sizeof *n->task_sum);
     n->task_loaded = sy_arena_alloc(arena, tasks, sizeof *n->task_loaded);
     n->task_alone = sy_arena_alloc(arena, tasks, sizeof *n->task_alone);
@@ -50,24 +48,26 @@ int sy_learned_init(struct learned *n, const struct policy *policy, const struct
     n->job_term = sy_arena_alloc(arena, jobs, sizeof *n->job_term);
     n->job_short = sy_arena_alloc(arena, jobs, sizeof *n->job_short);
     n->job_round = sy_arena_alloc(arena, jobs, sizeof *n->job_round);
+    bool of_tasks = n->task_sum && n->task_loaded && n->task_alone && n->out_ns && n->wanted_kind;
+    return of_tasks && n->job_rank && n->job_work && n->job_size && n->job_term && n->job_short &&
+           n->job_round;
+}
+
+int sy_learned_init(struct learned *n, const struct policy *policy, const struct sy_view *view) {
+    struct sy_arena *arena = policy->arena;
+    const struct sy_machine *m = view->machine;
+    size_t devices = m->device_count;
     n->kernel_ready = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *n->kernel_ready);
     n->efficiency_sum = sy_arena_alloc(arena, m->class_count, sizeof *n->efficiency_sum);
     n->class_ready = sy_arena_alloc(arena, m->class_count, sizeof *n->class_ready);
     n->memory_use = sy_arena_alloc(arena, devices, sizeof *n->memory_use);
     n->link_use = sy_arena_alloc(arena, devices, sizeof *n->link_use);
     n->use_sd = sy_arena_alloc(arena, devices, sizeof *n->use_sd);
-    bool of_tasks = n->task_sum && n->task_loaded && n->task_alone && n->out_ns && n->wanted_kind &&
-                    n->kernel_ready;
-    bool of_jobs =
-        n->job_rank && n->job_work && n->job_size && n->job_term && n->job_short && n->job_round;
-    bool of_devices =
-        n->efficiency_sum && n->class_ready && n->memory_use && n->link_use && n->use_sd;
-    if (!of_tasks || !of_jobs || !of_devices) {
-        return -ENOMEM;
-    }
+    bool of_devices = n->kernel_ready && n->efficiency_sum && n->class_ready && n->memory_use &&
+                      n->link_use && n->use_sd;
     n->block = policy->weights->block;
     n->blind = (policy->without & SY_PART_BELIEF) != 0;
-    return 0;
+    return of_devices && take_tasks_and_jobs(n, arena, view) ? 0 : -ENOMEM;
 }
 
 /* --- jobs and tasks come and go ----------------------------------------------------------------
