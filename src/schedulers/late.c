@@ -189,6 +189,11 @@ static bool soon_enough(const struct late *l, const struct sy_view *view, uint32
            (held < LATE_DEPTH && wait_ns < 2 * travel_ns);
 }
 
+/* The schedule in mind has booked it already: how long that lasts is not the question. */
+static bool is_hungry(const struct late *l, const struct sy_view *view, uint32_t device) {
+    return l->room[device] && sy_late_hungry(view, device, l->held[device], INFINITY);
+}
+
 /* Which devices may take another task; returns how many. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
     uint32_t open = 0;
@@ -203,6 +208,10 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
     }
     if (!open) {
         return 0;
+    }
+    l->hungry = 0;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        l->hungry += is_hungry(l, view, d);
     }
     if (l->mode.contention) {
         sy_sharing_update(&l->sharing, view);
@@ -522,8 +531,10 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
     }
     if (!l->mode.gate) {
         choice = precise ? choose(l, view, task, false) : glance(l, view, task);
-        if (!precise && choice.device != SY_NONE && l->room[choice.device]) {
+        if (!precise && choice.device != SY_NONE && is_hungry(l, view, choice.device)) {
             choice = choose(l, view, task, false);
+        } else if (!precise) { /* what is held for its inputs' sake can wait for its turn */
+            choice.wait_ns = INFINITY;
         }
     }
     if (choice.device != SY_NONE) {
@@ -535,7 +546,9 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
         l->window[(*kept)++] = task;
         return 0;
     }
+    l->hungry -= is_hungry(l, view, choice.device);
     l->held[choice.device]++;
+    l->hungry += is_hungry(l, view, choice.device);
     double wait_ns = l->free_ns[choice.device] - view->now_ns;
     if (!soon_enough(l, view, choice.device, wait_ns, l->usual_travel_ns)) {
         l->room[choice.device] = false;
@@ -561,6 +574,9 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
     l->usual_travel_ns = l->longest_travel_ns;
     l->longest_travel_ns = 0;
     for (; i < l->window_count && open && count < capacity; i++) {
+        if (i >= LATE_PRECISE && !l->hungry) {
+            break;
+        }
         count += consider(l, view, l->window[i], i < LATE_PRECISE, &open, &kept, &ret[count]);
     }
     while (i < l->window_count) {

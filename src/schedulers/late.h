@@ -76,6 +76,7 @@ struct late {
     double *free_ns;      /* per device, in the schedule in mind */
     uint32_t *held;       /* per device: tasks running, queued or decided */
     bool *room;           /* per device */
+    uint32_t hungry;      /* devices with room that hold less than they need to go on */
     uint32_t *waiting;    /* per class: tasks in pool and window that it could run */
     struct alike *alike;
     uint32_t alike_count;
