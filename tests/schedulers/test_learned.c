@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The learned correction: weights of 0 score as the heuristic does; wild weights still make legal
+ * schedules, the same ones for the same seed; corrections stay within the guard's bound and say so;
+ * where durations are far off the network is set aside; without the belief readings do not matter.
+ */
+#include "fixture.h"
+
+#include "schedulers/late.h"
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const machines[] = {"cpu:1", "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16",
+                                       "2x(cpu:2@smt=2 dram:20GB/s) gpu:1@pcie3x8 "
+                                       "fpga:1@regions=2"};
+
+static void open_stream(struct fixture *f, const char *machine) {
+    static const char *const graphs[] = {
+        "cholesky:5", "genomics:5", "layered:width=6,depth=4", "forkjoin:5",
+        "fft:3",      "gnn:3",      "stencil:5,steps=4"};
+    fixture_init(f, machine);
+    for (uint32_t j = 0; j < SY_COUNT(graphs); j++) {
+        fixture_add(f, fixture_graph(graphs[j]), j * 2e7, j % 3, 1 + j % 2);
+    }
+    fixture_seal(f);
+}
+
+static struct sy_weights weights_of(const float *block) {
+    return (struct sy_weights){
+        .kind = LEARNED_KIND, .shape = LEARNED_SHAPE, .count = LEARNED_COUNT, .block = block};
+}
+
+static void fill(float *block, double scale, uint64_t seed) {
+    struct sy_rng rng = sy_rng_make(seed, 0x746c, 0);
+    for (uint32_t i = 0; i < LEARNED_COUNT; i++) {
+        block[i] = (float)(scale * sy_rng_normal(&rng));
+    }
+}
+
+static struct sy_sim_options options_of(const struct sy_policy_setup *setup) {
+    return (struct sy_sim_options){.seed = 5,
+                                   .noise_sigma = 0.2,
+                                   .contention = true,
+                                   .hidden_load = 0.3,
+                                   .counter_noise = 0.3,
+                                   .belief = SY_SIM_FILTERED,
+                                   .setup = setup,
+                                   .record = true};
+}
+
+/* --- what is decided, seen from outside --------------------------------------------------------
+ */
+static struct {
+    uint32_t guards[SY_GUARD_PLAN + 1];
+    double most; /* |correction| over the task's least time */
+} seen;
+
+static uint32_t watch(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
+                      uint32_t capacity) {
+    uint32_t count = sy_late_decide(s, view, ret, capacity);
+    for (uint32_t i = 0; i < count; i++) {
+        if (ret[i].kind == SY_RUN) {
+            double least = fmax(view->best_ns[ret[i].task], 1);
+            seen.guards[ret[i].reason.guard]++;
+            seen.most = fmax(seen.most, fabs((double)ret[i].reason.correction_ns) / least);
+            assert_true(isfinite(ret[i].reason.finish_ns) && ret[i].reason.finish_ns >= 0);
+            assert_in_range((int)(100 * ret[i].reason.utilisation), 0, 100);
+        }
+    }
+    return count;
+}
+
+static struct sy_sim_result run(const struct fixture *f, const struct sy_sim_options *options) {
+    struct sy_scheduler_ops ops = sy_policy_learned;
+    struct sy_sim_result result = {0};
+    struct sy_error error = {0};
+    struct sy_sim *sim = fixture_sim(f->workload, options);
+    ops.decide = watch;
+    memset(&seen, 0, sizeof seen);
+    if (sy_sim_run_ops(sim, &ops, NULL, &result, &error)) {
+        fail_msg("%s", error.message);
+    }
+    if (sy_sim_check(f->workload, sy_sim_trace(sim), &error)) {
+        fail_msg("%s", error.message);
+    }
+    sy_sim_destroy(sim);
+    return result;
+}
+
+/* --- tests --------------------------------------------------------------------------------------
+ */
+static void nothing_learned_adds_nothing(void **state) {
+    (void)state;
+    float zero[LEARNED_COUNT] = {0};
+    struct sy_weights weights = weights_of(zero);
+    struct sy_policy_setup setup = {.weights = &weights};
+    struct sy_sim_options options = options_of(&setup);
+    for (size_t m = 0; m < SY_COUNT(machines); m++) {
+        struct fixture f;
+        open_stream(&f, machines[m]);
+        run(&f, &options);
+        assert_true(seen.most == 0);
+        assert_int_equal(seen.guards[SY_GUARD_NONE], 0);
+        assert_int_equal(seen.guards[SY_GUARD_BOUNDED], 0);
+        fixture_finish(&f);
+    }
+}
+
+static void wild_weights_decide_legally(void **state) {
+    (void)state;
+    float block[LEARNED_COUNT];
+    struct sy_weights weights = weights_of(block);
+    struct sy_policy_setup setup = {.weights = &weights};
+    struct sy_sim_options options = options_of(&setup);
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct fixture f;
+        fill(block, seed % 2 ? 0.5 : 20, seed);
+        open_stream(&f, machines[seed % SY_COUNT(machines)]);
+        double once = run(&f, &options).slowdown_mean;
+        assert_true(seen.most <= LATE_BOUND * 1.001);
+        bool cut = seen.guards[SY_GUARD_BOUNDED] > 0;
+        assert_true(seed % 2 || cut || f.machine->device_count == 1);
+        assert_true(run(&f, &options).slowdown_mean == once);
+        fixture_finish(&f);
+    }
+}
+
+static void far_off_durations_are_doubted(void **state) {
+    (void)state;
+    float block[LEARNED_COUNT];
+    fill(block, 0.5, 9);
+    struct sy_weights weights = weights_of(block);
+    struct sy_policy_setup setup = {.weights = &weights};
+    struct sy_sim_options options = options_of(&setup);
+    struct fixture f;
+    open_stream(&f, machines[1]);
+    run(&f, &options);
+    assert_int_equal(seen.guards[SY_GUARD_FALLBACK], 0);
+    options.model_error_sigma = 3;
+    run(&f, &options);
+    assert_true(seen.guards[SY_GUARD_FALLBACK] > 0);
+    setup.without = SY_PART_GUARD;
+    run(&f, &options);
+    assert_int_equal(seen.guards[SY_GUARD_FALLBACK], 0);
+    fixture_finish(&f);
+}
+
+/* With weights on what is believed alone, being blind must change decisions, and being told nothing
+ * must be the same as being blind. */
+static void belief_can_be_left_out(void **state) {
+    (void)state;
+    float block[LEARNED_COUNT] = {0};
+    for (uint32_t i = 7; i < 10; i++) {
+        block[LEARNED_TASK + LEARNED_JOB + i] = 3;
+    }
+    struct sy_weights weights = weights_of(block);
+    struct sy_policy_setup setup = {.weights = &weights};
+    struct sy_sim_options options = options_of(&setup);
+    struct fixture f;
+    open_stream(&f, machines[1]);
+    run(&f, &options);
+    assert_true(seen.most > 0);
+    setup.without = SY_PART_BELIEF;
+    run(&f, &options);
+    assert_true(seen.most == 0);
+    setup.without = 0;
+    options.belief = SY_SIM_NONE;
+    run(&f, &options);
+    assert_true(seen.most == 0);
+    fixture_finish(&f);
+}
+
+static void other_layouts_are_refused(void **state) {
+    (void)state;
+    float block[LEARNED_COUNT] = {0};
+    struct sy_weights weights = weights_of(block);
+    struct sy_policy_setup setup = {.weights = &weights};
+    struct sy_sim_options options = options_of(&setup);
+    struct sy_sim_result result;
+    struct fixture f;
+    fixture_one(&f, "cpu:2", "chain:3");
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct sy_error error = {0};
+        weights = weights_of(block);
+        weights.shape += wrong == 0;
+        weights.count -= wrong == 1;
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        assert_int_equal(sy_sim_run(sim, "learned", &result, &error), -EINVAL);
+        sy_sim_destroy(sim);
+    }
+    fixture_finish(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_learned_adds_nothing),
+        cmocka_unit_test(wild_weights_decide_legally),
+        cmocka_unit_test(far_off_durations_are_doubted),
+        cmocka_unit_test(belief_can_be_left_out),
+        cmocka_unit_test(other_layouts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
