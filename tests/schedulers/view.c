@@ -84,7 +84,7 @@ void view_close(struct view *view) {
 
 /* By way of the policies' own start, then out of its arena and into ours. */
 void view_policy(struct view *view, struct policy *ret_policy) {
-    struct sy_scheduler scheduler = {.seed = 1};
+    struct sy_scheduler scheduler = {.ops = &sy_policy_eager, .seed = 1};
     assert_int_equal(sy_policy_init(&scheduler, &view->view, "", sizeof(struct policy)), 0);
     *ret_policy = *(struct policy *)scheduler.state;
     sy_policy_finish(&scheduler);
