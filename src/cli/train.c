@@ -8,8 +8,10 @@
 #include "cli/train.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AT(field) offsetof(struct sy_train_args, field)
 #define SEED_MAX  65535 /* worlds of different seeds are different up to here */
@@ -70,8 +72,8 @@ static const struct sy_option options[] = {
      AT(pairs), 0, 1, 10000},
     {SY_OPTION_U32, "worlds", "N", "worlds in a generation, new ones each time (default 20)",
      AT(worlds), 0, 1, 10000},
-    {SY_OPTION_NUMBER, "sigma", "X", "distance of points (default 0.08)", AT(sigma), 0, 1e-6, 100},
-    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls (default 0.02; a2c: 0.002)", AT(rate),
+    {SY_OPTION_NUMBER, "sigma", "X", "distance of points (default 0.2)", AT(sigma), 0, 1e-6, 100},
+    {SY_OPTION_NUMBER, "rate", "X", "of Adam, falls (default 0.08; a2c: 0.002)", AT(rate),
      AT(rate_given), 1e-9, 100},
     {SY_OPTION_NUMBER, "hinge", "X",
      "how much more it counts to be worse than the heuristic than better (default 1)", AT(hinge), 0,
@@ -220,6 +222,20 @@ static int train(struct sy_train_args *args) {
     return found->run(args);
 }
 
+/* Better now than after an hour. */
+static int check_folder(const char *file) {
+    const char *end = file ? strrchr(file, '/') : NULL;
+    char folder[PATH_MAX] = ".";
+    if (end) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(end - file + (end == file)), file);
+    }
+    if (file && access(folder, W_OK) != 0) {
+        sy_message_fail("%s: cannot write there: %s", file, strerror(errno));
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
 static int run(struct sy_train_args *args) {
     if (!sy_train_policy(args->policy)) {
         return SY_EXIT_USAGE;
@@ -228,7 +244,12 @@ static int run(struct sy_train_args *args) {
         (args->curve && strcmp(args->curve, "-") == 0)) {
         return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
     }
-    return args->validate ? sy_train_compare(args) : train(args);
+    if (args->validate) {
+        return sy_train_compare(args);
+    }
+    int r = check_folder(args->out);
+    r = r ? r : check_folder(args->curve);
+    return r ? r : train(args);
 }
 
 int sy_cmd_train(int argc, char **argv) {
@@ -244,8 +265,8 @@ int sy_cmd_train(int argc, char **argv) {
                                  .worlds = 20,
                                  .validation = 200,
                                  .every = 10,
-                                 .sigma = 0.08,
-                                 .rate = 0.02,
+                                 .sigma = 0.2,
+                                 .rate = 0.08,
                                  .hinge = 1,
                                  .scenarios = 400};
     int r = SY_EXIT_OK;
