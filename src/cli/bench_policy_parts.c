@@ -240,7 +240,7 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
 
 int sy_track_zero_shot(const struct sy_report *report) {
     static const char *const headers[] = {"left out", "without", "with", "without / with",
-                                          "without / " PLAIN};
+                                          ("without / " PLAIN)};
     const struct sy_text_list *asked = report->bench->zero_shot;
     struct sy_text_list ours = {0};
     struct sy_table table;
