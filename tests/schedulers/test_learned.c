@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-static const char *const machines[] = {"cpu:1", "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16",
-                                       "2x(cpu:2@smt=2 dram:20GB/s) gpu:1@pcie3x8 "
-                                       "fpga:1@regions=2"};
+static const char *const machines[] = {
+    "cpu:1", "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16",
+    "2x(cpu:2@smt=2 dram:20GB/s) gpu:1@pcie3x8 fpga:1@regions=2"};
 
 static void open_stream(struct fixture *f, const char *machine) {
     static const char *const graphs[] = {
