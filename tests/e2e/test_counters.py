@@ -47,7 +47,8 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(case.folder)
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)  # ignored where tests run in the background
             os.execve(cli.SYMPH, [cli.SYMPH, *args],
                       {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **env})
         self.resize(columns, rows)
