@@ -111,11 +111,11 @@ void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint
 
 void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct late *l = s->state;
-    (void)view, (void)job;
+    (void)view;
     l->jobs--;
     l->mixed = true;
     if (l->net) {
-        sy_learned_job_left(l->net);
+        sy_learned_job_left(l->net, job);
     }
 }
 
@@ -197,6 +197,7 @@ static bool is_hungry(const struct late *l, const struct sy_view *view, uint32_t
 /* Which devices may take another task; returns how many. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
     uint32_t open = 0;
+    l->hungry = 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         bool useful = !v->lost && l->waiting[view->machine->devices[d].class_index];
@@ -205,13 +206,10 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
         double wait_ns = l->free_ns[d] - view->now_ns;
         l->room[d] = useful && soon_enough(l, view, d, wait_ns, l->longest_travel_ns);
         open += l->room[d];
+        l->hungry += is_hungry(l, view, d);
     }
     if (!open) {
         return 0;
-    }
-    l->hungry = 0;
-    for (uint32_t d = 0; d < view->machine->device_count; d++) {
-        l->hungry += is_hungry(l, view, d);
     }
     if (l->mode.contention) {
         sy_sharing_update(&l->sharing, view);

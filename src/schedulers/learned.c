@@ -42,6 +42,7 @@ static bool take_tasks_and_jobs(struct learned *n, struct sy_arena *arena,
     n->task_alone = sy_arena_alloc(arena, tasks, sizeof *n->task_alone);
     n->out_ns = sy_arena_alloc(arena, tasks, sizeof *n->out_ns);
     n->wanted_kind = sy_arena_alloc(arena, tasks, sizeof *n->wanted_kind);
+    n->jobs = sy_arena_alloc(arena, jobs, sizeof *n->jobs);
     n->job_rank = sy_arena_alloc(arena, jobs, sizeof *n->job_rank);
     n->job_work = sy_arena_alloc(arena, jobs, sizeof *n->job_work);
     n->job_size = sy_arena_alloc(arena, jobs, sizeof *n->job_size);
@@ -49,8 +50,8 @@ static bool take_tasks_and_jobs(struct learned *n, struct sy_arena *arena,
     n->job_short = sy_arena_alloc(arena, jobs, sizeof *n->job_short);
     n->job_round = sy_arena_alloc(arena, jobs, sizeof *n->job_round);
     bool of_tasks = n->task_sum && n->task_loaded && n->task_alone && n->out_ns && n->wanted_kind;
-    return of_tasks && n->job_rank && n->job_work && n->job_size && n->job_term && n->job_short &&
-           n->job_round;
+    return of_tasks && n->jobs && n->job_rank && n->job_work && n->job_size && n->job_term &&
+           n->job_short && n->job_round;
 }
 
 int sy_learned_init(struct learned *n, const struct policy *policy, const struct sy_view *view) {
@@ -79,14 +80,19 @@ void sy_learned_job_arrived(struct learned *n, const struct policy *policy,
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
         longest = fmax(longest, policy->rank[t]);
     }
-    n->present++;
+    n->jobs[n->present++] = job;
     n->job_rank[job] = (float)fmax(longest, 1);
     n->job_work[job] = (float)fmax(j->work_left_ns, 1);
     n->job_size[job] = (float)(j->work_left_ns / (j->task_count ? j->task_count : 1));
 }
 
-void sy_learned_job_left(struct learned *n) {
-    n->present--;
+void sy_learned_job_left(struct learned *n, uint32_t job) {
+    for (uint32_t i = 0; i < n->present; i++) {
+        if (n->jobs[i] == job) {
+            n->jobs[i] = n->jobs[--n->present];
+            return;
+        }
+    }
 }
 
 /* Ready tasks, counted by kernel and by how well each class suits them. */
@@ -169,16 +175,13 @@ void sy_learned_task_taken(struct learned *n, const struct sy_view *view, uint32
  */
 static void look_at_jobs(struct learned *n, const struct sy_view *view) {
     double left = 0, alone = 0;
-    uint32_t count = 0;
-    for (uint32_t j = view->job_count; j-- > 0 && count < n->present;) { /* the last are present */
-        if (view->jobs[j].tasks_left) {
-            left += view->jobs[j].work_left_ns;
-            alone += view->jobs[j].isolated_ns;
-            count++;
-        }
+    for (uint32_t i = 0; i < n->present; i++) {
+        const struct sy_view_job *job = &view->jobs[n->jobs[i]];
+        left += job->work_left_ns;
+        alone += job->isolated_ns;
     }
-    n->mean_left_ns = count ? left / count : 0;
-    n->mean_alone_ns = count ? alone / count : 0;
+    n->mean_left_ns = n->present ? left / n->present : 0;
+    n->mean_alone_ns = n->present ? alone / n->present : 0;
 }
 
 static float use_of(const struct sy_view *view, uint32_t resource, float *sd) {

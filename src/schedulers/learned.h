@@ -46,7 +46,8 @@ struct learned {
     double *efficiency_sum;                /* per class, over ready tasks: least time / time */
     uint32_t *class_ready;                 /* per class: ready tasks that it could run */
     float *memory_use, *link_use, *use_sd; /* per device: believed, 0..1 */
-    uint32_t ready_count, present;
+    uint32_t *jobs, present;               /* that have arrived and not left */
+    uint32_t ready_count;
     bool blind; /* does not look at the belief */
 };
 
@@ -54,7 +55,7 @@ SY_MUST_CHECK int sy_learned_init(struct learned *learned, const struct policy *
                                   const struct sy_view *view);
 void sy_learned_job_arrived(struct learned *learned, const struct policy *policy,
                             const struct sy_view *view, uint32_t job);
-void sy_learned_job_left(struct learned *learned);
+void sy_learned_job_left(struct learned *learned, uint32_t job);
 void sy_learned_task_ready(struct learned *learned, const struct policy *policy,
                            const struct sy_view *view, uint32_t task);
 void sy_learned_task_taken(struct learned *learned, const struct sy_view *view, uint32_t task);

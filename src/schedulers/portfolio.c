@@ -60,14 +60,11 @@ int sy_portfolio_init(struct portfolio *p, const struct policy *base, const stru
     p->plain.order = ORDER_NONE;
     p->unplanned = sy_arena_alloc(arena, tasks, sizeof *p->unplanned);
     p->key = sy_arena_alloc(arena, tasks, sizeof *p->key);
-    p->child = sy_arena_alloc(arena, tasks, sizeof *p->child);
-    p->sibling = sy_arena_alloc(arena, tasks, sizeof *p->sibling);
-    p->sequence = sy_arena_alloc(arena, tasks, sizeof *p->sequence);
     p->price = sy_arena_alloc(arena, classes, sizeof *p->price);
     p->trial_price = sy_arena_alloc(arena, classes, sizeof *p->trial_price);
     p->load_ns = sy_arena_alloc(arena, classes, sizeof *p->load_ns);
     p->devices = sy_arena_alloc(arena, view->machine->device_count, sizeof *p->devices);
-    bool arrays = p->unplanned && p->key && p->child && p->sibling && p->sequence;
+    bool arrays = p->unplanned && p->key && !sy_heap_init(&p->queues, arena, tasks, p->key);
     bool rows = p->price && p->trial_price && p->load_ns && p->devices;
     int code = arrays && rows ? init_replay(p, arena, view) : -ENOMEM;
     code = code ? code : sy_pool_init(&p->open, &p->plain, view);
@@ -308,45 +305,12 @@ static void list_tasks(struct portfolio *p, const struct sy_view *view) {
 
 /* --- rehearsal of dmdas: placed when ready, each device takes its highest rank next --------------
  */
-static bool runs_before(const struct portfolio *p, uint32_t a, uint32_t b) {
-    return p->key[a] > p->key[b] || (p->key[a] == p->key[b] && p->sequence[a] < p->sequence[b]);
-}
-
-static uint32_t meld(struct portfolio *p, uint32_t a, uint32_t b) {
-    if (a == SY_NONE || b == SY_NONE) {
-        return a == SY_NONE ? b : a;
-    }
-    uint32_t above = runs_before(p, b, a) ? b : a, below = above == a ? b : a;
-    p->sibling[below] = p->child[above];
-    p->child[above] = below;
-    return above;
-}
-
-/* A pairing heap without its root. */
-static uint32_t meld_children(struct portfolio *p, uint32_t root) {
-    uint32_t pairs = SY_NONE, melded = SY_NONE;
-    for (uint32_t at = p->child[root]; at != SY_NONE;) {
-        uint32_t second = p->sibling[at];
-        uint32_t rest = second == SY_NONE ? SY_NONE : p->sibling[second];
-        uint32_t pair = meld(p, at, second);
-        p->sibling[pair] = pairs;
-        pairs = pair;
-        at = rest;
-    }
-    while (pairs != SY_NONE) {
-        uint32_t next = p->sibling[pairs];
-        melded = meld(p, melded, pairs);
-        pairs = next;
-    }
-    return melded;
-}
-
 static void start_next(struct portfolio *p, const struct sy_view *view, uint32_t device,
                        double now_ns) {
     struct rehearsed *d = &p->devices[device];
     uint32_t task = d->queue, memory = view->machine->devices[device].memory;
     double ns = sy_estimate_time_ns(view, task, device);
-    d->queue = meld_children(p, task);
+    d->queue = sy_heap_pop(&p->queues, task);
     d->queued_ns = d->queue == SY_NONE ? 0 : d->queued_ns - ns;
     ns += image_ns(view, &p->trial, task, device);
     double start_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
@@ -384,8 +348,7 @@ static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t
         return;
     }
     struct rehearsed *d = &p->devices[best];
-    p->child[task] = p->sibling[task] = SY_NONE;
-    d->queue = meld(p, d->queue, task);
+    d->queue = sy_heap_push(&p->queues, d->queue, task);
     d->queued_ns += sy_estimate_time_ns(view, task, best);
     if (d->running == SY_NONE && d->free_ns <= now_ns) {
         start_next(p, view, best, now_ns);
@@ -405,14 +368,14 @@ static uint32_t next_device(const struct portfolio *p, uint32_t count) {
 }
 
 static void rehearse(struct portfolio *p, const struct sy_view *view) {
-    uint32_t count = view->machine->device_count, task, sequence = 0;
+    uint32_t count = view->machine->device_count, task;
     double now_ns = view->now_ns;
+    sy_heap_clear(&p->queues);
     for (uint32_t i = 0; i < count; i++) {
         p->devices[i] = (struct rehearsed){SY_NONE, SY_NONE, p->trial.base_ns[i], 0};
     }
     for (;;) {
         while ((task = sy_pool_pop(&p->open, &p->plain, view)) != SY_NONE) {
-            p->sequence[task] = sequence++;
             queue_task(p, view, task, now_ns);
         }
         uint32_t device = next_device(p, count);

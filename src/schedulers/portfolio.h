@@ -8,7 +8,7 @@
 #ifndef SY_SCHEDULERS_PORTFOLIO_H
 #define SY_SCHEDULERS_PORTFOLIO_H
 
-#include "schedulers/policy.h"
+#include "schedulers/heap.h"
 
 /* What a device holds in the rehearsal of dmdas. */
 struct rehearsed {
@@ -51,10 +51,10 @@ struct portfolio {
     uint64_t *sent;  /* per task: memories that its output goes to */
     uint32_t *line;  /* the trial's tasks, in the order they were placed */
     uint32_t line_count;
-    double *there_ns;  /* [task * memory_count + memory] when its output is there; 0: never sent */
-    double *link_ns;   /* per resource: free again */
-    double *device_ns; /* per device, likewise */
-    uint32_t *child, *sibling, *sequence;
+    double *there_ns;   /* [task * memory_count + memory] when its output is there; 0: never sent */
+    double *link_ns;    /* per resource: free again */
+    double *device_ns;  /* per device, likewise */
+    struct heap queues; /* of devices, in the rehearsal of dmdas */
     struct rehearsed *devices;
     struct search search;
     double *offer_start_ns; /* per task */

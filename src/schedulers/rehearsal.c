@@ -17,18 +17,14 @@ static int init_tasks(struct rehearsal *r, struct sy_arena *arena, size_t tasks)
     r->state = sy_arena_alloc(arena, tasks, sizeof *r->state);
     r->device = sy_arena_alloc(arena, tasks, sizeof *r->device);
     r->pending = sy_arena_alloc(arena, tasks, sizeof *r->pending);
-    r->sequence = sy_arena_alloc(arena, tasks, sizeof *r->sequence);
-    r->child = sy_arena_alloc(arena, tasks, sizeof *r->child);
-    r->sibling = sy_arena_alloc(arena, tasks, sizeof *r->sibling);
     r->priority = sy_arena_alloc(arena, tasks, sizeof *r->priority);
     r->expected_ns = sy_arena_alloc(arena, tasks, sizeof *r->expected_ns);
     r->inputs_ns = sy_arena_alloc(arena, tasks, sizeof *r->inputs_ns);
     r->begin_ns = sy_arena_alloc(arena, tasks, sizeof *r->begin_ns);
     r->end_ns = sy_arena_alloc(arena, tasks, sizeof *r->end_ns);
-    bool whole = r->state && r->device && r->pending && r->sequence && r->child && r->sibling;
-    return whole && r->priority && r->expected_ns && r->inputs_ns && r->begin_ns && r->end_ns
-               ? 0
-               : -ENOMEM;
+    bool whole = r->state && r->device && r->pending && r->priority && r->expected_ns &&
+                 r->inputs_ns && r->begin_ns && r->end_ns;
+    return whole ? sy_heap_init(&r->queues, arena, tasks, r->priority) : -ENOMEM;
 }
 
 int sy_rehearsal_init(struct rehearsal *r, struct sy_arena *arena, const struct sy_view *view) {
@@ -47,42 +43,6 @@ int sy_rehearsal_init(struct rehearsal *r, struct sy_arena *arena, const struct 
     bool data = r->valid && r->inflight && r->copies && r->jobs;
     bool rows = r->devices && r->view_devices && r->link_ns && r->use_bytes_per_s;
     return data && rows ? init_tasks(r, arena, tasks) : -ENOMEM;
-}
-
-/* --- queues of committed tasks: highest priority first, then first committed --------------------
- */
-static bool runs_before(const struct rehearsal *r, uint32_t a, uint32_t b) {
-    return r->priority[a] > r->priority[b] ||
-           (r->priority[a] == r->priority[b] && r->sequence[a] < r->sequence[b]);
-}
-
-static uint32_t meld(struct rehearsal *r, uint32_t a, uint32_t b) {
-    if (a == SY_NONE || b == SY_NONE) {
-        return a == SY_NONE ? b : a;
-    }
-    uint32_t above = runs_before(r, b, a) ? b : a, below = above == a ? b : a;
-    r->sibling[below] = r->child[above];
-    r->child[above] = below;
-    return above;
-}
-
-static uint32_t pop(struct rehearsal *r, uint32_t device) {
-    uint32_t root = r->devices[device].queue, pairs = SY_NONE, melded = SY_NONE;
-    for (uint32_t at = r->child[root]; at != SY_NONE;) {
-        uint32_t second = r->sibling[at];
-        uint32_t rest = second == SY_NONE ? SY_NONE : r->sibling[second];
-        uint32_t pair = meld(r, at, second);
-        r->sibling[pair] = pairs;
-        pairs = pair;
-        at = rest;
-    }
-    while (pairs != SY_NONE) {
-        uint32_t next = r->sibling[pairs];
-        melded = meld(r, melded, pairs);
-        pairs = next;
-    }
-    r->devices[device].queue = melded;
-    return root;
 }
 
 /* --- copies ------------------------------------------------------------------------------------
@@ -271,7 +231,7 @@ static void try_start(struct rehearsal *r, uint32_t device) {
     if (s->phase != STAGE_IDLE || task == SY_NONE || r->state[task] != SY_TASK_READY) {
         return;
     }
-    pop(r, device);
+    r->devices[device].queue = sy_heap_pop(&r->queues, r->devices[device].queue);
     r->news = true;
     v->queue_length--;
     v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - r->expected_ns[task]) : 0;
@@ -292,13 +252,11 @@ static void commit(struct rehearsal *r, uint32_t task, uint32_t device, double p
     r->device[task] = device;
     r->priority[task] = priority;
     r->expected_ns[task] = expected_ns;
-    r->sequence[task] = r->next_sequence++;
-    r->child[task] = r->sibling[task] = SY_NONE;
     r->inputs_ns[task] = 0;
     v->queue_length++;
     v->queued_ns += expected_ns;
     v->last_image = r->view.task_kernel[task];
-    r->devices[device].queue = meld(r, r->devices[device].queue, task);
+    r->devices[device].queue = sy_heap_push(&r->queues, r->devices[device].queue, task);
     request_inputs(r, task, SY_NONE, r->view.machine->devices[device].memory);
     try_start(r, device);
 }
@@ -412,7 +370,8 @@ static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job)
     r->jobs[job] = *j;
     r->job = job;
     r->tasks_left = 0;
-    r->copy_count = r->next_sequence = 0;
+    r->copy_count = 0;
+    sy_heap_clear(&r->queues);
     r->speeds_stale = false;
     for (uint32_t i = 0; i < m->resource_count; i++) {
         r->link_ns[i] = view->now_ns;

@@ -11,7 +11,7 @@
 #ifndef SY_SCHEDULERS_REHEARSAL_H
 #define SY_SCHEDULERS_REHEARSAL_H
 
-#include "schedulers/policy.h"
+#include "schedulers/heap.h"
 
 struct stage_device {
     enum stage_phase { STAGE_IDLE, STAGE_STALLED, STAGE_EXECUTING } phase;
@@ -32,7 +32,8 @@ struct rehearsal {
     struct sy_view_device *view_devices;
     struct sy_view_job *jobs;
     uint8_t *state;
-    uint32_t *device, *pending, *sequence, *child, *sibling;
+    uint32_t *device, *pending;
+    struct heap queues;                         /* committed tasks of each device */
     double *priority, *expected_ns, *inputs_ns; /* per task */
     double *begin_ns, *end_ns;                  /* per task: its execution */
     uint64_t *valid, *inflight;                 /* per datum */
@@ -42,7 +43,7 @@ struct rehearsal {
     uint32_t copy_count, copy_capacity;
     double *link_ns;         /* per resource: free again, where links are shared */
     double *use_bytes_per_s; /* per resource */
-    uint32_t next_sequence, tasks_left, job;
+    uint32_t tasks_left, job;
     const double *factor;                  /* per task: true over estimated time; NULL: 1 */
     const double *committed, *promised_ns; /* per task: of decisions already made; NULL: none */
     bool speeds_stale, failed;
