@@ -11,9 +11,9 @@
  */
 #include "base/json.h"
 #include "belief/senses.h"
+#include "clock.h"
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define SLOTS     8
 #define TERMS     3
@@ -21,25 +21,8 @@
 #define DRIFT_SD  0.1
 #define NOISE     0.02
 #define STEP_NS   1e7
-#define CLOCKINGS 1001
 #define TICKS     500
 #define PERIOD_NS 1e7
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
-}
-
-/* What asking for the time costs, which is not the filter's. */
-static double clock_ns(void) {
-    static double times[CLOCKINGS];
-    for (uint32_t i = 0; i < CLOCKINGS; i++) {
-        double start = now_ns();
-        times[i] = now_ns() - start;
-    }
-    return sy_quantile(times, CLOCKINGS, 0.5);
-}
 
 /* The last of the variables are sums of three of the others. */
 static struct sy_model *make_model(uint32_t n, uint32_t relations, struct sy_rng *rng) {

@@ -10,19 +10,18 @@
  * vertex. The clock's own cost is taken off.
  */
 #include "base/json.h"
+#include "clock.h"
 #include "policy/policy.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define WARM_UP   20
-#define CLOCKINGS 1001
-#define READY     16u
-#define DEVICES   11u
-#define WIDTH     64u
-#define HIDDEN    32u
-#define MACHINE   27u /* vertices of the machine's graph */
+#define WARM_UP 20
+#define READY   16u
+#define DEVICES 11u
+#define WIDTH   64u
+#define HIDDEN  32u
+#define MACHINE 27u /* vertices of the machine's graph */
 
 struct graph {
     uint32_t vertices, edges;
@@ -40,21 +39,6 @@ struct net {
     float *block, *tape, *rows, *chance;
     float input[WIDTH], state[2 * WIDTH], global[WIDTH], lstm_tape[7 * WIDTH];
 };
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
-}
-
-static double clock_ns(void) {
-    static double times[CLOCKINGS];
-    for (uint32_t i = 0; i < CLOCKINGS; i++) {
-        double start = now_ns();
-        times[i] = now_ns() - start;
-    }
-    return sy_quantile(times, CLOCKINGS, 0.5);
-}
 
 static void *take(struct sy_arena *arena, size_t count, size_t size) {
     void *memory = sy_arena_alloc(arena, count, size);

@@ -126,7 +126,7 @@ static bool wants_lp(const struct sy_sheet *sheet, uint32_t scenario) {
 
 static int scene_run(struct sy_scene *scene, const struct bench_args *bench,
                      const struct sy_sheet *sheet, uint32_t index) {
-    const struct sy_scenario *from = &sheet->scenarios[index];
+    const struct sy_bench_scenario *from = &sheet->scenarios[index];
     struct sy_bench_worlds worlds = {bench->data, 1, bench->seeds, bench->threads,
                                      bench->common.quiet};
     int r = sy_scene_run(scene, &worlds, from, from->policies ? from->policies : sheet->policies);

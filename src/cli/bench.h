@@ -24,7 +24,23 @@ enum sy_figure {
 #define SY_BENCH_GRAPHS  12
 #define SY_BENCH_COLUMNS 6
 
-struct sy_scenario {
+/* Machines and graphs of several benches. */
+#define SY_BENCH_NODE  "cpu:12 gpu:4@pcie3x16"
+#define SY_BENCH_MIXED "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16 fpga:1@regions=1"
+#define SY_BENCH_GENERATED                                                                         \
+    {                                                                                              \
+        "gen:cholesky:12", "gen:lu:10", "gen:qr:10", "gen:fft:5", "gen:gauss:20",                  \
+            "gen:stencil:20", "gen:layered:width=12,depth=20,seed=1",                              \
+            "gen:layered:width=40,depth=8,seed=2", "gen:forkjoin:20", "gen:genomics:24",           \
+            "gen:intree:6", "gen:outtree:6"                                                        \
+    }
+#define SY_BENCH_SIX                                                                               \
+    {                                                                                              \
+        "gen:cholesky:8", "gen:lu:6", "gen:qr:6", "gen:layered:width=8,depth=12,seed=3",           \
+            "gen:genomics:12", "gen:forkjoin:20"                                                   \
+    }
+
+struct sy_bench_scenario {
     const char *machine;
     const char *policies;                /* of the sheet's, those that run here; NULL: all */
     const char *graphs[SY_BENCH_GRAPHS]; /* "data:..." is a path in the data folder */
@@ -49,7 +65,7 @@ struct sy_sheet {
     const char *also; /* another bench that prints it too; NULL: none */
     bool needs_data;
     const char *policies;
-    struct sy_scenario scenarios[SY_BENCH_COLUMNS];
+    struct sy_bench_scenario scenarios[SY_BENCH_COLUMNS];
     struct sy_column columns[SY_BENCH_COLUMNS];
 };
 
@@ -71,7 +87,7 @@ struct sy_scene {
 };
 /* Prints what is wrong and returns an exit code; to be finished in any case. */
 int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
-                 const struct sy_scenario *from, const char *policies);
+                 const struct sy_bench_scenario *from, const char *policies);
 /* The same runs against the tighter bound; left out, with a note, where no solver is installed. */
 void sy_scene_measure_lp(struct sy_scene *scene);
 void sy_scene_finish(struct sy_scene *scene);

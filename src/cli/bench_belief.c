@@ -14,7 +14,6 @@
 
 #define SOCKETS "4x(cpu:4 dram:40GB/s)"
 #define GPUS    "2x(cpu:4 dram:40GB/s) gpu:4@pcie3x16"
-#define MIXED   "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16 fpga:1@regions=1"
 #define POLICY  "lb-cont+srpt"
 #define PLAIN   "lb+srpt"
 #define LONG    "300ms"
@@ -145,7 +144,7 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; !r && i < 30; i++) {
         bool mixed = i < 24; /* then sockets, where more tasks are slowed */
-        struct setting s = {mixed ? MIXED : SOCKETS,
+        struct setting s = {mixed ? SY_BENCH_MIXED : SOCKETS,
                             mixed ? six : narrow,
                             mixed ? 0.5 : 0.3,
                             0.4,
@@ -168,7 +167,7 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
     sy_buffer_printf(
         text,
         "How good is what policies are told? " POLICY ", hidden load 0.4, %u seeds from 1.\n"
-        "mixed: " MIXED ", six graphs, load 0.5, 10 resources;\nsockets: " SOCKETS
+        "mixed: " SY_BENCH_MIXED ", six graphs, load 0.5, 10 resources;\nsockets: " SOCKETS
         ", narrow graphs that lean on memory, load 0.3, 16 resources.\n"
         "period: in which others come and go; short: 1/20 of the longest job, 50 readings.\n"
         "Mean error over time of the use of resources, in points of 100; then tasks slowed by over "

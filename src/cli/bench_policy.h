@@ -37,7 +37,7 @@ struct sy_suite {
     enum sy_track track;
     const char *name;
     bool needs_data;
-    struct sy_scenario scenario;
+    struct sy_bench_scenario scenario;
 };
 /* All suites, NULL past the end. */
 const struct sy_suite *sy_suite_at(uint32_t index);
@@ -46,7 +46,7 @@ struct sy_left_out {
     const char *kind, *what;
     bool needs_data;
     double at_most; /* goal: without / with */
-    struct sy_scenario scenario;
+    struct sy_bench_scenario scenario;
 };
 const struct sy_left_out *sy_left_out_at(uint32_t index);
 
@@ -73,7 +73,7 @@ struct sy_outcome {
     double *share_ns;    /* per job: what it would take alone on its tenant's share */
 };
 /* Runs the policies in all worlds, the slow ones in the first slow_seeds of each graph. */
-int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_scenario *scenario,
+int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                    const char *name, const struct sy_text_list *policies,
                    const struct sy_text_list *slow, struct sy_outcome *ret_outcome);
 void sy_outcome_finish(struct sy_outcome *outcome);

@@ -129,11 +129,11 @@ static int fill_runs(struct sy_outcome *o, const struct sy_scene *scene, uint32_
     return SY_EXIT_OK;
 }
 
-static int run_scene(const struct sy_bench_policy *bench, const struct sy_scenario *scenario,
+static int run_scene(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                      const struct sy_text_list *policies, bool slow, uint32_t total,
                      struct sy_outcome *o) {
     struct sy_scene scene = {0};
-    struct sy_scenario from = *scenario;
+    struct sy_bench_scenario from = *scenario;
     uint32_t seeds = from.seeds ? from.seeds : bench->worlds.seeds;
     const char *names = sy_policies_join(policies, o->arena);
     from.seeds = slow && seeds > SLOW_SEEDS ? SLOW_SEEDS : seeds;
@@ -146,7 +146,7 @@ static int run_scene(const struct sy_bench_policy *bench, const struct sy_scenar
     return r;
 }
 
-int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_scenario *scenario,
+int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                    const char *name, const struct sy_text_list *policies,
                    const struct sy_text_list *slow, struct sy_outcome *ret_outcome) {
     struct sy_outcome o = {.name = name, .load = scenario->load, .arena = sy_arena_create()};

@@ -112,7 +112,7 @@ static int belief_table(const struct sy_report *report, const struct sy_suite *s
     uint32_t count = 0;
     int r = SY_EXIT_OK;
     for (; !r && count < SY_COUNT(kinds); count += !r) {
-        struct sy_scenario scenario = suite->scenario;
+        struct sy_bench_scenario scenario = suite->scenario;
         scenario.belief = kinds[count];
         r = sy_outcome_run(report->bench, &scenario, suite->name, ours, NULL, &outcomes[count]);
     }

@@ -7,8 +7,6 @@
  */
 #include "cli/bench_policy.h"
 
-#define NODE    "cpu:12 gpu:4@pcie3x16"
-#define MIXED   "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16 fpga:1@regions=1"
 #define HALVED  "2x(cpu:4 dram:20GB/s) gpu:2@pcie3x8 fpga:1@regions=1 upi:10GB/s"
 #define SMT     "2x(cpu:4@smt=2 dram:40GB/s) gpu:2@pcie3x16"
 #define SOCKETS "4x(cpu:4 dram:40GB/s)"
@@ -16,11 +14,6 @@
 #define MIRAGE  "data:machines/mirage.bus.csv"
 #define ATTILA  "data:machines/attila.bus.csv"
 
-#define SIX                                                                                        \
-    {                                                                                              \
-        "gen:cholesky:8", "gen:lu:6", "gen:qr:6", "gen:layered:width=8,depth=12,seed=3",           \
-            "gen:genomics:12", "gen:forkjoin:20"                                                   \
-    }
 #define GENOMICS                                                                                   \
     { "gen:genomics:12" }
 #define DENSE                                                                                      \
@@ -29,13 +22,6 @@
     {                                                                                              \
         "gen:layered:width=3,depth=20,seed=1", "gen:layered:width=4,depth=20,seed=5",              \
             "gen:stencil:6"                                                                        \
-    }
-#define GENERATED                                                                                  \
-    {                                                                                              \
-        "gen:cholesky:12", "gen:lu:10", "gen:qr:10", "gen:fft:5", "gen:gauss:20",                  \
-            "gen:stencil:20", "gen:layered:width=12,depth=20,seed=1",                              \
-            "gen:layered:width=40,depth=8,seed=2", "gen:forkjoin:20", "gen:genomics:24",           \
-            "gen:intree:6", "gen:outtree:6"                                                        \
     }
 #define FACTORS                                                                                    \
     {                                                                                              \
@@ -53,7 +39,7 @@
     {track_,                                                                                       \
      "workflows made heterogeneous",                                                               \
      true,                                                                                         \
-     {.machine = NODE,                                                                             \
+     {.machine = SY_BENCH_NODE,                                                                    \
       .graphs = {"data:graphs/workflows.dag"},                                                     \
       .accelerate = true,                                                                          \
       .noise = noise_,                                                                             \
@@ -61,8 +47,8 @@
         {track_,                                                                                   \
          "generated graphs",                                                                       \
          false,                                                                                    \
-         {.machine = NODE,                                                                         \
-          .graphs = GENERATED,                                                                     \
+         {.machine = SY_BENCH_NODE,                                                                \
+          .graphs = SY_BENCH_GENERATED,                                                            \
           .accelerate = true,                                                                      \
           .noise = noise_,                                                                         \
           .seeds = seeds_}},                                                                       \
@@ -84,15 +70,30 @@
 static const struct sy_suite suites[] = {
     SINGLE(SY_TRACK_STATIC, 0, 1),
     SINGLE(SY_TRACK_DYNAMIC, 0.3, 0),
-    {SY_TRACK_CONTENTION, "mixed, load 0.5", false, {HIDDEN(MIXED, SIX, 0.3, 0.5)}},
-    {SY_TRACK_CONTENTION, "mixed, load 0.7", false, {HIDDEN(MIXED, SIX, 0.3, 0.7)}},
-    {SY_TRACK_CONTENTION, "mixed, load 0.9", false, {HIDDEN(MIXED, SIX, 0.3, 0.9)}},
-    {SY_TRACK_CONTENTION, "mixed, contention x2, load 0.5", false, {HIDDEN(HALVED, SIX, 0.6, 0.5)}},
+    {SY_TRACK_CONTENTION,
+     "mixed, load 0.5",
+     false,
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.5)}},
+    {SY_TRACK_CONTENTION,
+     "mixed, load 0.7",
+     false,
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7)}},
+    {SY_TRACK_CONTENTION,
+     "mixed, load 0.9",
+     false,
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.9)}},
+    {SY_TRACK_CONTENTION,
+     "mixed, contention x2, load 0.5",
+     false,
+     {HIDDEN(HALVED, SY_BENCH_SIX, 0.6, 0.5)}},
     {SY_TRACK_CONTENTION,
      "mixed, slow changes, load 0.7",
      false,
-     {HIDDEN(MIXED, SIX, 0.3, 0.7), .hidden_period = "300ms"}},
-    {SY_TRACK_CONTENTION, "genomics alone, load 0.7", false, {HIDDEN(MIXED, GENOMICS, 0.3, 0.7)}},
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7), .hidden_period = "300ms"}},
+    {SY_TRACK_CONTENTION,
+     "genomics alone, load 0.7",
+     false,
+     {HIDDEN(SY_BENCH_MIXED, GENOMICS, 0.3, 0.7)}},
     {SY_TRACK_CONTENTION,
      "genomics alone, contention x2, load 0.3",
      false,
@@ -105,12 +106,18 @@ static const struct sy_suite suites[] = {
      "sockets, narrow graphs, slow changes, load 0.7",
      false,
      {HIDDEN(SOCKETS, NARROW, 0.5, 0.7), .hidden_period = "300ms"}},
-    {SY_TRACK_CONTENTION, "GPUs behind switches, load 0.5", false, {HIDDEN(BUS, SIX, 0.5, 0.5)}},
-    {SY_TRACK_CONTENTION, "GPUs behind switches, load 0.7", false, {HIDDEN(BUS, SIX, 0.5, 0.7)}},
+    {SY_TRACK_CONTENTION,
+     "GPUs behind switches, load 0.5",
+     false,
+     {HIDDEN(BUS, SY_BENCH_SIX, 0.5, 0.5)}},
+    {SY_TRACK_CONTENTION,
+     "GPUs behind switches, load 0.7",
+     false,
+     {HIDDEN(BUS, SY_BENCH_SIX, 0.5, 0.7)}},
     {SY_TRACK_CONTENTION,
      "hyper-threads, six graphs, load 0.7",
      true,
-     {HIDDEN(SMT, SIX, 0.3, 0.7), .smt_table = "interference/smt-pairs-genomics.csv"}},
+     {HIDDEN(SMT, SY_BENCH_SIX, 0.3, 0.7), .smt_table = "interference/smt-pairs-genomics.csv"}},
     {SY_TRACK_CONTENTION,
      "hyper-threads, genomics, load 0.5",
      true,
@@ -118,8 +125,8 @@ static const struct sy_suite suites[] = {
     {SY_TRACK_CONTENTION,
      "single graphs",
      false,
-     {.machine = MIXED,
-      .graphs = SIX,
+     {.machine = SY_BENCH_MIXED,
+      .graphs = SY_BENCH_SIX,
       .hidden_load = 0.3,
       .noise = 0.15,
       .counter_noise = 0.4,
@@ -130,27 +137,33 @@ static const struct sy_suite suites[] = {
      "single graphs, contention x2",
      false,
      {.machine = HALVED,
-      .graphs = SIX,
+      .graphs = SY_BENCH_SIX,
       .hidden_load = 0.6,
       .noise = 0.15,
       .counter_noise = 0.4,
       .counters = 4,
       .belief = "filtered",
       .contention = true}},
-    {SY_TRACK_TENANTS, "mixed, hidden load, load 0.8", false, {HIDDEN(MIXED, SIX, 0.2, 0.8)}},
-    {SY_TRACK_TENANTS, "sockets, load 0.8", false, {HIDDEN(SOCKETS, SIX, 0.2, 0.8)}},
+    {SY_TRACK_TENANTS,
+     "mixed, hidden load, load 0.8",
+     false,
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.2, 0.8)}},
+    {SY_TRACK_TENANTS, "sockets, load 0.8", false, {HIDDEN(SOCKETS, SY_BENCH_SIX, 0.2, 0.8)}},
     {SY_TRACK_TENANTS,
      "TPC-H made heterogeneous, load 0.8",
      true,
-     {.machine = NODE,
+     {.machine = SY_BENCH_NODE,
       .graphs = {"data:graphs/tpch.dag"},
       .accelerate = true,
       .noise = 0.3,
       .load = 0.8,
       .tenants = 4,
       .jobs = 60}},
-    {SY_TRACK_ABLATION, "mixed, load 0.7", false, {HIDDEN(MIXED, SIX, 0.3, 0.7)}},
-    {SY_TRACK_ABLATION, "mixed, contention x2, load 0.5", false, {HIDDEN(HALVED, SIX, 0.6, 0.5)}},
+    {SY_TRACK_ABLATION, "mixed, load 0.7", false, {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7)}},
+    {SY_TRACK_ABLATION,
+     "mixed, contention x2, load 0.5",
+     false,
+     {HIDDEN(HALVED, SY_BENCH_SIX, 0.6, 0.5)}},
     {SY_TRACK_ABLATION,
      "sockets, narrow graphs, slow changes, load 0.7",
      false,
@@ -158,7 +171,7 @@ static const struct sy_suite suites[] = {
     {SY_TRACK_ABLATION,
      "single generated graphs, noise 0.3",
      false,
-     {.machine = NODE, .graphs = GENERATED, .accelerate = true, .noise = 0.3}},
+     {.machine = SY_BENCH_NODE, .graphs = SY_BENCH_GENERATED, .accelerate = true, .noise = 0.3}},
 };
 
 static const struct sy_left_out left_out[] = {
@@ -171,7 +184,7 @@ static const struct sy_left_out left_out[] = {
      "graphs ten times larger, mixed, load 0.7",
      false,
      1.02,
-     {.machine = MIXED,
+     {.machine = SY_BENCH_MIXED,
       .graphs = {"gen:cholesky:18", "gen:lu:14", "gen:qr:14",
                  "gen:layered:width=24,depth=40,seed=3", "gen:genomics:120", "gen:forkjoin:200"},
       .hidden_load = 0.3,
@@ -183,12 +196,16 @@ static const struct sy_left_out left_out[] = {
       .contention = true,
       .tenants = 4,
       .jobs = 12}},
-    {"family", "genomics, mixed, load 0.7", false, 1.03, {HIDDEN(MIXED, GENOMICS, 0.3, 0.7)}},
+    {"family",
+     "genomics, mixed, load 0.7",
+     false,
+     1.03,
+     {HIDDEN(SY_BENCH_MIXED, GENOMICS, 0.3, 0.7)}},
     {"factorisations",
      "Cholesky, LU, QR, mixed, load 0.7",
      false,
      1.03,
-     {HIDDEN(MIXED, DENSE, 0.3, 0.7)}},
+     {HIDDEN(SY_BENCH_MIXED, DENSE, 0.3, 0.7)}},
 };
 
 const struct sy_suite *sy_suite_at(uint32_t index) {

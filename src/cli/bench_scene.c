@@ -37,7 +37,7 @@ static const char *resolve(struct sy_scene *scene, const char *folder, const cha
 }
 
 static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
-                      const struct sy_scenario *from, const char *policies) {
+                      const struct sy_bench_scenario *from, const char *policies) {
     scene->args = (struct sy_simulate_args){.common = {.quiet = worlds->quiet},
                                             .policy = policies,
                                             .seeds = from->seeds ? from->seeds : worlds->seeds,
@@ -87,7 +87,7 @@ void sy_scene_measure_lp(struct sy_scene *scene) {
 }
 
 int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
-                 const struct sy_scenario *from, const char *policies) {
+                 const struct sy_bench_scenario *from, const char *policies) {
     uint32_t best;
     int r = scene_args(scene, worlds, from, policies);
     r = r ? r : sy_simulate_setup(&scene->simulate, &scene->args);

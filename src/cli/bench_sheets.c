@@ -4,26 +4,12 @@
  */
 #include "cli/bench.h"
 
-#define NODE    "cpu:12 gpu:4@pcie3x16"
 #define MIRAGE  "cpu:9 gpu:3@link=6GB/s,latency=10us"
 #define TWO_SMT "2x(cpu:8@smt=2 dram:80GB/s) gpu:4@pcie3x16"
-#define MIXED   "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16 fpga:1@regions=1"
 #define WORKFLOWS                                                                                  \
     { "data:graphs/workflows.dag" }
 #define CHOLESKY                                                                                   \
     { "gen:cholesky:10", "gen:cholesky:20", "gen:cholesky:40" }
-#define GENERATED                                                                                  \
-    {                                                                                              \
-        "gen:cholesky:12", "gen:lu:10", "gen:qr:10", "gen:fft:5", "gen:gauss:20",                  \
-            "gen:stencil:20", "gen:layered:width=12,depth=20,seed=1",                              \
-            "gen:layered:width=40,depth=8,seed=2", "gen:forkjoin:20", "gen:genomics:24",           \
-            "gen:intree:6", "gen:outtree:6"                                                        \
-    }
-#define SIX                                                                                        \
-    {                                                                                              \
-        "gen:cholesky:8", "gen:lu:6", "gen:qr:6", "gen:layered:width=8,depth=12,seed=3",           \
-            "gen:genomics:12", "gen:forkjoin:20"                                                   \
-    }
 /* The two that plan longest do so for known times alone; oracles see what noise hides. */
 #define POLICIES                                                                                   \
     "random,rr,sparrow,ws,eager,prio,heteroprio,tetris,graphene,paragon,dmda,dmdas,cpop,peft,"     \
@@ -38,15 +24,15 @@
 
 static const struct sy_sheet sheets[] = {
     {.bench = "classic",
-     .title = "Generated graphs, " NODE ": makespan / max(critical path, area)",
+     .title = "Generated graphs, " SY_BENCH_NODE ": makespan / max(critical path, area)",
      .policies = EITHER,
-     .scenarios = {{.machine = NODE,
-                    .graphs = GENERATED,
+     .scenarios = {{.machine = SY_BENCH_NODE,
+                    .graphs = SY_BENCH_GENERATED,
                     .accelerate = true,
                     .seeds = 1,
                     .policies = STATIC},
-                   {.machine = NODE,
-                    .graphs = GENERATED,
+                   {.machine = SY_BENCH_NODE,
+                    .graphs = SY_BENCH_GENERATED,
                     .accelerate = true,
                     .noise = 0.3,
                     .policies = NOISY}},
@@ -54,16 +40,16 @@ static const struct sy_sheet sheets[] = {
                  {"vs LP", 0, SY_FIGURE_OVER_LP},
                  {"noise 0.3", 1, SY_FIGURE_OVER_BOUND}}},
     {.bench = "classic",
-     .title =
-         "97 recorded workflows made heterogeneous, " NODE ": makespan / max(critical path, area)",
+     .title = "97 recorded workflows made heterogeneous, " SY_BENCH_NODE
+              ": makespan / max(critical path, area)",
      .needs_data = true,
      .policies = EITHER,
-     .scenarios = {{.machine = NODE,
+     .scenarios = {{.machine = SY_BENCH_NODE,
                     .graphs = WORKFLOWS,
                     .accelerate = true,
                     .seeds = 1,
                     .policies = STATIC},
-                   {.machine = NODE,
+                   {.machine = SY_BENCH_NODE,
                     .graphs = WORKFLOWS,
                     .accelerate = true,
                     .noise = 0.3,
@@ -123,11 +109,11 @@ static const struct sy_sheet sheets[] = {
                  {"job slowdown", 0, SY_FIGURE_SLOWDOWN},
                  {"p99", 0, SY_FIGURE_SLOWDOWN_P99}}},
     {.bench = "streams",
-     .title = "Streams of 40 jobs of 4 tenants under contention and hidden load, " MIXED
+     .title = "Streams of 40 jobs of 4 tenants under contention and hidden load, " SY_BENCH_MIXED
               ": job completion / time alone",
      .policies = STREAM,
-     .scenarios = {{.machine = MIXED,
-                    .graphs = SIX,
+     .scenarios = {{.machine = SY_BENCH_MIXED,
+                    .graphs = SY_BENCH_SIX,
                     .noise = 0.15,
                     .hidden_load = 0.2,
                     .counter_noise = 0.3,
@@ -135,8 +121,8 @@ static const struct sy_sheet sheets[] = {
                     .tenants = 4,
                     .jobs = 40,
                     .contention = true},
-                   {.machine = MIXED,
-                    .graphs = SIX,
+                   {.machine = SY_BENCH_MIXED,
+                    .graphs = SY_BENCH_SIX,
                     .noise = 0.15,
                     .hidden_load = 0.4,
                     .counter_noise = 0.3,
@@ -150,10 +136,10 @@ static const struct sy_sheet sheets[] = {
                  {"mean, load x2", 1, SY_FIGURE_SLOWDOWN},
                  {"p99, load x2", 1, SY_FIGURE_SLOWDOWN_P99}}},
     {.bench = "decisions",
-     .title = "Time of one decision on this machine, " MIXED ", contention",
+     .title = "Time of one decision on this machine, " SY_BENCH_MIXED ", contention",
      .policies = "eager,dmda,dmdas,paragon,tetris,lb,lb-hist,lb-cont,lb-cont+wspt,symphony",
-     .scenarios = {{.machine = MIXED,
-                    .graphs = SIX,
+     .scenarios = {{.machine = SY_BENCH_MIXED,
+                    .graphs = SY_BENCH_SIX,
                     .noise = 0.15,
                     .counter_noise = 0.3,
                     .contention = true,

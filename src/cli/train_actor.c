@@ -130,6 +130,11 @@ static int open_session(struct session *s) {
                         "weights");
         return SY_EXIT_USAGE;
     }
+    if (args->curve || args->patience) {
+        sy_message_fail("%s: --method a2c has none; build/bench/paper_curves draws its curves",
+                        args->curve ? "--curve" : "--patience");
+        return SY_EXIT_USAGE;
+    }
     if (strcmp(args->policy, "black-box") == 0) {
         options.belief = SY_SIM_RAW; /* that is what it is */
     }
