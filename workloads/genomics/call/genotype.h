@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * genotype: from PairHMM's sums to lines of VCF. C only. The sample is diploid everywhere.
+ */
+#ifndef GENOMICS_CALL_GENOTYPE_H
+#define GENOMICS_CALL_GENOTYPE_H
+
+#include "genomics/call/regions.h"
+
+/* Lines of one bin, by position. */
+struct gn_lines {
+    char *text; /* whole lines */
+    size_t bytes;
+    uint32_t *positions; /* global, of each line */
+    uint32_t *lengths;   /* bytes of each line, its end included */
+    uint32_t count;
+};
+
+/* sums: float[hmm->sum_count]. */
+SY_MUST_CHECK int gn_genotype(const struct gn_index *index, const struct gn_regions *regions,
+                              const float *sums, struct gn_lines *ret_lines);
+/* Accepts lines that are all zero. */
+void gn_lines_free(struct gn_lines *lines);
+
+#endif
