@@ -34,6 +34,22 @@ static inline uint64_t gn_round(uint64_t bytes) {
     return (bytes + GN_ALIGN - 1) / GN_ALIGN * GN_ALIGN;
 }
 
+/* The code of a letter, of either case. */
+static inline uint8_t gn_code(char letter) {
+    switch (letter & 0xDF) {
+    case 'A':
+        return 0;
+    case 'C':
+        return 1;
+    case 'G':
+        return 2;
+    case 'T':
+        return 3;
+    default:
+        return 4;
+    }
+}
+
 /* --- the reference
  * -------------------------------------------------------------------------------- One blob:
  * header, packed bases, and the index of k-mers. Built once, kept in a file, mapped. */
