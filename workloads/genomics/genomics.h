@@ -16,7 +16,9 @@
 #ifndef GENOMICS_H
 #define GENOMICS_H
 
+#ifndef __cplusplus /* the CUDA parts read the layouts only */
 #include "guest.h"
+#endif
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,7 @@ enum {
     GN_CIGAR_MAX = 14,    /* operations of one alignment */
     GN_BIN_BASES = 98304, /* reference covered by one bin */
     GN_HALO = 1024,       /* and so many more at either side */
+    GN_COARSE = 1024,     /* bases for which one bit says whether an N is among them */
     GN_ALIGN = 64,
 };
 
@@ -63,15 +66,17 @@ struct gn_index {
                        * 2 * (i % 32) of word i / 32 */
     uint64_t masked;  /* offset: uint64_t[length / 64 + 2], bit set: base is N */
     uint64_t buckets; /* offset: uint32_t[(1 << bucket_bits) + 1], first entry of each bucket */
-    uint64_t places;  /* offset: uint32_t[place_count], positions in a bucket ascending */
+    uint64_t places;  /* offset: uint32_t[place_count], ascending in a bucket; align/map_rule.h */
     uint64_t place_count;
     uint32_t kmer, bucket_bits;
-    uint32_t contig_count, reserved;
+    uint32_t contig_count, tag_bits;
     uint64_t contigs; /* offset: struct gn_contig[contig_count] */
     uint64_t names;   /* offset: zero-ended names */
     uint64_t names_bytes;
     uint64_t source_hash; /* of the sequence file it was made from: size, time, names, bases */
     uint64_t checksum;    /* of all behind the header */
+    uint64_t coarse;      /* offset: uint64_t[length / GN_COARSE / 64 + 2], bit set: an N is among
+                           * these GN_COARSE bases */
 };
 
 struct gn_contig {
