@@ -150,8 +150,9 @@ enum { GN_WINDOW_MAX = 2048 };
 
 struct gn_jobs {
     uint64_t bytes;
-    uint32_t job_count, reserved;
-    uint64_t cells; /* sum of length x window_length */
+    uint32_t job_count;
+    uint32_t longest; /* bases of the longest window */
+    uint64_t cells;   /* sum of length x window_length */
     uint64_t jobs;  /* offset: struct gn_job[job_count] */
 };
 
