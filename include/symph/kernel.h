@@ -4,7 +4,8 @@
  *
  * A kernel is a function per flavour of device (C, CUDA, OpenCL). The engine calls it with data
  * that are already where the device computes. A graph names kernels; whichever plug-in has them
- * runs them. A workload is a graph with a meaning: it can fill its data and check the result.
+ * runs them. A workload is a graph with a meaning: it can fill its data and check the result; or a
+ * function that submits tasks as it goes (symph/session.h).
  * A plug-in includes this header, says SY_KERNEL_PLUGIN(my_table); once, and links to libsymph only
  * if it builds graphs.
  */
@@ -17,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SY_KERNEL_ABI       1
+#define SY_KERNEL_ABI       2
 #define SY_ARGUMENT_MAX     16
 #define SY_CALL_MESSAGE_MAX 256
 
@@ -65,7 +66,9 @@ struct sy_kernel_entry {
     int (*prepare)(enum sy_flavour flavour, const struct sy_call *call);
 };
 
-/* A graph with a meaning, e.g. "cholesky:n=4096,tile=512". */
+struct sy_session;
+
+/* A graph with a meaning, e.g. "cholesky:n=4096,tile=512". Either build or drive is there. */
 struct sy_kernel_workload {
     const char *name;
     const char *summary;
@@ -81,6 +84,8 @@ struct sy_kernel_workload {
     int (*check)(void *state, void *const *data, double *ret_error, double *ret_tolerance,
                  struct sy_error *error);
     void (*destroy)(void *state);
+    /* Instead of all above: submits tasks until it is done. An error if its result is wrong. */
+    int (*drive)(const char *arguments, struct sy_session *session, struct sy_error *error);
 };
 
 struct sy_kernel_table {

@@ -81,8 +81,16 @@ static int check_workloads(const struct sy_kernel_table *table, const char *path
             return refuse(error, path, "workload", workload->name,
                           "needs a name of letters, digits and _-.+");
         }
-        if (!workload->build) {
+        if (!workload->build && !workload->drive) {
             return refuse(error, path, "workload", workload->name, "cannot build its graph");
+        }
+        if (workload->build && workload->drive) {
+            return refuse(error, path, "workload", workload->name,
+                          "has both a graph and a drive function");
+        }
+        if (workload->drive && (workload->fill || workload->check || workload->destroy)) {
+            return refuse(error, path, "workload", workload->name,
+                          "drives a session, which is neither filled nor checked from outside");
         }
         for (uint32_t j = 0; j < i; j++) {
             if (strcmp(table->workloads[j].name, workload->name) == 0) {

@@ -24,6 +24,18 @@ __attribute__((unused)) static int build(const char *arguments, struct sy_graph 
     return -ENOSYS;
 }
 
+__attribute__((unused)) static int fill(void *state, uint32_t datum, void *pointer,
+                                        uint64_t bytes) {
+    (void)state, (void)datum, (void)pointer, (void)bytes;
+    return -ENOSYS;
+}
+
+__attribute__((unused)) static int drive(const char *arguments, struct sy_session *session,
+                                         struct sy_error *error) {
+    (void)arguments, (void)session, (void)error;
+    return -ENOSYS;
+}
+
 #define C_ONLY                                                                                     \
     { nothing, NULL, NULL }
 #define DEFAULT_KERNELS                                                                            \
@@ -35,9 +47,12 @@ __attribute__((unused)) static int build(const char *arguments, struct sy_graph 
     { .name = word, .usage = "n=SIZE", .calibration = "n=1 n=2", .build = build }
 
 #if TABLE == 0 /* good */
-#define NAME      "good"
-#define KERNELS   DEFAULT_KERNELS
-#define WORKLOADS WORKLOAD("walk"), WORKLOAD("run")
+#define NAME    "good"
+#define KERNELS DEFAULT_KERNELS
+#define WORKLOADS                                                                                  \
+    WORKLOAD("walk"), WORKLOAD("run"), {                                                           \
+        .name = "driven", .drive = drive                                                           \
+    }
 #elif TABLE == 1 /* another with the same kernel */
 #define NAME "other"
 #define KERNELS                                                                                    \
@@ -91,6 +106,16 @@ __attribute__((unused)) static int build(const char *arguments, struct sy_graph 
 #define KERNELS DEFAULT_KERNELS
 #define WORKLOADS                                                                                  \
     { .name = "walk" }
+#elif TABLE == 11
+#define NAME    "both"
+#define KERNELS DEFAULT_KERNELS
+#define WORKLOADS                                                                                  \
+    { .name = "walk", .build = build, .drive = drive }
+#elif TABLE == 12
+#define NAME    "filled"
+#define KERNELS DEFAULT_KERNELS
+#define WORKLOADS                                                                                  \
+    { .name = "walk", .fill = fill, .drive = drive }
 #endif
 
 static const struct sy_kernel_entry kernels[] = {KERNELS};

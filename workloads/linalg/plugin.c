@@ -233,16 +233,16 @@ WORKLOAD(gemm, LINALG_PRODUCT)
 static const struct sy_kernel_workload workloads[] = {
     {"cholesky", "Cholesky factorization of a symmetric positive definite matrix", USAGE,
      "n=640,tile=128 n=1280,tile=256 n=2560,tile=512 n=4096,tile=1024", build_cholesky, linalg_fill,
-     linalg_check, free},
+     linalg_check, free, NULL},
     {"lu", "LU factorization without pivoting of a diagonally dominant matrix", USAGE,
      "n=512,tile=128 n=1024,tile=256 n=2048,tile=512 n=3072,tile=1024", build_lu, linalg_fill,
-     linalg_check, free},
+     linalg_check, free, NULL},
     {"qr", "QR factorization, flat tree of tiles", USAGE,
      "n=512,tile=128 n=1024,tile=256 n=1536,tile=512 n=2048,tile=1024", build_qr, linalg_fill,
-     linalg_check, free},
+     linalg_check, free, NULL},
     {"gemm", "Matrix product C = C - A B", USAGE,
      "n=384,tile=128 n=768,tile=256 n=1536,tile=512 n=2048,tile=1024", build_gemm, linalg_fill,
-     linalg_check, free},
+     linalg_check, free, NULL},
 };
 
 static const struct sy_kernel_table table = {

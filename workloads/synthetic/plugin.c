@@ -91,7 +91,7 @@ static const struct sy_kernel_workload workloads[] = {
      "tasks=64,kind=spin+stream+transfer+emulate,shape=independent|chains|forkjoin[,width=8]"
      "[,bytes=1048576][,flops=1e8][,passes=8][,link=64e6][,ns=1e6]",
      "tasks=16,kind=spin tasks=16,kind=stream tasks=16,kind=transfer", synthetic_build,
-     synthetic_fill, synthetic_check, free},
+     synthetic_fill, synthetic_check, free, NULL},
 };
 
 static const struct sy_kernel_table table = {
