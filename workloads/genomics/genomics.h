@@ -240,11 +240,12 @@ struct gn_hmm {
     uint64_t regions, reads, haplotypes;            /* offsets of the tables */
     uint64_t read_bases, read_qualities, read_gaps; /* offsets: uint8_t codes, Phred, Phred */
     uint64_t haplotype_bases;                       /* offset: uint8_t codes */
-    float error[128];   /* 10^(-q / 10), so that every device has the same numbers */
+    /* So that every device has the same numbers: gn_hmm_fill in call/hmm.h sets all of these. */
+    float error[128];   /* 10^(-q / 10) */
     float continuation; /* of a gap */
     float reserved[15];
+    float open[64], stay[64], back[64]; /* by quality of a gap */
 };
-/* sums: float[sum_count], likelihood times 2^120; what is below GN_HMM_SMALL is worked out again in
- * double precision on the host. */
+/* sums: float[sum_count], as call/hmm.h says; gn_hmm_log10 makes likelihoods of them. */
 
 #endif

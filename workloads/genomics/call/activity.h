@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * activity: how many reads cover each position of a bin and its halo, and how much they speak
+ * against the reference there.
+ *
+ * Of reads that are mapped, primary, not marked as bad or as duplicates, with a mapping quality of
+ * at least GN_ACTIVITY_MAPPING. depth: matches, mismatches and deleted bases. evidence:
+ *   a mismatch of quality >= GN_ACTIVITY_QUALITY  its quality, at most GN_ACTIVITY_FULL, there
+ *   an insertion or deletion                      GN_ACTIVITY_FULL, at the base before
+ *   a clip of >= GN_ACTIVITY_CLIP bases           GN_ACTIVITY_FULL, at the aligned base beside it
+ * N, in the read or the reference, is no evidence. So evidence / GN_ACTIVITY_FULL is about the
+ * number of reads that differ. Only integers are added: the order does not matter.
+ */
+#ifndef GENOMICS_CALL_ACTIVITY_H
+#define GENOMICS_CALL_ACTIVITY_H
+
+#include "genomics/genomics.h"
+#include "genomics/level.h"
+
+enum {
+    GN_ACTIVITY_MAPPING = 20,
+    GN_ACTIVITY_QUALITY = 15,
+    GN_ACTIVITY_FULL = 30,
+    GN_ACTIVITY_CLIP = 6,
+    GN_ACTIVITY_FLAGS = 0x4 | 0x100 | 0x200 | 0x400 | 0x800, /* of reads that are left out */
+};
+
+/* Position i of the arrays is global position bin->start - GN_HALO + i (the line begins with
+ * GN_GAP bases of N, so that no bin starts below GN_HALO; where one does, positions wrap and have
+ * no depth). */
+static inline uint32_t gn_activity_length(const struct gn_bin *bin) {
+    return bin->end - bin->start + 2 * GN_HALO;
+}
+/* What the blob needs, for a bin of so many bases (GN_BIN_BASES at most). */
+uint64_t gn_activity_bytes(uint32_t bin_bases);
+
+/* activity: gn_activity_bytes or more, its header is written too. 0 or -ENOMEM (scratch). */
+SY_MUST_CHECK int gn_activity_run(const struct gn_index *index, const struct gn_bin *bin,
+                                  const struct gn_order *order, struct gn_activity *activity,
+                                  enum gn_level level);
+
+#endif
