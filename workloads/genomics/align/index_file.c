@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keeps an index in a file; see index.h. Written whole under a name of its own and then renamed, so
+ * that two processes at once, or one that is killed, leave either no index or a good one.
+ */
+#include "genomics/align/index.h"
+#include "genomics/align/index_memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t source_hash(const struct stat *status) {
+    uint64_t hash = mix(1, (uint64_t)status->st_size);
+    hash = mix(hash, (uint64_t)status->st_mtim.tv_sec);
+    return mix(hash, (uint64_t)status->st_mtim.tv_nsec);
+}
+
+/* --- where ------------------------------------------------------------------------------------ */
+
+static int make_folders(const char *path) {
+    char copy[512];
+    snprintf(copy, sizeof(copy), "%s", path);
+    for (char *slash = copy + 1;; slash++) {
+        char was = *slash;
+        if (was == '/' || was == '\0') {
+            *slash = '\0';
+            if (mkdir(copy, 0777) && errno != EEXIST) {
+                return -errno;
+            }
+            *slash = was;
+        }
+        if (was == '\0') {
+            return 0;
+        }
+    }
+}
+
+/* In a folder shared by many references the name also says which path it is of. */
+static int name_in_folder(const char *fasta, const char *folder, char *ret_file, size_t size) {
+    const char *slash = strrchr(fasta, '/'), *name = slash ? slash + 1 : fasta;
+    char *real = realpath(fasta, NULL);
+    uint64_t hash = 1;
+    for (const char *c = real ? real : fasta; *c; c++) {
+        hash = mix(hash, (uint64_t)(unsigned char)*c);
+    }
+    free(real);
+    int length = snprintf(ret_file, size, "%s/%s.%016llx.symph-index", folder, name,
+                          (unsigned long long)hash);
+    return length > 0 && (size_t)length < size ? 0 : -ENAMETOOLONG;
+}
+
+static int user_folder(char *ret_folder, size_t size) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = cache && *cache ? snprintf(ret_folder, size, "%s/symph/genomes", cache)
+                 : home && *home ? snprintf(ret_folder, size, "%s/.cache/symph/genomes", home)
+                                 : -1;
+    return length > 0 && (size_t)length < size ? 0 : -ENOENT;
+}
+
+static int name_beside(const char *fasta, char *ret_file, size_t size) {
+    int length = snprintf(ret_file, size, "%s.symph-index", fasta);
+    return length > 0 && (size_t)length < size ? 0 : -ENAMETOOLONG;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int read_whole(int descriptor, void *to, uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes;) {
+        ssize_t count = read(descriptor, (char *)to + at, bytes - at);
+        if (count < 0 && errno != EINTR) {
+            return -errno;
+        }
+        if (count == 0) {
+            return -EBADMSG;
+        }
+        at += count > 0 ? (uint64_t)count : 0;
+    }
+    return 0;
+}
+
+/* 0, or -ENOENT: no such file, or an error with its reason. */
+static int load(const char *file, uint64_t source, struct gn_index **ret_index, char *ret_why,
+                size_t why_size) {
+    struct stat status;
+    struct gn_index header, *index = NULL;
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 || fstat(descriptor, &status)) {
+        int code = -errno;
+        snprintf(ret_why, why_size, "%s", strerror(-code));
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return code;
+    }
+    int code = read_whole(descriptor, &header, sizeof(header));
+    uint64_t bytes = (uint64_t)status.st_size;
+    snprintf(ret_why, why_size, "it is cut short");
+    if (code == 0 && (header.magic != GN_INDEX_MAGIC || header.source_hash != source)) {
+        code = -ESTALE;
+        snprintf(ret_why, why_size, "%s",
+                 header.magic == GN_INDEX_MAGIC ? "the FASTA file has changed since"
+                                                : "it is no index, or one of another version");
+    } else if (code == 0) {
+        code = header.bytes == bytes ? 0 : -EBADMSG;
+        index = code ? NULL : gn_index_allocate(bytes);
+        code = code ? code : index ? 0 : -ENOMEM;
+    }
+    if (code == 0) {
+        *index = header;
+        code = read_whole(descriptor, index + 1, bytes - sizeof(header));
+        code = code ? code : gn_index_check(index, bytes, ret_why, why_size);
+    }
+    close(descriptor);
+    if (code && index) {
+        gn_index_free(index, bytes);
+    } else if (code == 0) {
+        *ret_index = index;
+    }
+    return code;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static int write_whole(int descriptor, const void *from, uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes;) {
+        ssize_t count = write(descriptor, (const char *)from + at, bytes - at);
+        if (count < 0 && errno != EINTR) {
+            return -errno;
+        }
+        at += count > 0 ? (uint64_t)count : 0;
+    }
+    return 0;
+}
+
+static int save(const char *file, const struct gn_index *index) {
+    char temporary[600];
+    snprintf(temporary, sizeof(temporary), "%s.XXXXXX", file);
+    int descriptor = mkstemp(temporary), code = 0;
+    if (descriptor < 0) {
+        return -errno;
+    }
+    code = write_whole(descriptor, index, index->bytes);
+    if (fchmod(descriptor, 0644)) {
+        code = code ? code : -errno;
+    }
+    if (close(descriptor)) {
+        code = code ? code : -errno;
+    }
+    if (code == 0 && rename(temporary, file)) {
+        code = -errno;
+    }
+    if (code) {
+        unlink(temporary);
+    }
+    return code;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+enum { PLACES = 2 };
+
+struct where {
+    char files[PLACES][512];
+    char folders[PLACES][512]; /* made if missing; "": stands beside the FASTA */
+    uint32_t count;
+};
+
+static void find_places(const char *fasta, const char *folder, struct where *ret_where) {
+    memset(ret_where, 0, sizeof(*ret_where));
+    uint32_t at = 0;
+    if (!folder && name_beside(fasta, ret_where->files[0], sizeof(ret_where->files[0])) == 0) {
+        at = 1;
+    }
+    char *into = ret_where->folders[at];
+    if (folder ? *folder && strlen(folder) < sizeof(ret_where->folders[0])
+               : user_folder(into, sizeof(ret_where->folders[0])) == 0) {
+        if (folder) {
+            snprintf(into, sizeof(ret_where->folders[0]), "%s", folder);
+        }
+        at += name_in_folder(fasta, into, ret_where->files[at], sizeof(ret_where->files[0])) == 0;
+    }
+    ret_where->count = at;
+}
+
+static int load_any(const struct where *where, uint64_t source, struct gn_index **ret_index,
+                    struct gn_index_note *note) {
+    for (uint32_t i = 0; i < where->count; i++) {
+        char why[100];
+        int code = load(where->files[i], source, ret_index, why, sizeof(why));
+        if (code == 0) {
+            memcpy(note->file, where->files[i], sizeof(note->file));
+            note->trouble[0] = '\0';
+            note->kept = true;
+            return 0;
+        }
+        if (code != -ENOENT) {
+            snprintf(note->trouble, sizeof(note->trouble), "the index there was not used: %s", why);
+        }
+    }
+    return -ENOENT;
+}
+
+static void save_any(const struct where *where, const struct gn_index *index,
+                     struct gn_index_note *note) {
+    for (uint32_t i = 0; i < where->count && !note->kept; i++) {
+        int code = where->folders[i][0] ? make_folders(where->folders[i]) : 0;
+        code = code ? code : save(where->files[i], index);
+        if (code == 0) {
+            memcpy(note->file, where->files[i], sizeof(note->file));
+            note->kept = true;
+        } else {
+            snprintf(note->trouble, sizeof(note->trouble), "the index cannot be kept: %s",
+                     strerror(-code));
+        }
+    }
+}
+
+int gn_index_open(const char *fasta, const char *folder, struct gn_index **ret_index,
+                  struct gn_index_note *note, struct sy_error *error) {
+    struct gn_index_note unwanted;
+    struct gn_genome genome;
+    struct where where;
+    struct stat status;
+    note = note ? note : &unwanted;
+    memset(note, 0, sizeof(*note));
+    if (stat(fasta, &status)) {
+        int code = -errno;
+        return guest_fail(error, code, "which file has the reference?", "cannot read %s: %s", fasta,
+                          strerror(-code));
+    }
+    uint64_t source = source_hash(&status);
+    find_places(fasta, S_ISREG(status.st_mode) ? folder : "", &where);
+    if (load_any(&where, source, ret_index, note) == 0) {
+        return 0;
+    }
+    int code = gn_genome_read(fasta, &genome, error);
+    if (code) {
+        return code;
+    }
+    code = gn_index_build(&genome, ret_index, error);
+    gn_genome_finish(&genome);
+    if (code == 0) {
+        note->built = true;
+        (*ret_index)->source_hash = source;
+        (*ret_index)->checksum = gn_index_sum(*ret_index);
+        save_any(&where, *ret_index, note);
+    }
+    return code;
+}
