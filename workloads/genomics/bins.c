@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bins of aligned reads: see bins.h. A batch leaves one chunk in each bin it has reads for:
+ * records, cigars, bases with qualities (one byte each: quality << 2 | code), names.
+ */
+#include "genomics/bins.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PACKED_N = 0xFF,
+    QUALITY_CAP = 62, /* what fits beside a code; sequencers say less */
+};
+
+struct sizes {
+    uint32_t records, cigars;
+    uint64_t bases, names;
+};
+
+struct chunk {
+    struct chunk *next;
+    struct sizes sizes;
+    char *payload;   /* NULL: in the file */
+    uint64_t offset; /* there */
+};
+
+struct bin {
+    struct guest_lock lock;
+    struct chunk *chunks;
+    struct sizes sizes;
+};
+
+struct gn_bins {
+    struct gn_bins_options options;
+    uint32_t count; /* without the last one */
+    struct bin *bins;
+    _Atomic uint64_t resident, file_end;
+    int fd; /* -1: not needed yet; made under lock */
+    struct guest_lock lock;
+};
+
+/* --- sizes --------------------------------------------------------------------------------------
+ */
+static uint64_t payload_bytes(const struct sizes *sizes) {
+    return sizes->records * sizeof(struct gn_record) + sizes->cigars * sizeof(uint32_t) +
+           sizes->bases + sizes->names;
+}
+
+static void add_sizes(struct sizes *sum, const struct sizes *more) {
+    sum->records += more->records;
+    sum->cigars += more->cigars;
+    sum->bases += more->bases;
+    sum->names += more->names;
+}
+
+/* Where the parts of a blob of these sizes lie. */
+static struct gn_bin layout(const struct gn_bins *bins, uint32_t number) {
+    const struct sizes *sizes = &bins->bins[number].sizes;
+    bool last = number == bins->count;
+    uint64_t start = last ? 0 : (uint64_t)number * GN_BIN_BASES, end = start + GN_BIN_BASES;
+    end = end < bins->options.length ? end : bins->options.length;
+    struct gn_bin bin = {.record_count = sizes->records,
+                         .cigar_total = sizes->cigars,
+                         .start = (uint32_t)start,
+                         .end = last ? 0 : (uint32_t)end,
+                         .base_total = sizes->bases};
+    bin.records = gn_round(sizeof bin);
+    bin.cigars = bin.records + gn_round(sizes->records * sizeof(struct gn_record));
+    bin.bases = bin.cigars + gn_round(sizes->cigars * sizeof(uint32_t));
+    bin.qualities = bin.bases + gn_round(sizes->bases);
+    bin.bytes = bin.qualities + gn_round(sizes->bases);
+    if (bins->options.names) {
+        bin.names = bin.bytes;
+        bin.bytes += gn_round(sizes->names + 1);
+    }
+    return bin;
+}
+
+/* --- life ---------------------------------------------------------------------------------------
+ */
+int gn_bins_create(const struct gn_bins_options *options, struct gn_bins **ret_bins) {
+    struct gn_bins *bins = calloc(1, sizeof *bins);
+    if (!bins) {
+        return -ENOMEM;
+    }
+    bins->options = *options;
+    bins->fd = -1;
+    bins->count = (uint32_t)((options->length + GN_BIN_BASES - 1) / GN_BIN_BASES);
+    bins->bins = calloc(bins->count + 1u, sizeof *bins->bins);
+    if (!bins->bins) {
+        free(bins);
+        return -ENOMEM;
+    }
+    *ret_bins = bins;
+    return 0;
+}
+
+static void free_chunks(struct bin *bin) {
+    while (bin->chunks) {
+        struct chunk *next = bin->chunks->next;
+        free(bin->chunks->payload);
+        free(bin->chunks);
+        bin->chunks = next;
+    }
+}
+
+void gn_bins_destroy(struct gn_bins *bins) {
+    if (!bins) {
+        return;
+    }
+    for (uint32_t b = 0; b <= bins->count; b++) {
+        free_chunks(&bins->bins[b]);
+    }
+    if (bins->fd >= 0) {
+        close(bins->fd);
+    }
+    free(bins->bins);
+    free(bins);
+}
+
+uint32_t gn_bins_count(const struct gn_bins *bins) {
+    return bins->count + bins->options.unmapped;
+}
+
+uint32_t gn_bins_records(const struct gn_bins *bins, uint32_t bin) {
+    return bins->bins[bin].sizes.records;
+}
+
+uint64_t gn_bins_bases(const struct gn_bins *bins, uint32_t bin) {
+    return bin < bins->count ? bins->bins[bin].sizes.bases : 0;
+}
+
+uint64_t gn_bins_bytes(const struct gn_bins *bins, uint32_t bin) {
+    return layout(bins, bin).bytes;
+}
+
+uint64_t gn_bins_spilled(const struct gn_bins *bins) {
+    return atomic_load(&bins->file_end);
+}
+
+/* --- the file -----------------------------------------------------------------------------------
+ */
+static int open_file(struct gn_bins *bins) {
+    guest_lock(&bins->lock);
+    if (bins->fd < 0) {
+        const char *folder = bins->options.folder ? bins->options.folder : "/tmp";
+        bins->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        bins->fd = bins->fd < 0 ? -errno : bins->fd;
+    }
+    int fd = bins->fd;
+    guest_unlock(&bins->lock);
+    return fd;
+}
+
+static int transfer(int fd, char *bytes, uint64_t count, uint64_t offset, bool out) {
+    while (count) {
+        ssize_t done =
+            out ? pwrite(fd, bytes, count, (off_t)offset) : pread(fd, bytes, count, (off_t)offset);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return done < 0 ? -errno : -EIO;
+        }
+        bytes += done;
+        count -= (uint64_t)done;
+        offset += (uint64_t)done;
+    }
+    return 0;
+}
+
+/* Keeps the chunk's payload in memory, or puts it into the file. */
+static int settle(struct gn_bins *bins, struct chunk *chunk) {
+    uint64_t bytes = payload_bytes(&chunk->sizes);
+    uint64_t resident = atomic_fetch_add(&bins->resident, bytes) + bytes;
+    if (!bins->options.memory_bytes || resident <= bins->options.memory_bytes) {
+        return 0;
+    }
+    atomic_fetch_sub(&bins->resident, bytes);
+    int fd = open_file(bins);
+    if (fd < 0) {
+        return fd;
+    }
+    chunk->offset = atomic_fetch_add(&bins->file_end, bytes);
+    int code = transfer(fd, chunk->payload, bytes, chunk->offset, true);
+    if (code == 0) {
+        free(chunk->payload);
+        chunk->payload = NULL;
+    }
+    return code;
+}
+
+/* --- adding -------------------------------------------------------------------------------------
+ */
+struct entry { /* a record in a bin */
+    uint32_t bin, record;
+};
+
+struct source {
+    const struct gn_reads *reads;
+    const struct gn_notes *notes;
+    const struct gn_aligned *aligned;
+};
+
+/* Bins whose halo a record touches, clipped ends included. False: none. */
+static bool bins_of(const struct gn_bins *bins, const struct gn_aligned *aligned,
+                    const struct gn_record *record, uint32_t *ret_first, uint32_t *ret_last) {
+    bool unmapped = record->flags & GN_FLAG_UNMAPPED;
+    if (unmapped && (record->position == SY_NONE || !bins->options.unmapped)) {
+        *ret_first = *ret_last = bins->count;
+        return bins->options.unmapped;
+    }
+    uint64_t reach = GN_HALO, position = record->position;
+    const uint32_t *cigar = &aligned->cigars[record->cigar];
+    uint64_t before = record->cigar_count && (cigar[0] & 15) == GN_CLIP ? cigar[0] >> 4 : 0;
+    uint32_t last_operation = record->cigar_count ? cigar[record->cigar_count - 1] : 0;
+    uint64_t after = (last_operation & 15) == GN_CLIP ? last_operation >> 4 : 0;
+    uint64_t low = position > before + reach ? position - before - reach : 0;
+    uint64_t high = position + record->span + after + reach;
+    *ret_first = (uint32_t)(low / GN_BIN_BASES);
+    *ret_last = (uint32_t)(high / GN_BIN_BASES);
+    *ret_last = *ret_last < bins->count ? *ret_last : bins->count - 1;
+    return *ret_first <= *ret_last;
+}
+
+/* A list of entries in order of bins. */
+static int list_entries(const struct gn_bins *bins, const struct gn_aligned *aligned,
+                        struct entry **ret_entries, uint32_t *ret_count) {
+    uint32_t *starts = calloc(bins->count + 2u, sizeof *starts), first, last, total = 0;
+    if (!starts) {
+        return -ENOMEM;
+    }
+    for (uint32_t r = 0; r < aligned->count; r++) {
+        if (bins_of(bins, aligned, &aligned->records[r], &first, &last)) {
+            for (uint32_t b = first; b <= last; b++) {
+                starts[b + 1]++;
+                total++;
+            }
+        }
+    }
+    for (uint32_t b = 0; b <= bins->count; b++) {
+        starts[b + 1] += starts[b];
+    }
+    struct entry *entries = malloc((total + 1u) * sizeof *entries);
+    for (uint32_t r = 0; entries && r < aligned->count; r++) {
+        if (bins_of(bins, aligned, &aligned->records[r], &first, &last)) {
+            for (uint32_t b = first; b <= last; b++) {
+                entries[starts[b]++] = (struct entry){b, r};
+            }
+        }
+    }
+    free(starts);
+    if (!entries) {
+        return -ENOMEM;
+    }
+    *ret_entries = entries;
+    *ret_count = total;
+    return 0;
+}
+
+static uint8_t pack(uint8_t code, uint8_t quality) {
+    quality = quality < QUALITY_CAP ? quality : QUALITY_CAP;
+    return code > 3 ? PACKED_N : (uint8_t)(quality << 2 | code);
+}
+
+/* Bases and qualities in the reference's direction. */
+static void put_bases(const struct source *source, uint32_t number, bool reverse, uint8_t *out) {
+    const struct gn_reads *reads = source->reads;
+    const struct gn_read *read = (const struct gn_read *)gn_at(reads, reads->reads) + number;
+    const uint8_t *bases = (const uint8_t *)gn_at(reads, reads->bases) + read->bases;
+    const uint8_t *qualities = source->notes->qualities + read->bases;
+    for (uint32_t i = 0; i < read->length; i++) {
+        uint32_t at = reverse ? read->length - 1u - i : i;
+        uint8_t code = bases[at];
+        out[i] = pack(code > 3 || !reverse ? code : (uint8_t)(3 - code), qualities[at]);
+    }
+}
+
+static const char *name_of(const struct source *source, uint32_t number) {
+    return source->notes->names + source->notes->name_offsets[number];
+}
+
+static void fill_chunk(const struct gn_bins *bins, const struct source *source,
+                       const struct entry *entries, struct chunk *chunk) {
+    const struct gn_aligned *aligned = source->aligned;
+    struct gn_record *records = (struct gn_record *)chunk->payload;
+    uint32_t *cigars = (uint32_t *)(records + chunk->sizes.records);
+    uint8_t *bases = (uint8_t *)(cigars + chunk->sizes.cigars);
+    char *names = (char *)bases + chunk->sizes.bases;
+    struct sizes at = {0};
+    for (uint32_t i = 0; i < chunk->sizes.records; i++) {
+        uint32_t number = entries[i].record;
+        struct gn_record *record = &records[at.records++];
+        *record = aligned->records[number];
+        memcpy(cigars + at.cigars, &aligned->cigars[record->cigar],
+               record->cigar_count * sizeof *cigars);
+        record->cigar = at.cigars;
+        at.cigars += record->cigar_count;
+        put_bases(source, number, record->flags & GN_FLAG_REVERSE, bases + at.bases);
+        record->bases = (uint32_t)at.bases;
+        at.bases += record->length;
+        record->name = SY_NONE;
+        if (bins->options.names) {
+            size_t length = strlen(name_of(source, number)) + 1;
+            memcpy(names + at.names, name_of(source, number), length);
+            record->name = (uint32_t)at.names;
+            at.names += length;
+        }
+    }
+}
+
+static int add_chunk(struct gn_bins *bins, const struct source *source, const struct entry *entries,
+                     uint32_t count) {
+    struct chunk *chunk = calloc(1, sizeof *chunk);
+    if (!chunk) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gn_record *record = &source->aligned->records[entries[i].record];
+        struct sizes one = {1, record->cigar_count, record->length, 0};
+        one.names = bins->options.names ? strlen(name_of(source, entries[i].record)) + 1 : 0;
+        add_sizes(&chunk->sizes, &one);
+    }
+    chunk->payload = malloc(payload_bytes(&chunk->sizes) + 1);
+    int code = chunk->payload ? 0 : -ENOMEM;
+    if (code == 0) {
+        fill_chunk(bins, source, entries, chunk);
+        code = settle(bins, chunk);
+    }
+    if (code < 0) {
+        free(chunk->payload);
+        free(chunk);
+        return code;
+    }
+    struct bin *bin = &bins->bins[entries[0].bin];
+    guest_lock(&bin->lock);
+    chunk->next = bin->chunks;
+    bin->chunks = chunk;
+    add_sizes(&bin->sizes, &chunk->sizes);
+    guest_unlock(&bin->lock);
+    return 0;
+}
+
+int gn_bins_add(struct gn_bins *bins, const struct gn_reads *reads, const struct gn_notes *notes,
+                const struct gn_aligned *aligned) {
+    struct source source = {reads, notes, aligned};
+    struct entry *entries = NULL;
+    uint32_t total = 0;
+    int code = list_entries(bins, aligned, &entries, &total);
+    for (uint32_t i = 0, next; code == 0 && i < total; i = next) {
+        for (next = i + 1; next < total && entries[next].bin == entries[i].bin;) {
+            next++;
+        }
+        code = add_chunk(bins, &source, &entries[i], next - i);
+    }
+    free(entries);
+    return code;
+}
+
+/* --- gathering ----------------------------------------------------------------------------------
+ */
+static void gather_chunk(const struct chunk *chunk, const char *payload, struct gn_bin *room,
+                         struct sizes *at) {
+    const struct sizes *sizes = &chunk->sizes;
+    struct gn_record *records = (struct gn_record *)gn_in(room, room->records) + at->records;
+    uint32_t *cigars = (uint32_t *)gn_in(room, room->cigars) + at->cigars;
+    uint8_t *bases = (uint8_t *)gn_in(room, room->bases) + at->bases;
+    uint8_t *qualities = (uint8_t *)gn_in(room, room->qualities) + at->bases;
+    memcpy(records, payload, sizes->records * sizeof *records);
+    payload += sizes->records * sizeof *records;
+    memcpy(cigars, payload, sizes->cigars * sizeof *cigars);
+    payload += sizes->cigars * sizeof *cigars;
+    for (uint64_t i = 0; i < sizes->bases; i++) {
+        uint8_t packed = (uint8_t)payload[i];
+        bases[i] = packed == PACKED_N ? 4 : packed & 3;
+        qualities[i] = packed == PACKED_N ? 0 : (uint8_t)(packed >> 2);
+    }
+    payload += sizes->bases;
+    if (room->names) {
+        memcpy((char *)gn_in(room, room->names) + at->names, payload, sizes->names);
+    }
+    for (uint32_t i = 0; i < sizes->records; i++) {
+        records[i].cigar += at->cigars;
+        records[i].bases += (uint32_t)at->bases;
+        records[i].name = room->names ? records[i].name + (uint32_t)at->names : SY_NONE;
+    }
+    add_sizes(at, sizes);
+}
+
+int gn_bins_gather(struct gn_bins *bins, uint32_t number, struct gn_bin *room) {
+    struct bin *bin = &bins->bins[number];
+    struct sizes at = {0};
+    int code = 0;
+    *room = layout(bins, number);
+    if (bin->sizes.bases > UINT32_MAX || bin->sizes.names > UINT32_MAX) {
+        return -E2BIG;
+    }
+    for (struct chunk *chunk = bin->chunks; chunk && code == 0; chunk = chunk->next) {
+        uint64_t bytes = payload_bytes(&chunk->sizes);
+        char *read = chunk->payload ? NULL : malloc(bytes + 1);
+        if (!chunk->payload) {
+            code = read ? transfer(bins->fd, read, bytes, chunk->offset, false) : -ENOMEM;
+        } else {
+            atomic_fetch_sub(&bins->resident, bytes);
+        }
+        if (code == 0) {
+            gather_chunk(chunk, read ? read : chunk->payload, room, &at);
+        }
+        free(read);
+        free(chunk->payload);
+        chunk->payload = NULL;
+    }
+    free_chunks(bin);
+    return code;
+}

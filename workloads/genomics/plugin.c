@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of genomics.so: stages by flavour, and the workload call.
+ *
+ * CUDA and OpenCL live in parts that are loaded when such a device is prepared.
+ */
+#include "genomics/devices.h"
+#include "genomics/drive.h"
+
+/* Loaded at most once; each holds nothing but an atomic pointer. */
+static struct guest_part parts[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_CUDA] = {GN_CUDA_FILE, GN_CUDA_SYMBOL, NULL},
+    [SY_FLAVOUR_OPENCL] = {GN_OPENCL_FILE, GN_OPENCL_SYMBOL, NULL},
+};
+
+static int run(enum sy_flavour flavour, enum gn_stage stage, const struct sy_call *call) {
+    const void *table = NULL;
+    int code = guest_part_load(&parts[flavour], call, &table);
+    return code ? code : ((const struct gn_device_part *)table)->run[stage](call);
+}
+
+static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
+    const void *table = NULL;
+    if (flavour == SY_FLAVOUR_C) {
+        return 0;
+    }
+    int code = guest_part_load(&parts[flavour], call, &table);
+    return code ? code : ((const struct gn_device_part *)table)->prepare(call);
+}
+
+/* The work says it all: cells, reads, bases. The reference, which most stages have as an argument,
+ * is the same for all and must not count. */
+static void features(const struct sy_call *call, struct sy_cost_features *ret_features) {
+    *ret_features = (struct sy_cost_features){call->work, call->work};
+}
+
+/* A call says nothing of which kernel it is. */
+#define DEVICE(word, flavour, stage)                                                               \
+    __attribute__((unused)) static int word(const struct sy_call *call) {                          \
+        return run(flavour, stage, call);                                                          \
+    }
+
+DEVICE(map_cuda, SY_FLAVOUR_CUDA, GN_MAP)
+DEVICE(extend_cuda, SY_FLAVOUR_CUDA, GN_EXTEND)
+DEVICE(sort_cuda, SY_FLAVOUR_CUDA, GN_SORT)
+DEVICE(activity_cuda, SY_FLAVOUR_CUDA, GN_ACTIVITY)
+DEVICE(pairhmm_cuda, SY_FLAVOUR_CUDA, GN_PAIRHMM)
+DEVICE(extend_opencl, SY_FLAVOUR_OPENCL, GN_EXTEND)
+DEVICE(pairhmm_opencl, SY_FLAVOUR_OPENCL, GN_PAIRHMM)
+
+#define HOST(word, stage)                                                                          \
+    static int word##_c(const struct sy_call *call) {                                              \
+        return gn_kernels_c[stage](call);                                                          \
+    }
+
+HOST(inflate, GN_INFLATE)
+HOST(parse, GN_PARSE)
+HOST(map, GN_MAP)
+HOST(choose, GN_CHOOSE)
+HOST(extend, GN_EXTEND)
+HOST(pair, GN_PAIR)
+HOST(gather, GN_GATHER)
+HOST(sort, GN_SORT)
+HOST(activity, GN_ACTIVITY)
+HOST(assemble, GN_ASSEMBLE)
+HOST(pairhmm, GN_PAIRHMM)
+HOST(genotype, GN_GENOTYPE)
+HOST(write, GN_WRITE)
+
+#define R SY_READ
+#define W SY_WRITE
+
+static const struct sy_kernel_entry kernels[GN_STAGE_COUNT] = {
+    {"inflate", "the next reads of a FASTQ file; work: reads", 1, {0}, {inflate_c}, features, NULL},
+    {"parse", "text into a batch of reads; work: bytes", 1, {0}, {parse_c}, features, NULL},
+    {"map",
+     "places of reads: seeds, votes, Hamming distance; work: reads",
+     3,
+     {R, R, W},
+     {map_c, GUEST_IF_CUDA(map_cuda)},
+     features,
+     prepare},
+    {"choose", "which reads need gaps; work: reads", 3, {0}, {choose_c}, features, NULL},
+    {"extend",
+     "alignments with gaps (Smith-Waterman); work: cells",
+     4,
+     {R, R, R, W},
+     {extend_c, GUEST_IF_CUDA(extend_cuda), GUEST_IF_OPENCL(extend_opencl)},
+     features,
+     prepare},
+    {"pair", "final places of pairs, into bins; work: reads", 0, {0}, {pair_c}, features, NULL},
+    {"gather", "a bin's reads together; work: bytes", 1, {0}, {gather_c}, features, NULL},
+    {"sort",
+     "order and duplicates of a bin; work: reads",
+     2,
+     {R, W},
+     {sort_c, GUEST_IF_CUDA(sort_cuda)},
+     features,
+     prepare},
+    {"activity",
+     "where reads differ from the reference; work: bases",
+     4,
+     {R, R, R, W},
+     {activity_c, GUEST_IF_CUDA(activity_cuda)},
+     features,
+     prepare},
+    {"assemble", "haplotypes of active regions; work: bases", 0, {0}, {assemble_c}, features, NULL},
+    {"pairhmm",
+     "how likely reads are given haplotypes; work: cells",
+     2,
+     {R, W},
+     {pairhmm_c, GUEST_IF_CUDA(pairhmm_cuda), GUEST_IF_OPENCL(pairhmm_opencl)},
+     features,
+     prepare},
+    {"genotype", "variants of a bin; work: pairs", 0, {0}, {genotype_c}, features, NULL},
+    {"write",
+     "lines and reads into files, in order; work: bytes",
+     0,
+     {0},
+     {write_c},
+     features,
+     NULL},
+};
+
+static const struct sy_kernel_workload workloads[] = {
+    {.name = "call",
+     .summary = "from FASTQ to VCF (symph call-variants)",
+     .usage = "ref=FASTA,reads1=FASTQ[,reads2=FASTQ],out=VCF[,bam=BAM][,sample=NAME][,regions=BED]"
+              "[,samples=TABLE][,index=FOLDER][,memory=BYTES][,batch=PAIRS]",
+     .calibration = "",
+     .drive = gn_drive},
+};
+
+static const struct sy_kernel_table table = {
+    "genomics",     SYMPH_VERSION, "variant calling",      kernels,
+    GN_STAGE_COUNT, workloads,     GUEST_COUNT(workloads),
+};
+
+SY_KERNEL_PLUGIN(table);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Settings of a run: see settings.h.
+ */
+#include "genomics/settings.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH_DEFAULT = 10000, BATCH_MAX = 1000000 };
+
+static int no_memory(struct sy_error *error) {
+    return guest_fail(error, -ENOMEM, NULL, "out of memory");
+}
+
+static int hex(char digit) {
+    return digit >= '0' && digit <= '9'   ? digit - '0'
+           : digit >= 'A' && digit <= 'F' ? digit - 'A' + 10
+           : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+                                          : -1;
+}
+
+/* A copy with %2C and the like replaced; a percent sign that begins no such thing stays. */
+static char *decode(const char *text, size_t length) {
+    char *copy = malloc(length + 1);
+    size_t out = 0;
+    for (size_t i = 0; copy && i < length; i++) {
+        if (text[i] == '%' && i + 2 < length && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0) {
+            copy[out++] = (char)(hex(text[i + 1]) * 16 + hex(text[i + 2]));
+            i += 2;
+        } else {
+            copy[out++] = text[i];
+        }
+    }
+    if (copy) {
+        copy[out] = '\0';
+    }
+    return copy;
+}
+
+static int parse_number(const char *key, const char *text, double low, double high,
+                        double *ret_number, struct sy_error *error) {
+    char *end = NULL;
+    double number = strtod(text, &end);
+    if (end == text || *end || !(number >= low && number <= high)) {
+        return guest_fail(error, -EINVAL, NULL, "%s=%s: expected a number from %g to %g", key, text,
+                          low, high);
+    }
+    *ret_number = number;
+    return 0;
+}
+
+/* --- samples ------------------------------------------------------------------------------------
+ */
+static char *copy_or_none(const char *text) {
+    return strcmp(text, "-") == 0 || !text[0] ? NULL : strdup(text);
+}
+
+static struct gn_sample_settings *add_sample(struct gn_settings *settings) {
+    struct gn_sample_settings *grown =
+        realloc(settings->list, (settings->count + 1u) * sizeof *settings->list);
+    if (!grown) {
+        return NULL;
+    }
+    settings->list = grown;
+    grown[settings->count] = (struct gn_sample_settings){0};
+    return &grown[settings->count++];
+}
+
+static int parse_sample(struct gn_settings *settings, char *line, uint32_t number,
+                        struct sy_error *error) {
+    char *fields[5] = {0}, *rest = line;
+    uint32_t count = 0;
+    while (rest && count < GUEST_COUNT(fields)) {
+        fields[count++] = strsep(&rest, "\t");
+    }
+    if (count < 4 || rest || !fields[0][0] || !fields[1][0] || !fields[3][0]) {
+        int code = guest_fail(error, -EBADMSG,
+                              "a line is: name, first file, second file or -, output, BAM or -; "
+                              "separated by tabs",
+                              "%u fields where 4 or 5 are expected", count + (rest != NULL));
+        snprintf(error->file, sizeof error->file, "%s", settings->samples);
+        error->line = number;
+        return code;
+    }
+    struct gn_sample_settings *sample = add_sample(settings);
+    if (!sample) {
+        return no_memory(error);
+    }
+    sample->name = strdup(fields[0]);
+    sample->tenant = strdup(fields[0]); /* who sequences a sample waits for it */
+    sample->reads1 = strdup(fields[1]);
+    sample->reads2 = copy_or_none(fields[2]);
+    sample->out = strdup(fields[3]);
+    sample->bam = fields[4] ? copy_or_none(fields[4]) : NULL;
+    return sample->name && sample->tenant && sample->reads1 && sample->out ? 0 : no_memory(error);
+}
+
+static int read_samples(struct gn_settings *settings, struct sy_error *error) {
+    FILE *file = fopen(settings->samples, "re");
+    if (!file) {
+        int code = -errno;
+        return guest_fail(error, code, NULL, "cannot read %s: %s", settings->samples,
+                          strerror(-code));
+    }
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    uint32_t number = 0;
+    int code = 0;
+    while (code == 0 && (length = getline(&line, &capacity, file)) > 0) {
+        number++;
+        while (length && (line[length - 1] == '\n' || line[length - 1] == '\r')) {
+            line[--length] = '\0';
+        }
+        if (length && line[0] != '#') {
+            code = parse_sample(settings, line, number, error);
+        }
+    }
+    free(line);
+    fclose(file);
+    return code;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------
+ */
+static int set_value(struct gn_settings *settings, struct gn_sample_settings *sample,
+                     const char *key, char *value, struct sy_error *error) {
+    const struct {
+        const char *key;
+        char **place;
+    } texts[] = {
+        {"ref", &settings->ref},         {"index", &settings->index},
+        {"regions", &settings->regions}, {"samples", &settings->samples},
+        {"command", &settings->command}, {"sample", &sample->name},
+        {"tenant", &sample->tenant},     {"reads1", &sample->reads1},
+        {"reads2", &sample->reads2},     {"out", &sample->out},
+        {"bam", &sample->bam},
+    };
+    for (size_t i = 0; i < GUEST_COUNT(texts); i++) {
+        if (strcmp(texts[i].key, key) == 0) {
+            free(*texts[i].place);
+            *texts[i].place = value;
+            return 0;
+        }
+    }
+    double number = 0;
+    int code = 0;
+    if (strcmp(key, "memory") == 0) {
+        code = parse_number(key, value, 1e6, 1e15, &number, error);
+        settings->memory_bytes = (uint64_t)number;
+    } else if (strcmp(key, "batch") == 0) {
+        code = parse_number(key, value, 1, BATCH_MAX, &number, error);
+        settings->batch = (uint32_t)number;
+    } else {
+        code = guest_fail(error, -EINVAL,
+                          "ref, reads1, reads2, out, sample, tenant, bam, regions, samples, index, "
+                          "memory, batch",
+                          "genomics:call has no argument '%s'", key);
+    }
+    free(value);
+    return code;
+}
+
+static int parse_all(const char *arguments, struct gn_settings *settings,
+                     struct gn_sample_settings *sample, struct sy_error *error) {
+    for (const char *at = arguments; *at;) {
+        size_t length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        char key[32];
+        if (!equals || (size_t)(equals - at) >= sizeof key) {
+            return guest_fail(error, -EINVAL, "see symph call-variants --help",
+                              "expected name=value in '%.*s'", (int)length, at);
+        }
+        snprintf(key, sizeof key, "%.*s", (int)(equals - at), at);
+        char *value = decode(equals + 1, length - (size_t)(equals + 1 - at));
+        int code = value ? set_value(settings, sample, key, value, error) : no_memory(error);
+        if (code < 0) {
+            return code;
+        }
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+static void free_sample(struct gn_sample_settings *sample) {
+    free(sample->name);
+    free(sample->tenant);
+    free(sample->reads1);
+    free(sample->reads2);
+    free(sample->out);
+    free(sample->bam);
+}
+
+/* Takes over what one sample's arguments say. */
+static int take_sample(struct gn_settings *settings, struct gn_sample_settings *sample,
+                       struct sy_error *error) {
+    if (!sample->reads1 || !sample->out) {
+        return guest_fail(error, -EINVAL, "or samples=TABLE for several", "%s= is missing",
+                          sample->reads1 ? "out" : "reads1");
+    }
+    sample->name = sample->name ? sample->name : strdup("sample");
+    sample->tenant = sample->tenant ? sample->tenant : strdup("");
+    struct gn_sample_settings *place = add_sample(settings);
+    if (!sample->name || !sample->tenant || !place) {
+        return no_memory(error);
+    }
+    *place = *sample;
+    *sample = (struct gn_sample_settings){0};
+    return 0;
+}
+
+int gn_settings_parse(const char *arguments, struct gn_settings *ret_settings,
+                      struct sy_error *error) {
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    struct gn_settings settings = {.batch = BATCH_DEFAULT, .memory_bytes = (uint64_t)(memory / 4)};
+    struct gn_sample_settings sample = {0};
+    int code = parse_all(arguments, &settings, &sample, error);
+    if (code == 0 && !settings.ref) {
+        code = guest_fail(error, -EINVAL, "see symph call-variants --help", "ref= is missing");
+    }
+    if (code == 0 && settings.samples) {
+        code = read_samples(&settings, error);
+    }
+    if (code == 0 && (sample.reads1 || !settings.samples)) {
+        code = take_sample(&settings, &sample, error);
+    }
+    if (code == 0 && !settings.count) {
+        code = guest_fail(error, -EINVAL, NULL, "%s names no sample", settings.samples);
+    }
+    free_sample(&sample);
+    if (code < 0) {
+        gn_settings_finish(&settings);
+        return code;
+    }
+    *ret_settings = settings;
+    return 0;
+}
+
+void gn_settings_finish(struct gn_settings *settings) {
+    for (uint32_t i = 0; i < settings->count; i++) {
+        free_sample(&settings->list[i]);
+    }
+    free(settings->list);
+    free(settings->ref);
+    free(settings->index);
+    free(settings->regions);
+    free(settings->samples);
+    free(settings->command);
+    *settings = (struct gn_settings){0};
+}
