@@ -22,6 +22,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A function for C and for CUDA code. In C always inlined, so that each variant's own instructions
+ * are used. */
+#ifdef __CUDACC__
+#define GN_BOTH static inline __host__ __device__
+#else
+#define GN_BOTH __attribute__((always_inline)) static inline
+#endif
+
 enum {
     GN_READ_MAX = 512,    /* bases of one read; longer ones are refused */
     GN_GAP = 1024,        /* N before each contig */
@@ -33,7 +41,7 @@ enum {
     GN_ALIGN = 64,
 };
 
-static inline uint64_t gn_round(uint64_t bytes) {
+GN_BOTH uint64_t gn_round(uint64_t bytes) {
     return (bytes + GN_ALIGN - 1) / GN_ALIGN * GN_ALIGN;
 }
 
@@ -85,10 +93,10 @@ struct gn_contig {
     uint32_t name; /* offset in names */
 };
 
-static inline const void *gn_at(const void *blob, uint64_t offset) {
+GN_BOTH const void *gn_at(const void *blob, uint64_t offset) {
     return (const char *)blob + offset;
 }
-static inline void *gn_in(void *blob, uint64_t offset) {
+GN_BOTH void *gn_in(void *blob, uint64_t offset) {
     return (char *)blob + offset;
 }
 
@@ -153,7 +161,7 @@ struct gn_jobs {
     uint32_t job_count;
     uint32_t longest; /* bases of the longest window */
     uint64_t cells;   /* sum of length x window_length */
-    uint64_t jobs;  /* offset: struct gn_job[job_count] */
+    uint64_t jobs;    /* offset: struct gn_job[job_count] */
 };
 
 /* Best local alignment (match 1, mismatch -4, a gap of n costs 6 + n; N matches nothing) of the

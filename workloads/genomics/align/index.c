@@ -111,13 +111,6 @@ struct walk {
     uint32_t kmer;
 };
 
-static uint64_t reverse_complement(uint64_t bases, uint32_t count) {
-    uint64_t x = __builtin_bswap64(~bases);
-    x = (x >> 4 & 0x0f0f0f0f0f0f0f0fu) | (x & 0x0f0f0f0f0f0f0f0fu) << 4;
-    x = (x >> 2 & 0x3333333333333333u) | (x & 0x3333333333333333u) << 2;
-    return x >> (64 - 2 * count);
-}
-
 /* The next even position with a k-mer free of N, its hash and whether the reverse is the lesser;
  * false: no more. */
 static inline bool next_kmer(struct walk *walk, uint64_t *ret_position, uint64_t *ret_hash,
@@ -132,7 +125,7 @@ static inline bool next_kmer(struct walk *walk, uint64_t *ret_position, uint64_t
             continue;
         }
         uint64_t forward = gn_bases_at(walk->packed, at) & bases;
-        uint64_t reverse = reverse_complement(forward, walk->kmer);
+        uint64_t reverse = gn_turn(~forward) >> (64 - 2 * walk->kmer);
         *ret_hash = gn_kmer_hash(forward < reverse ? forward : reverse);
         *ret_reverse = reverse < forward;
         *ret_position = at;

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define ALWAYS __attribute__((always_inline)) static inline
-#define EVEN   0x5555555555555555u
 
 enum { GROUP = 8, WORDS = GN_READ_MAX / 32, SMALL_SORT = 40 };
 
@@ -37,38 +36,13 @@ struct passage {
     struct candidate candidates[2][GN_MAP_PLACES];
 };
 
-struct table {
-    const uint64_t *packed, *masked, *coarse;
-    const uint32_t *buckets, *places;
-    uint32_t kmer, bucket_shift, tag_bits;
-};
-
 struct best {
-    uint64_t keys[GN_HIT_MAX];
+    uint32_t keys[GN_HIT_MAX];
     struct gn_hit hits[GN_HIT_MAX];
     uint32_t count;
 };
 
-static struct table table_of(const struct gn_index *index) {
-    return (struct table){
-        .packed = gn_at(index, index->packed),
-        .masked = gn_at(index, index->masked),
-        .coarse = gn_at(index, index->coarse),
-        .buckets = gn_at(index, index->buckets),
-        .places = gn_at(index, index->places),
-        .kmer = index->kmer,
-        .bucket_shift = 64 - index->bucket_bits,
-        .tag_bits = index->tag_bits,
-    };
-}
-
 /* --- the read --------------------------------------------------------------------------------- */
-
-ALWAYS uint64_t turn(uint64_t bases) { /* the order of 32 bases */
-    uint64_t x = __builtin_bswap64(bases);
-    x = (x >> 4 & 0x0f0f0f0f0f0f0f0fu) | (x & 0x0f0f0f0f0f0f0f0fu) << 4;
-    return (x >> 2 & 0x3333333333333333u) | (x & 0x3333333333333333u) << 2;
-}
 
 static void note_unknown(struct passage *passage, const uint8_t *codes) {
     memset(passage->unknown, 0, sizeof(passage->unknown));
@@ -90,7 +64,7 @@ ALWAYS void load_read(struct passage *passage, const struct gn_reads *reads, uin
     passage->has_unknown = read->unknown > 0;
     for (uint32_t i = 0; i < words; i++) {
         passage->strands[0][i] = packed[i];
-        turned[words - 1 - i] = turn(~packed[i]);
+        turned[words - 1 - i] = gn_turn(~packed[i]);
     }
     turned[words] = 0;
     passage->strands[0][words] = 0;
@@ -115,28 +89,23 @@ static bool seed_unknown(const struct passage *passage, uint32_t offset, uint32_
 
 /* --- seeds, buckets, places ------------------------------------------------------------------- */
 
-ALWAYS void find_seeds(struct passage *passage, const struct table *table) {
-    uint32_t kmer = table->kmer, wanted = gn_seed_count(passage->length, kmer), count = 0;
-    uint64_t mask = ((uint64_t)1 << 2 * kmer) - 1, tag_mask = ((uint64_t)1 << table->tag_bits) - 1;
+ALWAYS void find_seeds(struct passage *passage, const struct gn_map_table *table) {
+    uint32_t wanted = gn_seed_count(passage->length, table->kmer), count = 0;
     for (uint32_t i = 0; i < wanted; i++) {
-        uint32_t offset = gn_seed_offset(i);
-        if (passage->has_unknown && seed_unknown(passage, offset, kmer)) {
+        uint32_t offset = gn_seed_offset(i), bucket;
+        if (passage->has_unknown && seed_unknown(passage, offset, table->kmer)) {
             continue;
         }
-        uint64_t forward = gn_bases_at(passage->strands[0], offset) & mask;
-        uint64_t reverse = gn_bases_at(passage->strands[1], passage->length - kmer - offset) & mask;
-        uint64_t hash = gn_kmer_hash(forward < reverse ? forward : reverse);
-        uint64_t tag = hash >> (table->bucket_shift - table->tag_bits) & tag_mask;
-        uint32_t bucket = (uint32_t)(hash >> table->bucket_shift);
+        passage->tag[count] = gn_seed(table, passage->strands[0], passage->strands[1],
+                                      passage->length, offset, &bucket);
         __builtin_prefetch(&table->buckets[bucket]);
         passage->first[count] = bucket;
-        passage->tag[count] = (uint32_t)((uint64_t)(reverse < forward) << table->tag_bits | tag);
         passage->offset[count++] = (uint16_t)offset;
     }
     passage->seed_count = count;
 }
 
-ALWAYS void find_buckets(struct passage *passage, const struct table *table) {
+ALWAYS void find_buckets(struct passage *passage, const struct gn_map_table *table) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < passage->seed_count; i++) {
         const uint32_t *bucket = &table->buckets[passage->first[i]];
@@ -174,7 +143,7 @@ static void choose_rarest(struct passage *passage) {
 }
 
 /* Starts on both strands that the places vote for; returns through ret_counts how many. */
-ALWAYS void gather(const struct passage *passage, const struct table *table,
+ALWAYS void gather(const struct passage *passage, const struct gn_map_table *table,
                    uint32_t starts[2][GN_MAP_PLACES + 1], uint32_t ret_counts[2]) {
     uint32_t tag_mask = (1u << table->tag_bits) - 1, counts[2] = {0, 0};
     for (uint32_t i = 0; i < passage->seed_count; i++) {
@@ -241,7 +210,7 @@ ALWAYS void sort(uint32_t *values, uint32_t count) {
     }
 }
 
-ALWAYS void vote(struct passage *passage, const struct table *table) {
+ALWAYS void vote(struct passage *passage, const struct gn_map_table *table) {
     uint32_t starts[2][GN_MAP_PLACES + 1], counts[2];
     if (passage->total > GN_MAP_PLACES) {
         choose_rarest(passage);
@@ -266,58 +235,11 @@ ALWAYS void vote(struct passage *passage, const struct table *table) {
 
 /* --- verification ----------------------------------------------------------------------------- */
 
-ALWAYS uint64_t spread(uint64_t bits) { /* bit i of 32 becomes bit 2i */
-    bits = (bits | bits << 16) & 0x0000ffff0000ffffu;
-    bits = (bits | bits << 8) & 0x00ff00ff00ff00ffu;
-    bits = (bits | bits << 4) & 0x0f0f0f0f0f0f0f0fu;
-    bits = (bits | bits << 2) & 0x3333333333333333u;
-    return (bits | bits << 1) & EVEN;
-}
-
-ALWAYS uint64_t masked_at(const uint64_t *masked, uint64_t position) {
-    uint64_t shift = position % 64, bits = masked[position / 64] >> shift;
-    bits |= shift ? masked[position / 64 + 1] << (64 - shift) : 0;
-    return spread(bits & UINT32_MAX);
-}
-
-ALWAYS bool coarse_at(const uint64_t *coarse, uint64_t position) {
-    uint64_t block = position / GN_COARSE;
-    return coarse[block / 64] >> (block % 64) & 1;
-}
-
-/* Hamming distance, N counted; the exact rule of all variants. */
-ALWAYS uint32_t distance(const struct passage *passage, const struct table *table, uint32_t strand,
-                         uint32_t start) {
-    const uint64_t *read = passage->strands[strand];
-    uint32_t length = passage->length, sum = 0;
-    bool masked =
-        coarse_at(table->coarse, start) || coarse_at(table->coarse, (uint64_t)start + length - 1);
-    for (uint32_t at = 0; at < length; at += 32) {
-        uint64_t differ = gn_bases_at(table->packed, (uint64_t)start + at) ^ read[at / 32];
-        differ = (differ | differ >> 1) & EVEN;
-        if (masked) {
-            differ |= masked_at(table->masked, (uint64_t)start + at);
-        }
-        if (passage->has_unknown) {
-            differ |= passage->unknown[strand][at / 32];
-        }
-        if (length - at < 32) {
-            differ &= ((uint64_t)1 << 2 * (length - at)) - 1;
-        }
-        sum += (uint32_t)__builtin_popcountll(differ);
-    }
-    return sum;
-}
-
-ALWAYS uint64_t place_order(const struct gn_hit *hit) {
-    return (uint64_t)hit->position << 1 | hit->reverse;
-}
-
-static void keep(struct best *best, uint64_t key, const struct gn_hit *hit) {
+static void keep(struct best *best, uint32_t key, const struct gn_hit *hit) {
     uint32_t at = best->count;
     while (at > 0 &&
            (best->keys[at - 1] < key ||
-            (best->keys[at - 1] == key && place_order(&best->hits[at - 1]) > place_order(hit)))) {
+            (best->keys[at - 1] == key && gn_hit_place(&best->hits[at - 1]) > gn_hit_place(hit)))) {
         at--;
     }
     if (at == GN_HIT_MAX) {
@@ -332,16 +254,19 @@ static void keep(struct best *best, uint64_t key, const struct gn_hit *hit) {
     best->hits[at] = *hit;
 }
 
-ALWAYS void verify(const struct passage *passage, const struct table *table, struct best *best) {
+ALWAYS void verify(const struct passage *passage, const struct gn_map_table *table,
+                   struct best *best) {
     best->count = 0;
     for (uint32_t strand = 0; strand < 2; strand++) {
         const struct candidate *candidates = passage->candidates[strand];
+        const uint64_t *unknown = passage->has_unknown ? passage->unknown[strand] : NULL;
         uint32_t count = passage->candidate_count[strand];
         for (uint32_t i = 0, end; i < count; i = end) {
             uint32_t least = UINT32_MAX, most = 0, votes = 0, start = 0;
             for (end = i; end < count && candidates[end].start - candidates[i].start <= GN_MAP_NEAR;
                  end++) {
-                uint32_t mismatches = distance(passage, table, strand, candidates[end].start);
+                uint32_t mismatches = gn_distance(table, passage->strands[strand], unknown,
+                                                  passage->length, candidates[end].start);
                 votes += candidates[end].votes;
                 if (mismatches < least || (mismatches == least && candidates[end].votes > most)) {
                     least = mismatches;
@@ -352,8 +277,7 @@ ALWAYS void verify(const struct passage *passage, const struct table *table, str
             votes = votes > UINT8_MAX ? UINT8_MAX : votes;
             if (gn_hit_fair(passage->length, least, votes)) {
                 struct gn_hit hit = {start, (uint16_t)least, (uint8_t)votes, (uint8_t)strand};
-                int32_t estimate = gn_hit_estimate(passage->length, least, votes, table->kmer);
-                keep(best, gn_hit_key(estimate, least, votes), &hit);
+                keep(best, gn_hit_key(passage->length, least, votes, table->kmer), &hit);
             }
         }
     }
@@ -361,8 +285,8 @@ ALWAYS void verify(const struct passage *passage, const struct table *table, str
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-ALWAYS void map_all(const struct table *table, const struct gn_reads *reads, struct gn_hits *hits,
-                    struct passage *passages) {
+ALWAYS void map_all(const struct gn_map_table *table, const struct gn_reads *reads,
+                    struct gn_hits *hits, struct passage *passages) {
     uint8_t *counts = gn_in(hits, hits->counts);
     struct gn_hit *out = gn_in(hits, hits->hits);
     for (uint32_t base = 0; base < reads->read_count; base += GROUP) {
@@ -388,20 +312,20 @@ ALWAYS void map_all(const struct table *table, const struct gn_reads *reads, str
     }
 }
 
-static void map_plain(const struct table *table, const struct gn_reads *reads, struct gn_hits *hits,
-                      struct passage *passages) {
+static void map_plain(const struct gn_map_table *table, const struct gn_reads *reads,
+                      struct gn_hits *hits, struct passage *passages) {
     map_all(table, reads, hits, passages);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))) static void
-map_avx2(const struct table *table, const struct gn_reads *reads, struct gn_hits *hits,
+map_avx2(const struct gn_map_table *table, const struct gn_reads *reads, struct gn_hits *hits,
          struct passage *passages) {
     map_all(table, reads, hits, passages);
 }
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi,bmi2,popcnt,lzcnt"))) static void
-map_avx512(const struct table *table, const struct gn_reads *reads, struct gn_hits *hits,
+map_avx512(const struct gn_map_table *table, const struct gn_reads *reads, struct gn_hits *hits,
            struct passage *passages) {
     map_all(table, reads, hits, passages);
 }
@@ -409,7 +333,7 @@ map_avx512(const struct table *table, const struct gn_reads *reads, struct gn_hi
 
 int gn_map(const struct gn_index *index, const struct gn_reads *reads, struct gn_hits *hits,
            enum gn_level level) {
-    struct table table = table_of(index);
+    struct gn_map_table table = gn_map_table(index);
     struct passage *passages = malloc(GROUP * sizeof(*passages));
     if (!passages) {
         return -ENOMEM;

@@ -16,11 +16,12 @@
 #include "genomics/genomics.h"
 #include <stdbool.h>
 
-#ifdef __CUDACC__
-#define GN_BOTH static inline __host__ __device__
+#ifdef __CUDA_ARCH__
+#define GN_POPCOUNT(word) ((uint32_t)__popcll(word))
 #else
-#define GN_BOTH static inline
+#define GN_POPCOUNT(word) ((uint32_t)__builtin_popcountll(word))
 #endif
+#define GN_EVEN 0x5555555555555555u /* the lower bit of each base */
 
 enum {
     GN_KMER = 21,
@@ -56,6 +57,93 @@ GN_BOTH uint64_t gn_bases_at(const uint64_t *packed, uint64_t position) {
     return shift ? word[0] >> shift | word[1] << (64 - shift) : word[0];
 }
 
+/* The order of 32 bases turned round. */
+GN_BOTH uint64_t gn_turn(uint64_t bases) {
+    uint64_t x = bases >> 32 | bases << 32;
+    x = (x >> 16 & 0x0000ffff0000ffffu) | (x & 0x0000ffff0000ffffu) << 16;
+    x = (x >> 8 & 0x00ff00ff00ff00ffu) | (x & 0x00ff00ff00ff00ffu) << 8;
+    x = (x >> 4 & 0x0f0f0f0f0f0f0f0fu) | (x & 0x0f0f0f0f0f0f0f0fu) << 4;
+    return (x >> 2 & 0x3333333333333333u) | (x & 0x3333333333333333u) << 2;
+}
+
+/* Bit i of 32 becomes bit 2i. */
+GN_BOTH uint64_t gn_spread(uint64_t bits) {
+    bits = (bits | bits << 16) & 0x0000ffff0000ffffu;
+    bits = (bits | bits << 8) & 0x00ff00ff00ff00ffu;
+    bits = (bits | bits << 4) & 0x0f0f0f0f0f0f0f0fu;
+    bits = (bits | bits << 2) & 0x3333333333333333u;
+    return (bits | bits << 1) & GN_EVEN;
+}
+
+/* Which of 32 bases from position on are N, as even bits. */
+GN_BOTH uint64_t gn_masked_at(const uint64_t *masked, uint64_t position) {
+    uint32_t shift = (uint32_t)(position % 64);
+    uint64_t bits = masked[position / 64] >> shift;
+    bits |= shift ? masked[position / 64 + 1] << (64 - shift) : 0;
+    return gn_spread(bits & 0xffffffffu);
+}
+
+GN_BOTH bool gn_coarse_at(const uint64_t *coarse, uint64_t position) {
+    uint64_t block = position / GN_COARSE;
+    return coarse[block / 64] >> (block % 64) & 1;
+}
+
+/* The tables of an index, as pointers. */
+struct gn_map_table {
+    const uint64_t *packed, *masked, *coarse;
+    const uint32_t *buckets, *places;
+    uint32_t kmer, bucket_shift, tag_bits;
+};
+
+GN_BOTH struct gn_map_table gn_map_table(const struct gn_index *index) {
+    struct gn_map_table table;
+    table.packed = (const uint64_t *)gn_at(index, index->packed);
+    table.masked = (const uint64_t *)gn_at(index, index->masked);
+    table.coarse = (const uint64_t *)gn_at(index, index->coarse);
+    table.buckets = (const uint32_t *)gn_at(index, index->buckets);
+    table.places = (const uint32_t *)gn_at(index, index->places);
+    table.kmer = index->kmer;
+    table.bucket_shift = 64 - index->bucket_bits;
+    table.tag_bits = index->tag_bits;
+    return table;
+}
+
+/* The bucket of the read's k-mer at offset, in forward; returns what a place of the same k-mer has
+ * below its position, were the read to lie forward. strands: the read and its reverse
+ * complement. */
+GN_BOTH uint32_t gn_seed(const struct gn_map_table *table, const uint64_t *forward_strand,
+                         const uint64_t *reverse_strand, uint32_t length, uint32_t offset,
+                         uint32_t *ret_bucket) {
+    uint64_t mask = ((uint64_t)1 << 2 * table->kmer) - 1;
+    uint64_t forward = gn_bases_at(forward_strand, offset) & mask;
+    uint64_t reverse = gn_bases_at(reverse_strand, length - table->kmer - offset) & mask;
+    uint64_t hash = gn_kmer_hash(forward < reverse ? forward : reverse);
+    uint32_t tag =
+        (uint32_t)(hash >> (table->bucket_shift - table->tag_bits)) & ((1u << table->tag_bits) - 1);
+    *ret_bucket = (uint32_t)(hash >> table->bucket_shift);
+    return (uint32_t)(reverse < forward) << table->tag_bits | tag;
+}
+
+/* Hamming distance of a read (one strand of it) to the reference at start. unknown: even bits of
+ * its N; NULL: it has none. */
+GN_BOTH uint32_t gn_distance(const struct gn_map_table *table, const uint64_t *read,
+                             const uint64_t *unknown, uint32_t length, uint32_t start) {
+    uint32_t sum = 0;
+    bool masked = gn_coarse_at(table->coarse, start) ||
+                  gn_coarse_at(table->coarse, (uint64_t)start + length - 1);
+    for (uint32_t at = 0; at < length; at += 32) {
+        uint64_t differ = gn_bases_at(table->packed, (uint64_t)start + at) ^ read[at / 32];
+        differ = (differ | differ >> 1) & GN_EVEN;
+        differ |= masked ? gn_masked_at(table->masked, (uint64_t)start + at) : 0;
+        differ |= unknown ? unknown[at / 32] : 0;
+        if (length - at < 32) {
+            differ &= ((uint64_t)1 << 2 * (length - at)) - 1;
+        }
+        sum += GN_POPCOUNT(differ);
+    }
+    return sum;
+}
+
 /* Of a read of so many bases that has votes seeds there: an estimate of its alignment's score
  * (match 1, mismatch -4). Either there is no gap, or there is one and only what the seeds say
  * matches. */
@@ -67,10 +155,15 @@ GN_BOTH int32_t gn_hit_estimate(uint32_t length, uint32_t mismatches, uint32_t v
     return plain > gapped ? plain : gapped;
 }
 
-/* The total order of a read's hits as one number: the greater, the better. Estimates lie within
- * -2,560 .. 512. */
-GN_BOTH uint64_t gn_hit_key(int32_t estimate, uint32_t mismatches, uint32_t votes) {
-    return (uint64_t)(uint32_t)(estimate + 4096) << 32 | (uint64_t)(1023 - mismatches) << 8 | votes;
+/* The order of a read's hits as one number: the greater, the better. Estimates lie within -2,560
+ * and 512. */
+GN_BOTH uint32_t gn_hit_key(uint32_t length, uint32_t mismatches, uint32_t votes, uint32_t kmer) {
+    int32_t estimate = gn_hit_estimate(length, mismatches, votes, kmer);
+    return (uint32_t)(estimate + 4096) << 18 | (1023 - mismatches) << 8 | votes;
+}
+/* And of those with the same key: the lesser comes first. */
+GN_BOTH uint64_t gn_hit_place(const struct gn_hit *hit) {
+    return (uint64_t)hit->position << 1 | hit->reverse;
 }
 
 /* Whether it is worth keeping at all. */
