@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * BAM through htslib; the index is made on the way.
+ */
+#include "genomics/call/bam.h"
+#include "genomics/align/index.h"
+#include "genomics/call/output.h"
+#include <errno.h>
+#include <htslib/hfile.h>
+#include <htslib/sam.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct gn_bam {
+    struct gn_output output;
+    const struct gn_index *index;
+    samFile *file;
+    sam_hdr_t *head;
+    bam1_t *record;
+};
+
+static int no_write(const struct gn_bam *bam, struct sy_error *error) {
+    return guest_fail(error, -EIO, "is the disk full?", "cannot write %s", bam->output.path);
+}
+
+static int make_head(struct gn_bam *bam, const char *sample, const char *command) {
+    const struct gn_index *index = bam->index;
+    char length[16];
+    bam->head = sam_hdr_init();
+    int rc =
+        bam->head ? sam_hdr_add_line(bam->head, "HD", "VN", "1.6", "SO", "coordinate", NULL) : -1;
+    for (uint32_t i = 0; rc == 0 && i < index->contig_count; i++) {
+        snprintf(length, sizeof(length), "%u", gn_contigs(index)[i].length);
+        rc = sam_hdr_add_line(bam->head, "SQ", "SN", gn_contig_name(index, i), "LN", length, NULL);
+    }
+    if (rc == 0) {
+        rc = sam_hdr_add_line(bam->head, "RG", "ID", "1", "SM", sample, NULL);
+    }
+    if (rc == 0) {
+        rc = sam_hdr_add_line(bam->head, "PG", "ID", "symph", "PN", "symph", "VN", sy_version(),
+                              command ? "CL" : NULL, command, NULL);
+    }
+    return rc == 0 ? 0 : -1;
+}
+
+static int start(struct gn_bam *bam, int descriptor, const char *sample, const char *command) {
+    hFILE *raw = hdopen(descriptor, "w");
+    if (!raw) {
+        close(descriptor);
+        return -1;
+    }
+    bam->file = hts_hopen(raw, bam->output.temporary, "wb");
+    if (!bam->file) {
+        hclose_abruptly(raw);
+        return -1;
+    }
+    bam->record = bam_init1();
+    if (!bam->record || make_head(bam, sample, command) < 0 ||
+        sam_hdr_write(bam->file, bam->head) < 0) {
+        return -1;
+    }
+    return sam_idx_init(bam->file, bam->head, gn_output_needs_csi(bam->index) ? 14 : 0,
+                        bam->output.index);
+}
+
+int gn_bam_open(const char *path, const struct gn_index *index, const char *sample,
+                const char *command, struct gn_bam **ret_bam, struct sy_error *error) {
+    struct gn_bam *bam = calloc(1, sizeof(*bam));
+    int descriptor;
+    if (!bam) {
+        return guest_fail(error, -ENOMEM, NULL, "out of memory");
+    }
+    bam->index = index;
+    int rc = gn_output_open(&bam->output, path, gn_output_needs_csi(index) ? ".csi" : ".bai",
+                            &descriptor, error);
+    if (rc < 0) {
+        free(bam);
+        return rc;
+    }
+    if (start(bam, descriptor, sample, command) < 0) {
+        rc = no_write(bam, error);
+        gn_bam_abandon(bam);
+        return rc;
+    }
+    *ret_bam = bam;
+    return 0;
+}
+
+static int set_record(struct gn_bam *bam, const struct gn_bin *bin, const struct gn_record *record,
+                      bool duplicate) {
+    const uint8_t *codes = (const uint8_t *)gn_at(bin, bin->bases) + record->bases;
+    const char *qualities = (const char *)gn_at(bin, bin->qualities) + record->bases;
+    const uint32_t *cigar = (const uint32_t *)gn_at(bin, bin->cigars) + record->cigar;
+    const struct gn_contig *contigs = gn_contigs(bam->index);
+    uint32_t contig = gn_contig_of(bam->index, record->position), mate = SY_NONE;
+    char bases[GN_READ_MAX], made[32];
+    const char *name = made;
+    if (contig == SY_NONE || record->length > GN_READ_MAX) {
+        return 0;
+    }
+    if (record->mate_position != UINT32_MAX) {
+        mate = gn_contig_of(bam->index, record->mate_position);
+    }
+    if (bin->names && record->name != UINT32_MAX) {
+        name = (const char *)gn_at(bin, bin->names) + record->name;
+    } else {
+        snprintf(made, sizeof(made), "r%" PRIu64, record->serial >> (record->flags & 1));
+    }
+    for (uint32_t i = 0; i < record->length; i++) {
+        bases[i] = "ACGTN"[codes[i] < 4 ? codes[i] : 4];
+    }
+    int32_t edits = record->edits;
+    uint16_t flags = (uint16_t)(record->flags | (duplicate ? BAM_FDUP : 0));
+    if (bam_set1(bam->record, strlen(name), name, flags, (int32_t)contig,
+                 (hts_pos_t)(record->position - contigs[contig].start), record->mapping_quality,
+                 record->cigar_count, cigar, mate == SY_NONE ? -1 : (int32_t)mate,
+                 mate == SY_NONE ? -1 : (hts_pos_t)(record->mate_position - contigs[mate].start),
+                 record->template_length, record->length, bases, qualities, 16) < 0 ||
+        bam_aux_append(bam->record, "NM", 'i', 4, (uint8_t *)&edits) < 0 ||
+        bam_aux_append(bam->record, "RG", 'Z', 2, (const uint8_t *)"1") < 0) {
+        return -1;
+    }
+    return sam_write1(bam->file, bam->head, bam->record) < 0 ? -1 : 0;
+}
+
+int gn_bam_write(struct gn_bam *bam, const struct gn_bin *bin, const struct gn_order *order,
+                 struct sy_error *error) {
+    const struct gn_record *records = gn_at(bin, bin->records);
+    const uint32_t *sorted = gn_at(order, order->order);
+    const uint8_t *duplicates = gn_at(order, order->duplicates);
+    for (uint32_t i = 0; i < order->record_count; i++) {
+        const struct gn_record *record = &records[sorted[i]];
+        if (record->position >= bin->start && record->position < bin->end &&
+            set_record(bam, bin, record, duplicates[sorted[i]] != 0) < 0) {
+            return no_write(bam, error);
+        }
+    }
+    return 0;
+}
+
+int gn_bam_close(struct gn_bam *bam, struct sy_error *error) {
+    int rc = sam_idx_save(bam->file) < 0 ? no_write(bam, error) : 0;
+    if (hts_close(bam->file) < 0 && rc == 0) {
+        rc = no_write(bam, error);
+    }
+    bam->file = NULL;
+    if (rc == 0) {
+        rc = gn_output_keep(&bam->output, error);
+    }
+    gn_bam_abandon(bam);
+    return rc;
+}
+
+void gn_bam_abandon(struct gn_bam *bam) {
+    if (bam) {
+        if (bam->file) {
+            hts_close(bam->file);
+        }
+        sam_hdr_destroy(bam->head);
+        bam_destroy1(bam->record);
+        gn_output_finish(&bam->output);
+        free(bam);
+    }
+}
