@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph-genomics: what symph genomics runs. simulate makes samples whose variants are known; score
+ * compares calls with them. A program of its own, so that symph itself needs no htslib.
+ */
+#include "genomics/judge/files.h"
+#include "genomics/judge/score.h"
+#include "genomics/judge/variants.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_INPUT = 3, EXIT_USAGE = 2, PATH_SIZE = 4096 };
+
+static const char help[] =
+    "Examples:\n"
+    "  symph genomics simulate --random 1000000 --out demo\n"
+    "  symph genomics simulate --ref chrX.fa --region X:20000001-25000000 --seed 7 --out h5\n"
+    "  symph genomics score --ref demo.fa --truth demo.truth.vcf.gz --calls out.vcf.gz\n"
+    "\n"
+    "Usage: symph genomics simulate|score [OPTION]...\n"
+    "\n"
+    "simulate makes a donor of a reference and sequences it: reads are simulated, and results "
+    "from\n"
+    "them are no results on real samples. It writes OUT_1.fq.gz, OUT_2.fq.gz, OUT.truth.vcf.gz "
+    "and\n"
+    "OUT.strata.bed (places that are hard on purpose). score compares calls with the truth by the\n"
+    "sequences that they make, genotypes included.\n"
+    "\n"
+    "Options of simulate:\n"
+    "  --ref FASTA              the reference\n"
+    "  --region CONTIG[:A-B]    the stretch that the donor differs in (default: the first contig)\n"
+    "  --random LENGTH          make the reference up instead, and write OUT.fa\n"
+    "  --out PREFIX             what the files' names begin with\n"
+    "  --coverage X             mean depth (default 30)\n"
+    "  --read-length N          of each read (default 150)\n"
+    "  --seed N                 (default 1)\n"
+    "  --easy                   no paralogs and no systematic errors\n"
+    "\n"
+    "Options of score:\n"
+    "  --ref FASTA              the reference\n"
+    "  --truth VCF              variants that are there\n"
+    "  --calls VCF              variants that were called\n"
+    "  --strata BED             count these places apart, by the label in the fourth column\n"
+    "  --region CONTIG[:A-B]    count only variants that begin there\n"
+    "  --quality Q              leave out calls below (default 0)\n"
+    "  --all                    count calls that fail a filter, too\n"
+    "  --json                   print one JSON object\n"
+    "  --help                   this text\n";
+
+struct options {
+    const char *ref, *region, *out, *truth, *calls, *strata;
+    double random, coverage, read_length, seed, quality;
+    bool easy, all, json;
+};
+
+static int fail(const char *format, const char *text) {
+    fprintf(stderr, "symph: ");
+    fprintf(stderr, format, text);
+    fprintf(stderr, "; see symph genomics --help\n");
+    return EXIT_USAGE;
+}
+
+static int fail_with(const struct sy_error *error, int code) {
+    char text[1024];
+    fprintf(stderr, "symph: %s\n", sy_error_format(error, text, sizeof text));
+    return code == -ENOMEM || code == -EIO || code == -ENOSPC ? EXIT_FAILURE : EXIT_INPUT;
+}
+
+/* --- arguments ----------------------------------------------------------------------------------
+ */
+static const struct option names[] = {
+    {"ref", 1, NULL, 'r'},   {"region", 1, NULL, 'g'},   {"random", 1, NULL, 'n'},
+    {"out", 1, NULL, 'o'},   {"coverage", 1, NULL, 'c'}, {"read-length", 1, NULL, 'l'},
+    {"seed", 1, NULL, 's'},  {"easy", 0, NULL, 'e'},     {"truth", 1, NULL, 't'},
+    {"calls", 1, NULL, 'k'}, {"strata", 1, NULL, 'b'},   {"quality", 1, NULL, 'q'},
+    {"all", 0, NULL, 'a'},   {"json", 0, NULL, 'j'},     {"help", 0, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool set_text(struct options *options, int letter, const char *text) {
+    const struct {
+        int letter;
+        const char **place;
+    } places[] = {{'r', &options->ref},   {'g', &options->region}, {'o', &options->out},
+                  {'t', &options->truth}, {'k', &options->calls},  {'b', &options->strata}};
+    for (size_t i = 0; i < GUEST_COUNT(places); i++) {
+        if (places[i].letter == letter) {
+            *places[i].place = text;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int set_number(struct options *options, int letter, const char *text) {
+    struct {
+        int letter;
+        double *place, low, high;
+        bool whole;
+    } places[] = {{'n', &options->random, 2000, 2e9, true},
+                  {'c', &options->coverage, 0.01, 10000, false},
+                  {'l', &options->read_length, 30, GN_READ_MAX, true},
+                  {'s', &options->seed, 0, 9007199254740992.0, true},
+                  {'q', &options->quality, 0, 1e9, false}};
+    for (size_t i = 0; i < GUEST_COUNT(places); i++) {
+        char *end = NULL;
+        double value = strtod(text, &end);
+        if (places[i].letter != letter) {
+            continue;
+        }
+        bool whole = value >= 0 && value < 1e16 && (double)(uint64_t)value == value;
+        if (end == text || *end || !(value >= places[i].low && value <= places[i].high) ||
+            (places[i].whole && !whole)) {
+            return fail("'%s' is not a number that is possible here", text);
+        }
+        *places[i].place = value;
+    }
+    return 0;
+}
+
+/* 0: go on; -1: help was printed; else an exit code. */
+static int parse(int argc, char **argv, struct options *options) {
+    int letter, index = 0;
+    opterr = 0;
+    while ((letter = getopt_long(argc, argv, ":o:", names, &index)) != -1) {
+        int code = 0;
+        if (letter == 'h') {
+            fputs(help, stdout);
+            return -1;
+        }
+        if (letter == '?') {
+            return fail("unknown option %s", argv[optind - 1]);
+        }
+        if (letter == ':') {
+            return fail("%s needs a value", argv[optind - 1]);
+        }
+        options->easy |= letter == 'e';
+        options->all |= letter == 'a';
+        options->json |= letter == 'j';
+        if (optarg && !set_text(options, letter, optarg)) {
+            code = set_number(options, letter, optarg);
+        }
+        if (code) {
+            return code;
+        }
+    }
+    return optind < argc ? fail("unexpected argument '%s'", argv[optind]) : 0;
+}
+
+/* "X", "X:101-200" (from 1, both ends included): the contig, and [start, end) in it. */
+static int find_region(const struct gn_genome *genome, const char *region, uint32_t *ret_contig,
+                       uint64_t *ret_start, uint64_t *ret_end) {
+    size_t length = region ? strlen(region) : 0;
+    unsigned long long from = 0, to = 0;
+    const char *colon = region ? strrchr(region, ':') : NULL;
+    if (colon && sscanf(colon + 1, "%llu-%llu", &from, &to) == 2) {
+        length = (size_t)(colon - region);
+    } else {
+        colon = NULL;
+    }
+    for (uint32_t i = 0; i < genome->contig_count; i++) {
+        const char *name = genome->names + genome->contigs[i].name;
+        if (!region || (strlen(name) == length && memcmp(name, region, length) == 0)) {
+            uint64_t end = genome->contigs[i].length;
+            *ret_contig = i;
+            *ret_start = colon ? from - 1 : 0;
+            *ret_end = colon ? to : end;
+            return (!colon || (from >= 1 && from <= to && to <= end)) ? 0 : -ERANGE;
+        }
+    }
+    return -ENOENT;
+}
+
+/* --- simulate -----------------------------------------------------------------------------------
+ */
+static int simulate_codes(const struct options *options, const char *contig, uint64_t start,
+                          const uint8_t *codes, uint32_t length) {
+    struct gn_simulation simulation = {
+        .contig = contig, .start = start, .reference = codes, .length = length};
+    struct gn_simulated made;
+    struct sy_error error = {0};
+    gn_donor_options_default(&simulation.donor);
+    gn_sequencer_options_default(&simulation.sequencer);
+    simulation.donor.seed = simulation.sequencer.seed = (uint64_t)options->seed;
+    simulation.sequencer.coverage = options->coverage;
+    simulation.sequencer.read_length = (uint32_t)options->read_length;
+    if (options->easy) {
+        simulation.donor.systematic_rate = simulation.donor.paralogs_per_megabase = 0;
+    }
+    int code = gn_simulate(&simulation, options->out, &made, &error);
+    if (code < 0) {
+        return fail_with(&error, code);
+    }
+    printf("%s: %llu pairs of simulated reads; %llu SNPs and %llu indels in %u bases of %s\n",
+           options->out, (unsigned long long)made.pairs, (unsigned long long)made.snps,
+           (unsigned long long)made.indels, length, contig);
+    return 0;
+}
+
+static int simulate_random(const struct options *options) {
+    uint32_t length = (uint32_t)options->random;
+    uint8_t *codes = gn_random_reference(length, (uint64_t)options->seed);
+    struct sy_error error = {0};
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s.fa", options->out);
+    int code = codes ? gn_reference_write(path, "made_up", codes, length, &error)
+                     : guest_fail(&error, -ENOMEM, NULL, "out of memory");
+    int result =
+        code < 0 ? fail_with(&error, code) : simulate_codes(options, "made_up", 0, codes, length);
+    free(codes);
+    return result;
+}
+
+static int simulate_region(const struct options *options) {
+    struct gn_genome genome;
+    struct sy_error error = {0};
+    int code = gn_genome_read(options->ref, &genome, &error);
+    if (code < 0) {
+        return fail_with(&error, code);
+    }
+    uint32_t contig = 0;
+    uint64_t start = 0, end = 0;
+    int result;
+    if (find_region(&genome, options->region, &contig, &start, &end) < 0) {
+        result =
+            fail("--region %s is not in the reference", options->region ? options->region : "");
+    } else {
+        uint32_t length = (uint32_t)(end - start);
+        uint8_t *codes = malloc(length + 1u);
+        if (codes) {
+            gn_genome_codes(&genome, genome.contigs[contig].start + start, length, codes);
+        }
+        result = codes ? simulate_codes(options, genome.names + genome.contigs[contig].name, start,
+                                        codes, length)
+                       : EXIT_FAILURE;
+        free(codes);
+    }
+    gn_genome_finish(&genome);
+    return result;
+}
+
+static int simulate(const struct options *options) {
+    if (!options->out) {
+        return fail("%s is missing", "--out");
+    }
+    if ((options->ref != NULL) == (options->random > 0)) {
+        return fail("name the reference by %s", "--ref or make one up by --random");
+    }
+    return options->ref ? simulate_region(options) : simulate_random(options);
+}
+
+/* --- score --------------------------------------------------------------------------------------
+ */
+static const char *const kinds[GN_KIND_COUNT] = {"SNP", "indel"};
+
+static void print_table(const struct gn_score *score) {
+    printf("%-12s %-6s %9s %9s %9s %10s %8s %8s\n", "where", "kind", "found", "missed", "false",
+           "precision", "recall", "F1");
+    for (uint32_t s = 0; s < score->stratum_count; s++) {
+        for (int k = 0; k < GN_KIND_COUNT; k++) {
+            const struct gn_counts_of *counts = &score->counts[s][k];
+            printf("%-12s %-6s %9llu %9llu %9llu %10.4f %8.4f %8.4f\n", score->labels[s], kinds[k],
+                   (unsigned long long)counts->found, (unsigned long long)counts->missed,
+                   (unsigned long long)counts->wrong, gn_precision(counts), gn_recall(counts),
+                   gn_f1(counts));
+        }
+    }
+}
+
+static void print_json(const struct gn_score *score) {
+    printf("{\"schema\": \"symph-genomics-score-1\", \"strata\": [");
+    for (uint32_t s = 0; s < score->stratum_count; s++) {
+        printf("%s\n  {\"where\": \"", s ? "," : "");
+        for (const char *at = score->labels[s]; *at; at++) {
+            putchar(*at == '"' || *at == '\\' || (unsigned char)*at < ' ' ? '_' : *at);
+        }
+        printf("\"");
+        for (int k = 0; k < GN_KIND_COUNT; k++) {
+            const struct gn_counts_of *counts = &score->counts[s][k];
+            printf(", \"%s\": {\"found\": %llu, \"missed\": %llu, \"confirmed\": %llu, \"false\": "
+                   "%llu, "
+                   "\"precision\": %.6f, \"recall\": %.6f, \"f1\": %.6f}",
+                   k == GN_SNP ? "snp" : "indel", (unsigned long long)counts->found,
+                   (unsigned long long)counts->missed, (unsigned long long)counts->confirmed,
+                   (unsigned long long)counts->wrong, gn_precision(counts), gn_recall(counts),
+                   gn_f1(counts));
+        }
+        printf("}");
+    }
+    printf("\n]}\n");
+}
+
+static int score(const struct options *options) {
+    const char *missing = !options->ref     ? "--ref"
+                          : !options->truth ? "--truth"
+                          : !options->calls ? "--calls"
+                                            : NULL;
+    if (missing) {
+        return fail("%s is missing", missing);
+    }
+    struct gn_genome genome;
+    struct gn_score result;
+    struct sy_error error = {0};
+    int code = gn_genome_read(options->ref, &genome, &error);
+    if (code < 0) {
+        return fail_with(&error, code);
+    }
+    struct gn_score_options how = {.quality = options->quality, .all = options->all};
+    uint32_t contig = 0;
+    if (options->region) {
+        if (find_region(&genome, options->region, &contig, &how.start, &how.end) < 0) {
+            gn_genome_finish(&genome);
+            return fail("--region %s is not in the reference", options->region);
+        }
+        how.contig = genome.names + genome.contigs[contig].name;
+    }
+    code = gn_score_files(&genome, options->truth, options->calls, options->strata, &how, &result,
+                          &error);
+    gn_genome_finish(&genome);
+    if (code < 0) {
+        return fail_with(&error, code);
+    }
+    if (options->json) {
+        print_json(&result);
+    } else {
+        print_table(&result);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    struct options options = {.coverage = 30, .read_length = 150, .seed = 1};
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(help, argc < 2 ? stderr : stdout);
+        return argc < 2 ? EXIT_USAGE : 0;
+    }
+    bool simulates = strcmp(argv[1], "simulate") == 0;
+    if (!simulates && strcmp(argv[1], "score") != 0) {
+        return fail("symph genomics has no '%s', only simulate and score", argv[1]);
+    }
+    int code = parse(argc - 1, argv + 1, &options);
+    if (code) {
+        return code < 0 ? 0 : code;
+    }
+    code = simulates ? simulate(&options) : score(&options);
+    return fflush(stdout) == 0 && !ferror(stdout) ? code : EXIT_FAILURE;
+}
