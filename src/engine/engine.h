@@ -31,12 +31,17 @@ enum sy_phase {
 struct sy_page {
     uint32_t magic;
     _Atomic uint32_t phase;
-    _Atomic uint32_t task_count, done_count;
-    _Atomic int32_t exit_code; /* with SY_PHASE_FAILED: what symph shall exit with */
-    char message[1024];        /* what happened, with the kernel's name and its input */
-    char file[256];            /* of the error, where there is one */
+    _Atomic uint32_t task_count, done_count; /* of a session: submitted so far */
+    _Atomic int32_t exit_code;               /* with SY_PHASE_FAILED: what symph shall exit with */
+    char message[1024]; /* what happened, with the kernel's name and its input */
+    char file[256];     /* of the error, where there is one */
     uint32_t line, column;
     char hint[512];
+    /* Of a session: */
+    _Atomic uint32_t session;   /* not 0: it is one, tasks are submitted as it goes */
+    _Atomic uint32_t beat;      /* counts while it computes without tasks */
+    _Atomic double done, total; /* what it says of itself; total 0: not known */
+    char unit[24];              /* of these; set before them */
 };
 
 /* --- the record of a run -----------------------------------------------------------------------
@@ -71,6 +76,11 @@ struct sy_record_task {
     double predicted_ns; /* execution, when it was decided; NAN: by a policy that does not say */
 };
 
+/* One line that a program adds to its summary: "calls", "5,431". */
+struct sy_note {
+    const char *key, *value;
+};
+
 /* Everything that is known of one run. Strings and arrays live in arena. */
 struct sy_record {
     struct sy_arena *arena;
@@ -93,6 +103,8 @@ struct sy_record {
     const char *energy_source;               /* NULL: none */
     double result_error, result_tolerance;   /* NAN: not checked */
     double decision_p50_ns, decision_p99_ns; /* NAN: not ours to measure */
+    const struct sy_note *notes;
+    uint32_t note_count;
 };
 
 /* "none", "trusted", "bounded", "fallback", "plan"; NULL past the end. */

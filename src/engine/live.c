@@ -237,7 +237,7 @@ void sy_live_set_kernel(struct sy_live *live, uint32_t kernel, uint32_t class_in
 void sy_live_begin_job(struct sy_live *live, uint32_t tenant, double weight) {
     SY_ASSERT(!live->open_job);
     live->open_job = true;
-    live->jobs[live->view.job_count] = (struct sy_view_job){
+    live->jobs[live->laid_count] = (struct sy_view_job){
         .first_task = live->task_count,
         .tenant = tenant,
         .weight = weight,
@@ -273,7 +273,7 @@ uint32_t sy_live_add_task(struct sy_live *live, const struct sy_live_task *task)
     if (make_room(live, task)) {
         return SY_NONE;
     }
-    uint32_t t = live->task_count++, job = live->view.job_count;
+    uint32_t t = live->task_count++, job = live->laid_count;
     live->task_job[t] = job;
     live->task_kernel[t] = task->kernel < SY_LIVE_KERNELS ? task->kernel : SY_LIVE_KERNELS - 1;
     live->task_state[t] = SY_TASK_WAITING;
@@ -337,20 +337,30 @@ static void measure_job(struct sy_live *live, struct sy_view_job *job) {
     job->isolated_ns = fmax(longest, work / live->view.machine->device_count);
 }
 
-void sy_live_end_job(struct sy_live *live) {
+void sy_live_lay_job(struct sy_live *live) {
     SY_ASSERT(live->open_job);
-    uint32_t index = live->view.job_count;
-    struct sy_view_job *job = &live->jobs[index];
+    struct sy_view_job *job = &live->jobs[live->laid_count];
     live->open_job = false;
     if (lay_successors(live, job->first_task)) {
         live_fail(live, "out of memory");
         return;
     }
     measure_job(live, job);
-    live->view.job_count++;
-    if (live->scheduler.ops->job_arrived) {
-        live->scheduler.ops->job_arrived(&live->scheduler, &live->view, index);
+    live->laid_count++;
+}
+
+void sy_live_announce(struct sy_live *live) {
+    while (live->view.job_count < live->laid_count) {
+        uint32_t index = live->view.job_count++;
+        if (live->scheduler.ops->job_arrived) {
+            live->scheduler.ops->job_arrived(&live->scheduler, &live->view, index);
+        }
     }
+}
+
+void sy_live_end_job(struct sy_live *live) {
+    sy_live_lay_job(live);
+    sy_live_announce(live);
 }
 
 /* --- events ------------------------------------------------------------------------------------

@@ -74,10 +74,14 @@ uint32_t sy_live_add_datum(struct sy_live *live, double bytes, uint64_t valid);
 void sy_live_set_valid(struct sy_live *live, uint32_t datum, uint64_t valid);
 void sy_live_set_kernel(struct sy_live *live, uint32_t kernel, uint32_t class_index,
                         double log_sigma);
-/* One job at a time: begin, its tasks in an order that respects precedence, end. */
+/* One job at a time: begin, its tasks in an order that respects precedence, lay or end. */
 void sy_live_begin_job(struct sy_live *live, uint32_t tenant, double weight);
 uint32_t sy_live_add_task(struct sy_live *live, const struct sy_live_task *task);
-/* Announces it to the policy, which now works out ranks or plans: this may take its time. */
+void sy_live_lay_job(struct sy_live *live);
+/* Tells the policy of all jobs that were laid since; it now works out ranks or plans: this may take
+ * its time. */
+void sy_live_announce(struct sy_live *live);
+/* Both. */
 void sy_live_end_job(struct sy_live *live);
 void sy_live_set_times(struct sy_live *live, uint32_t task, const double *time_ns);
 

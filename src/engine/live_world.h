@@ -22,6 +22,7 @@ struct sy_live {
     char failure[200];
 
     uint32_t task_count, edge_count, pred_count, access_count, data_count;
+    uint32_t laid_count;  /* jobs, also those that the policy has not been told of */
     uint32_t ready_count; /* ready and nowhere committed */
     uint32_t sequence;
     /* Per task; view points to them. */

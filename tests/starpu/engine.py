@@ -16,7 +16,10 @@ class Page(ctypes.Structure):
                 ("task_count", ctypes.c_uint32), ("done_count", ctypes.c_uint32),
                 ("exit_code", ctypes.c_int32), ("message", ctypes.c_char * 1024),
                 ("file", ctypes.c_char * 256), ("line", ctypes.c_uint32),
-                ("column", ctypes.c_uint32), ("hint", ctypes.c_char * 512)]
+                ("column", ctypes.c_uint32), ("hint", ctypes.c_char * 512),
+                ("session", ctypes.c_uint32), ("beat", ctypes.c_uint32),
+                ("done", ctypes.c_double), ("total", ctypes.c_double),
+                ("unit", ctypes.c_char * 24)]
 
 
 class Engine:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of synthetic.so: kernels by flavour, and the workload contend.
+ * The table of synthetic.so: kernels by flavour, and the workloads contend and stream.
  *
  * CUDA and OpenCL live in parts that are loaded when such a device is prepared.
  */
@@ -92,6 +92,9 @@ static const struct sy_kernel_workload workloads[] = {
      "[,bytes=1048576][,flops=1e8][,passes=8][,link=64e6][,ns=1e6]",
      "tasks=16,kind=spin tasks=16,kind=stream tasks=16,kind=transfer", synthetic_build,
      synthetic_fill, synthetic_check, free, NULL},
+    {"stream", "items that flow through three stages whose sizes depend on the data",
+     "items=200,jobs=3[,window=32][,bytes=65536][,flops=1e5][,seed=1]", "items=100", NULL, NULL,
+     NULL, NULL, synthetic_drive},
 };
 
 static const struct sy_kernel_table table = {

@@ -51,5 +51,7 @@ int synthetic_build(const char *arguments, struct sy_graph **ret_graph, void **r
 int synthetic_fill(void *state, uint32_t datum, void *pointer, uint64_t bytes);
 int synthetic_check(void *state, void *const *data, double *ret_error, double *ret_tolerance,
                     struct sy_error *error);
+/* The workload stream. */
+int synthetic_drive(const char *arguments, struct sy_session *session, struct sy_error *error);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Kernels as StarPU codelets.
  *
- * In: plug-in functions, StarPU's buffers. Out: one codelet per kernel of the graph, whose
+ * In: plug-in functions, StarPU's buffers. Out: one codelet per kernel, whose
  * functions build struct sy_call and call the plug-in. Invariant: an error of a kernel ends the run
  * there and then, with its name and input; nothing it wrote is used.
  */
@@ -51,14 +51,11 @@ static void set_device(struct sy_call *call, enum sy_flavour flavour, uint32_t w
 
 static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_flavour flavour) {
     struct sy_engine *engine = slot->engine;
-    const struct sy_graph *graph = engine->graph;
-    const struct sy_task *task = &graph->tasks[slot->task];
-    const struct sy_access *access = &graph->accesses[task->access_start];
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
     struct sy_call call = {
         .arguments = worker->arguments,
-        .argument_count = task[1].access_start - task->access_start,
+        .argument_count = slot->access_count,
         .work = slot->work,
         .device = worker->number,
         .message = worker->message,
@@ -67,17 +64,17 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
         worker->arguments[a] = (struct sy_argument){
             .pointer = device_pointer(buffers[a], flavour),
             .bytes = STARPU_VARIABLE_GET_ELEMSIZE(buffers[a]),
-            .mode = access[a].mode,
+            .mode = slot->accesses[a].mode & SY_READ_WRITE,
         };
     }
     set_device(&call, flavour, number);
     worker->message[0] = '\0';
-    sy_flight_begin(engine, worker, slot->task);
-    sy_engine_enter(worker, slot->task);
-    int code = engine->entries[task->kernel]->functions[flavour](&call);
+    sy_flight_begin(engine, worker, slot);
+    sy_engine_enter(worker, slot);
+    int code = engine->entries[slot->kernel]->functions[flavour](&call);
     sy_engine_leave();
     if (code != 0) {
-        sy_engine_fail_kernel(engine, worker, slot->task, code);
+        sy_engine_fail_kernel(engine, worker, slot, code);
     }
 }
 
@@ -99,28 +96,46 @@ static void call_opencl(void **buffers, void *slot) {
 
 /* --- codelets -----------------------------------------------------------------------------------
  */
+static const struct sy_engine_slot *slot_of(const struct starpu_task *task) {
+    bool mine =
+        owner && task->cl >= owner->codelets && task->cl < owner->codelets + owner->kernel_capacity;
+    return mine ? task->cl_arg : NULL;
+}
+
 uint32_t sy_engine_identify(const struct starpu_task *task) {
-    bool mine = owner && task->cl >= owner->codelets &&
-                task->cl < owner->codelets + owner->graph->kernel_count;
-    return mine ? ((const struct sy_engine_slot *)task->cl_arg)->task : SY_NONE;
+    const struct sy_engine_slot *slot = slot_of(task);
+    return slot ? slot->task : SY_NONE;
 }
 
 void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops) {
-    uint32_t number = sy_engine_identify(task);
-    *ret_bytes = number == SY_NONE ? 0 : owner->slots[number].features.bytes;
-    *ret_flops = number == SY_NONE ? 0 : owner->slots[number].features.flops;
+    const struct sy_engine_slot *slot = slot_of(task);
+    *ret_bytes = slot ? slot->features.bytes : 0;
+    *ret_flops = slot ? slot->features.flops : 0;
+}
+
+uint32_t sy_engine_footprint(const struct starpu_task *task) {
+    const struct sy_engine_slot *slot = slot_of(task);
+    return slot ? slot->footprint : 0;
+}
+
+struct sy_starpu_job sy_engine_job(const struct starpu_task *task) {
+    const struct sy_engine_slot *slot = slot_of(task);
+    return slot ? slot->job : (struct sy_starpu_job){0, 0, 1};
 }
 
 /* StarPU tells tasks apart by the sizes of their data; ours differ in their work as well. */
 static uint32_t footprint(struct starpu_task *task) {
     const struct sy_engine_slot *slot = task->cl_arg;
+    if (slot->footprint) {
+        return slot->footprint;
+    }
     return starpu_hash_crc32c_be_n(&slot->work, sizeof slot->work,
                                    starpu_task_data_footprint(task));
 }
 
 /* "gemm"; an emulation must not be taken for it by the cost models. NULL when out of memory. */
 static const char *model_name(const struct sy_engine *engine, uint32_t kernel) {
-    const char *name = engine->graph->kernels[kernel].name;
+    const char *name = engine->kernel_names[kernel];
     size_t length = strlen(name) + sizeof "emulated ";
     char *copy = engine->emulated[kernel] ? sy_arena_alloc(engine->arena, length, 1) : NULL;
     if (copy) {
@@ -179,46 +194,45 @@ static int make_codelet(struct sy_engine *engine, uint32_t kernel) {
     return engine->ours ? 0 : set_model(engine, kernel, codelet);
 }
 
-/* Some worker must be able to run each kernel. */
-static int check_devices(const struct sy_engine *engine, struct sy_error *error) {
-    bool present[SY_FLAVOUR_COUNT] = {0};
+int sy_engine_check_devices(const struct sy_engine *engine, uint32_t kernel,
+                            struct sy_error *error) {
+    const struct sy_kernel_entry *entry = engine->entries[kernel];
     for (uint32_t w = 0; w < engine->worker_count; w++) {
-        present[engine->workers[w].flavour] = true;
-    }
-    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
-        struct sy_buffer has = {0};
-        bool runs = false;
-        for (int f = 0; f < SY_FLAVOUR_COUNT; f++) {
-            if (engine->entries[k]->functions[f]) {
-                runs |= present[f];
-                sy_buffer_printf(&has, "%s%s", has.length ? ", " : "",
-                                 sy_flavour_name((enum sy_flavour)f));
-            }
-        }
-        if (!runs) {
-            sy_fail(error, -ENODEV, "no device of this run can execute kernel %s, which has %s",
-                    engine->graph->kernels[k].name, has.text ? has.text : "no variant");
-            sy_hint(error, "see symph machine and symph kernels; allow more devices");
-        }
-        sy_buffer_finish(&has);
-        if (!runs) {
-            return -ENODEV;
+        if (entry->functions[engine->workers[w].flavour]) {
+            return 0;
         }
     }
-    return 0;
+    struct sy_buffer has = {0};
+    for (int f = 0; f < SY_FLAVOUR_COUNT; f++) {
+        if (entry->functions[f]) {
+            sy_buffer_printf(&has, "%s%s", has.length ? ", " : "",
+                             sy_flavour_name((enum sy_flavour)f));
+        }
+    }
+    sy_fail(error, -ENODEV, "no device of this run can execute kernel %s, which has %s",
+            engine->kernel_names[kernel], has.text ? has.text : "no variant");
+    sy_hint(error, "see symph machine and symph kernels; allow more devices");
+    sy_buffer_finish(&has);
+    return -ENODEV;
 }
 
 /* --- preparing ----------------------------------------------------------------------------------
  */
+struct preparation {
+    struct sy_engine *engine;
+    uint32_t first; /* kernels from here on */
+};
+
 static void prepare_here(void **buffers, void *argument) {
     (void)buffers;
-    struct sy_engine *engine = argument;
+    const struct preparation *preparation = argument;
+    struct sy_engine *engine = preparation->engine;
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
     sy_engine_guard_thread();
     struct sy_call call = {.device = worker->number, .message = worker->message};
     set_device(&call, worker->flavour, number);
-    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
+    for (uint32_t k = preparation->first; k < engine->kernel_count; k++) {
         const struct sy_kernel_entry *entry = engine->entries[k];
         bool again = false; /* emulated kernels share one entry */
         for (uint32_t i = 0; i < k; i++) {
@@ -243,7 +257,8 @@ static void prepare_here(void **buffers, void *argument) {
 
 /* One task per worker. Not by starpu_execute_on_each_worker: StarPU does not tell a policy when
  * such tasks end. */
-static int prepare_all(struct sy_engine *engine, struct sy_error *error) {
+static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error *error) {
+    struct preparation preparation = {engine, first};
     struct starpu_codelet codelet;
     starpu_codelet_init(&codelet);
     codelet.name = "symph_prepare";
@@ -254,7 +269,7 @@ static int prepare_all(struct sy_engine *engine, struct sy_error *error) {
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         struct starpu_task *task = starpu_task_create();
         task->cl = &codelet;
-        task->cl_arg = engine;
+        task->cl_arg = &preparation;
         task->name = codelet.name;
         task->execute_on_a_specific_worker = 1;
         task->workerid = w;
@@ -268,22 +283,29 @@ static int prepare_all(struct sy_engine *engine, struct sy_error *error) {
     return 0;
 }
 
+int sy_engine_add_codelets_from(struct sy_engine *engine, uint32_t first, struct sy_error *error) {
+    for (uint32_t k = first; k < engine->kernel_count; k++) {
+        if (make_codelet(engine, k) < 0) {
+            return sy_fail(error, -ENOMEM, "no memory for %u kernels", engine->kernel_count);
+        }
+    }
+    return prepare_all(engine, first, error);
+}
+
 int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error) {
-    uint32_t count = engine->graph->kernel_count;
+    uint32_t count = engine->kernel_capacity;
     engine->codelets = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->codelets);
     engine->models = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->models);
     if (!engine->codelets || !engine->models) {
         return sy_fail(error, -ENOMEM, "no memory for %u kernels", count);
     }
-    int code = check_devices(engine, error);
-    if (code < 0) {
-        return code;
-    }
-    for (uint32_t k = 0; k < count; k++) {
-        if (make_codelet(engine, k) < 0) {
-            return sy_fail(error, -ENOMEM, "no memory for %u kernels", count);
+    /* A session need not use all that its plug-in has. */
+    for (uint32_t k = 0; k < engine->kernel_count && !engine->session; k++) {
+        int code = sy_engine_check_devices(engine, k, error);
+        if (code < 0) {
+            return code;
         }
     }
     owner = engine;
-    return prepare_all(engine, error);
+    return sy_engine_add_codelets_from(engine, 0, error);
 }

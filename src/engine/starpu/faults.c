@@ -25,7 +25,7 @@ static struct sigaction before_fpe;
 
 struct kernel_here {
     const struct sy_engine_worker *worker; /* NULL: runs no task */
-    uint32_t task;
+    const struct sy_engine_slot *slot;
     const char *doing, *name; /* what else it does; NULL: nothing that could crash */
 };
 static _Thread_local struct kernel_here here;
@@ -69,41 +69,52 @@ static struct text page_text(struct sy_page *page) {
     return (struct text){page->message, page->message + sizeof page->message - 1};
 }
 
-static const char *kernel_name(const struct sy_engine *engine, uint32_t task) {
-    return engine->graph->kernels[engine->graph->tasks[task].kernel].name;
+static const char *kernel_name(const struct sy_engine *engine, const struct sy_engine_slot *slot) {
+    return engine->kernel_names[slot->kernel];
+}
+
+static void put_datum(struct text *text, const struct sy_engine *engine, uint32_t datum) {
+    const char *name = NULL;
+    uint64_t bytes = 0;
+    if (engine->session) {
+        sy_session_datum(engine->session, datum, &name, &bytes);
+    } else {
+        name = engine->graph->data_names[datum];
+        bytes = (uint64_t)engine->graph->data_bytes[datum];
+    }
+    if (name) {
+        put(text, name);
+    } else {
+        put(text, "datum ");
+        put_u64(text, datum, 10);
+    }
+    put(text, " ");
+    put_u64(text, bytes, 10);
+    put(text, " bytes");
 }
 
 /* "task potrf(3): A(3,3) 2097152 bytes read and written" */
-static void put_input(struct text *text, const struct sy_engine *engine, uint32_t task) {
+static void put_input(struct text *text, const struct sy_engine *engine,
+                      const struct sy_engine_slot *slot) {
     static const char *const modes[] = {"", " read", " written", " read and written"};
-    const struct sy_graph *graph = engine->graph;
-    const struct sy_task *it = &graph->tasks[task];
     put(text, ". Its input: task ");
-    if (it->name) {
-        put(text, it->name);
+    if (slot->name) {
+        put(text, slot->name);
     } else {
-        put_u64(text, task, 10);
+        put_u64(text, slot->task, 10);
     }
-    for (uint32_t a = it->access_start; a < it[1].access_start; a++) {
-        uint32_t datum = graph->accesses[a].datum;
-        put(text, a == it->access_start ? ": " : ", ");
-        if (graph->data_names[datum]) {
-            put(text, graph->data_names[datum]);
-        } else {
-            put(text, "datum ");
-            put_u64(text, datum, 10);
-        }
-        put(text, " ");
-        put_u64(text, (uint64_t)graph->data_bytes[datum], 10);
-        put(text, " bytes");
-        put(text, modes[graph->accesses[a].mode & 3]);
+    for (uint32_t a = 0; a < slot->access_count; a++) {
+        put(text, a == 0 ? ": " : ", ");
+        put_datum(text, engine, slot->accesses[a].datum);
+        put(text, modes[slot->accesses[a].mode & 3]);
     }
 }
 
-static void put_kernel(struct text *text, const struct sy_engine *engine, uint32_t task,
-                       const struct sy_engine_worker *worker, const char *verb) {
+static void put_kernel(struct text *text, const struct sy_engine *engine,
+                       const struct sy_engine_slot *slot, const struct sy_engine_worker *worker,
+                       const char *verb) {
     put(text, "kernel ");
-    put(text, kernel_name(engine, task));
+    put(text, kernel_name(engine, slot));
     put(text, verb);
     put(text, worker->name);
 }
@@ -152,24 +163,24 @@ _Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
 }
 
 _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
-                                     const struct sy_engine_worker *worker, uint32_t task,
-                                     int code) {
+                                     const struct sy_engine_worker *worker,
+                                     const struct sy_engine_slot *slot, int code) {
     if (!begin_telling()) {
         wait_for_end();
     }
     struct text text = page_text(engine->page);
-    put_kernel(&text, engine, task, worker, " failed on ");
+    put_kernel(&text, engine, slot, worker, " failed on ");
     put(&text, ": ");
     put(&text, worker->message[0] ? worker->message : strerrordesc_np(code < 0 ? -code : code));
-    put_input(&text, engine, task);
+    put_input(&text, engine, slot);
     publish(engine->page, SY_EXIT_RUN, "");
     _exit(SY_EXIT_RUN);
 }
 
 /* --- signals ------------------------------------------------------------------------------------
  */
-void sy_engine_enter(const struct sy_engine_worker *worker, uint32_t task) {
-    here = (struct kernel_here){.worker = worker, .task = task};
+void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engine_slot *slot) {
+    here = (struct kernel_here){.worker = worker, .slot = slot};
 }
 
 void sy_engine_doing(const char *what, const char *name) {
@@ -183,22 +194,23 @@ void sy_engine_leave(void) {
 /* The crashing thread runs no kernel of ours: a device's own thread. Whose it is we cannot tell if
  * several devices are at work. */
 static void put_in_flight(struct text *text, struct sy_engine *engine) {
-    uint32_t found = 0, task = 0;
+    uint32_t found = 0;
+    const struct sy_engine_slot *slot = NULL;
     const struct sy_engine_worker *worker = NULL;
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         struct sy_flight *flight = &engine->workers[w].flight;
         uint32_t first = atomic_load(&flight->first);
         if (engine->workers[w].flavour != SY_FLAVOUR_C && first != atomic_load(&flight->end)) {
             worker = &engine->workers[w];
-            task = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
+            slot = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
             put(text, found++ ? " or " : " while these kernels were on devices: ");
-            put(text, kernel_name(engine, task));
+            put(text, kernel_name(engine, slot));
             put(text, " on ");
             put(text, worker->name);
         }
     }
     if (found == 1) {
-        put_input(text, engine, task);
+        put_input(text, engine, slot);
     }
 }
 
@@ -206,7 +218,7 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     struct text text = page_text(engine->page);
     const char *abbreviation = sigabbrev_np(number);
     if (here.worker) {
-        put_kernel(&text, engine, here.task, here.worker, " crashed on ");
+        put_kernel(&text, engine, here.slot, here.worker, " crashed on ");
         put(&text, " with SIG");
     } else {
         put(&text, "the engine crashed with SIG");
@@ -217,11 +229,11 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
         put_u64(&text, (uint64_t)(uintptr_t)info->si_addr, 16);
     }
     if (here.worker) {
-        put_input(&text, engine, here.task);
+        put_input(&text, engine, here.slot);
     } else if (here.doing) {
         put(&text, here.doing);
         put(&text, here.name);
-    } else if (engine->graph) {
+    } else if (engine->kernel_names) {
         put_in_flight(&text, engine);
     }
     publish(engine->page, SY_EXIT_RUN,
@@ -284,11 +296,12 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker, uint32_t task) {
+void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker,
+                     const struct sy_engine_slot *slot) {
     struct sy_flight *flight = &worker->flight;
     uint32_t end = atomic_load_explicit(&flight->end, memory_order_relaxed);
     uint64_t now = now_ns();
-    atomic_store_explicit(&flight->tasks[end % SY_FLIGHT_MAX], task, memory_order_relaxed);
+    atomic_store_explicit(&flight->tasks[end % SY_FLIGHT_MAX], slot, memory_order_relaxed);
     if (end == atomic_load_explicit(&flight->first, memory_order_relaxed)) {
         atomic_store_explicit(&flight->since_ns, now, memory_order_relaxed);
     }
@@ -305,17 +318,17 @@ void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker) {
 }
 
 static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker *worker,
-                         uint32_t task, double seconds) {
+                         const struct sy_engine_slot *slot, double seconds) {
     if (!begin_telling()) {
         wait_for_end();
     }
     struct text text = page_text(engine->page);
-    put_kernel(&text, engine, task, worker, " does not end on ");
+    put_kernel(&text, engine, slot, worker, " does not end on ");
     put(&text, ": it has run for ");
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
     put_seconds(&text, engine->options.limit_s);
-    put_input(&text, engine, task);
+    put_input(&text, engine, slot);
     publish(engine->page, SY_EXIT_RUN, "a longer limit is set with --limit");
     _exit(SY_EXIT_RUN);
 }
@@ -328,7 +341,7 @@ static bool look_at_workers(struct sy_engine *engine) {
         struct sy_flight *flight = &worker->flight;
         uint32_t first = atomic_load(&flight->first);
         uint64_t since = atomic_load(&flight->since_ns);
-        uint32_t task = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
+        const struct sy_engine_slot *slot = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
         if (first == atomic_load(&flight->end)) {
             continue;
         }
@@ -338,7 +351,7 @@ static bool look_at_workers(struct sy_engine *engine) {
         /* Read again: it may have ended meanwhile, and another one begun. */
         if (engine->options.limit_s > 0 && seconds > engine->options.limit_s &&
             first == atomic_load(&flight->first)) {
-            fail_overdue(engine, worker, task, seconds);
+            fail_overdue(engine, worker, slot, seconds);
         }
     }
     return busy;
@@ -361,12 +374,17 @@ static void *watch(void *argument) {
             sy_engine_fail(engine, SY_EXIT_RUN, &error);
         }
         bool busy = look_at_workers(engine);
+        if (engine->session && sy_session_unfinished(engine->session) == 0) {
+            /* Whoever submits is at work itself. */
+            atomic_store(&engine->progress_ns, now_ns());
+            atomic_fetch_add(&engine->page->beat, 1);
+        }
         uint64_t idle_ns = now_ns() - atomic_load(&engine->progress_ns);
         if (!busy && idle_ns > STALL_SECONDS * UINT64_C(1000000000) && idle_ns < UINT64_MAX / 2) {
             sy_fail(&error, -EDEADLK,
                     "no task has run for %d s, and %u of %u are done: policy %s gives no work",
                     STALL_SECONDS, atomic_load(&engine->page->done_count),
-                    engine->graph->task_count, engine->options.policy);
+                    atomic_load(&engine->page->task_count), engine->options.policy);
             sy_engine_fail(engine, SY_EXIT_RUN, &error);
         }
     }

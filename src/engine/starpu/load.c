@@ -48,6 +48,9 @@ static int load_graph(struct sy_engine *engine, struct sy_error *error) {
     if (!engine->workload) {
         return error->message[0] ? -EINVAL : load_file(engine, error);
     }
+    if (engine->workload->drive) {
+        return sy_session_create(engine, arguments, error);
+    }
     sy_engine_doing(" while it built ", spec);
     int code = engine->workload->build(arguments, &engine->graph, &engine->state, error);
     sy_engine_leave();
@@ -126,6 +129,11 @@ static int make_slots(struct sy_engine *engine, struct sy_error *error) {
         struct sy_engine_slot *slot = &engine->slots[t];
         slot->engine = engine;
         slot->task = t;
+        slot->kernel = task->kernel;
+        slot->name = task->name;
+        slot->accesses = access;
+        slot->access_count = width;
+        slot->job.weight = 1;
         slot->work = engine->emulated[task->kernel] ? emulated_ns(graph, t) : task->work;
         struct sy_call call = {.arguments = arguments, .argument_count = width, .work = slot->work};
         slot->features = sy_kernel_features(engine->entries[task->kernel], &call);
@@ -138,10 +146,8 @@ static int compare_slots(const void *left, const void *right, void *argument) {
     const struct sy_engine *engine = argument;
     const struct sy_engine_slot *a = &engine->slots[*(const uint32_t *)left];
     const struct sy_engine_slot *b = &engine->slots[*(const uint32_t *)right];
-    uint32_t kernel_a = engine->graph->tasks[a->task].kernel;
-    uint32_t kernel_b = engine->graph->tasks[b->task].kernel;
-    if (kernel_a != kernel_b) {
-        return kernel_a < kernel_b ? -1 : 1;
+    if (a->kernel != b->kernel) {
+        return a->kernel < b->kernel ? -1 : 1;
     }
     if (a->features.bytes != b->features.bytes) {
         return a->features.bytes < b->features.bytes ? -1 : 1;
@@ -149,8 +155,7 @@ static int compare_slots(const void *left, const void *right, void *argument) {
     return (a->features.flops > b->features.flops) - (a->features.flops < b->features.flops);
 }
 
-static int number_likes(struct sy_engine *engine, struct sy_error *error) {
-    uint32_t count = engine->graph->task_count;
+int sy_engine_number_likes(struct sy_engine *engine, uint32_t count, struct sy_error *error) {
     uint32_t *order = sy_arena_alloc(engine->arena, count, sizeof *order);
     if (!order) {
         return sy_fail(error, -ENOMEM, "no memory for %u tasks", count);
@@ -166,22 +171,32 @@ static int number_likes(struct sy_engine *engine, struct sy_error *error) {
     return 0;
 }
 
+int sy_engine_make_kernels(struct sy_engine *engine, uint32_t capacity) {
+    engine->entries = sy_arena_alloc(engine->arena, capacity + 1, sizeof(void *));
+    engine->kernel_names = sy_arena_alloc(engine->arena, capacity + 1, sizeof(void *));
+    engine->emulated = sy_arena_alloc(engine->arena, capacity + 1, sizeof(bool));
+    engine->kernel_capacity = capacity;
+    return engine->entries && engine->kernel_names && engine->emulated ? 0 : -ENOMEM;
+}
+
 int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
     int code = sy_kernel_set_open(engine->options.kernels, &engine->kernels, error);
     if (!code) {
         code = load_graph(engine, error);
     }
-    if (code < 0) {
+    if (code < 0 || engine->session) {
         return code;
     }
     if (engine->graph->task_count == 0) {
         return sy_fail(error, -EINVAL, "%s has no task", engine->options.spec);
     }
     uint32_t kernel_count = engine->graph->kernel_count;
-    engine->entries = sy_arena_alloc(engine->arena, kernel_count + 1, sizeof(void *));
-    engine->emulated = sy_arena_alloc(engine->arena, kernel_count + 1, sizeof(bool));
-    if (!engine->entries || !engine->emulated) {
+    if (sy_engine_make_kernels(engine, kernel_count) < 0) {
         return sy_fail(error, -ENOMEM, "no memory for %u kernels", kernel_count);
+    }
+    engine->kernel_count = kernel_count;
+    for (uint32_t k = 0; k < kernel_count; k++) {
+        engine->kernel_names[k] = engine->graph->kernels[k].name;
     }
     if (engine->options.emulate) {
         code = bind_or_emulate(engine, error);
@@ -194,5 +209,5 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
     if (!code) {
         code = make_slots(engine, error);
     }
-    return code < 0 ? code : number_likes(engine, error);
+    return code < 0 ? code : sy_engine_number_likes(engine, engine->graph->task_count, error);
 }

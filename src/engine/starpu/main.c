@@ -77,10 +77,10 @@ static int start(struct sy_engine *engine, struct sy_error *error) {
     if (!code) {
         code = sy_engine_start_workers(engine, error);
     }
-    if (!code) {
+    if (!code && !engine->session) {
         code = sy_engine_add_data(engine, error);
     }
-    if (!code) {
+    if (!code && !engine->session) {
         code = sy_engine_fill_data(engine, error);
     }
     if (!code) {
@@ -127,10 +127,10 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
 
 /* Cost models are saved on the way. */
 static void stop(struct sy_engine *engine) {
-    for (uint32_t t = 0; t < engine->graph->task_count; t++) {
+    for (uint32_t t = 0; t < engine->graph->task_count && !engine->session; t++) {
         starpu_task_destroy(engine->slots[t].starpu);
     }
-    for (uint32_t d = 0; d < engine->graph->data_count; d++) {
+    for (uint32_t d = 0; d < engine->graph->data_count && !engine->session; d++) {
         starpu_data_unregister_no_coherency(engine->handles[d]);
     }
     starpu_shutdown();
@@ -174,7 +174,8 @@ int main(int count, char **arguments) {
     if (start(engine, &error) < 0) {
         sy_engine_fail(engine, SY_EXIT_INPUT, &error);
     }
-    atomic_store(&engine->page->task_count, engine->graph->task_count);
+    atomic_store(&engine->page->task_count, engine->session ? 0 : engine->graph->task_count);
+    atomic_store(&engine->page->session, engine->session != NULL);
     starpu_pause();
     sy_engine_phase(engine, SY_PHASE_READY);
     if (!wait_for_word()) {
@@ -187,7 +188,9 @@ int main(int count, char **arguments) {
         sy_engine_fail(engine, SY_EXIT_RUN, &error);
     }
     if (sy_engine_run(engine, &error) < 0 || finish(engine, &error) < 0) {
-        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+        /* A session that submitted nothing was asked for wrongly. */
+        bool asked = engine->session && atomic_load(&engine->page->task_count) == 0;
+        sy_engine_fail(engine, asked ? SY_EXIT_INPUT : SY_EXIT_RUN, &error);
     }
     stop(engine);
     sy_engine_phase(engine, SY_PHASE_DONE);

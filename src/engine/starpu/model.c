@@ -57,20 +57,23 @@ static double *measure(const struct sy_engine *engine, const struct sy_record *r
 static double estimate_ns(const struct sy_engine *engine, const double *medians, uint32_t task,
                           uint32_t class_index) {
     uint32_t worker = engine->machine->classes[class_index].first_device;
-    uint32_t kernel = engine->graph->tasks[task].kernel;
-    struct starpu_task *it = engine->slots[task].starpu;
+    const struct sy_engine_slot *slot = &engine->slots[task];
     if (worker >= engine->worker_count) {
         return NAN;
     }
-    if (!engine->entries[kernel]->functions[engine->workers[worker].flavour]) {
+    if (!engine->entries[slot->kernel]->functions[engine->workers[worker].flavour]) {
         return INFINITY;
     }
     if (engine->ours) {
-        return sy_starpu_estimate_ns(it, worker);
+        return slot->starpu ? sy_starpu_estimate_ns(slot->starpu, worker)
+                            : sy_starpu_estimate_like_ns(engine->kernel_names[slot->kernel],
+                                                         slot->features.bytes, slot->features.flops,
+                                                         slot->footprint, worker);
     }
-    double us = starpu_task_expected_length(
-        it, starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS), 0);
-    size_t cell = (size_t)engine->slots[task].like * engine->machine->class_count + class_index;
+    struct starpu_perfmodel_arch *arch =
+        starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS);
+    double us = slot->starpu ? starpu_task_expected_length(slot->starpu, arch, 0) : NAN;
+    size_t cell = (size_t)slot->like * engine->machine->class_count + class_index;
     return us > 0 ? us * 1e3 : medians[cell];
 }
 

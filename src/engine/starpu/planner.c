@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The planner: lays everything that is submitted and not yet ended as one job of a new world, so
- * that ranks and plans see the graph ahead, and moves over to it. Runs on a thread of its own; only
+ * The planner: lays everything that is submitted and not yet ended as the jobs of a new world (one,
+ * unless the program says whose a task is), so that ranks and plans see the graph ahead, and moves
+ * over to it. Runs on a thread of its own; only
  * the copying of tasks holds the lock, the policy's work on the job does not. Tasks that become
  * ready before they were laid enter the present world one by one and do not wait for it.
  */
 #include "engine/starpu/shared.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORLD_MIN 4096
 #define BATCH_MIN 64 /* lay again once so many are new, and as many as the world has */
@@ -25,33 +27,62 @@ static void plan_finish(struct plan *plan) {
     sy_live_destroy(plan->live);
 }
 
-static int plan_begin(struct context *context, struct plan *plan) {
+/* A world takes milliseconds to make. The policy may be replaced while the lock is let go. */
+static int make_world(struct context *context, bool unlocked, uint32_t room,
+                      struct sy_live **ret_live) {
     struct shared *s = &sy_shared;
     struct sy_error error = {0};
-    uint32_t room = 4 * context->count > WORLD_MIN ? 4 * context->count : WORLD_MIN;
+    char *policy = strdup(s->policy_name);
+    struct sy_live_options options = {.machine = s->machine,
+                                      .policy = policy,
+                                      .setup = &s->setup,
+                                      .seed = s->options.seed,
+                                      .number = ++s->worlds,
+                                      .task_capacity = room,
+                                      .explain = shared_records(),
+                                      .readings = s->readings};
+    context->planning = true;
+    if (unlocked) {
+        shared_unlock();
+    }
+    int code = policy ? sy_live_create(&options, ret_live, &error) : -ENOMEM;
+    free(policy);
+    if (unlocked) {
+        shared_lock();
+    }
+    context->planning = false;
+    return code;
+}
+
+static int plan_begin(struct context *context, bool unlocked, struct plan *plan) {
+    struct shared *s = &sy_shared;
+    uint32_t room = 0;
+    int code = 0;
+    while (!code && (!plan->live || room < context->count)) { /* more may come meanwhile */
+        sy_live_destroy(plan->live);
+        plan->live = NULL;
+        room = 4 * context->count > WORLD_MIN ? 4 * context->count : WORLD_MIN;
+        code = make_world(context, unlocked, room, &plan->live);
+    }
+    if (code) {
+        return code;
+    }
     plan->capacity = context->count;
     plan->nodes = calloc(context->count + 1u, sizeof(struct node *));
     plan->slots = calloc(room + 1u, sizeof(struct node *));
     if (!plan->nodes || !plan->slots) {
         return -ENOMEM;
     }
-    int code = sy_live_create(&(struct sy_live_options){.machine = s->machine,
-                                                        .policy = s->policy_name,
-                                                        .setup = &s->setup,
-                                                        .seed = s->options.seed,
-                                                        .number = ++s->worlds,
-                                                        .task_capacity = room,
-                                                        .explain = s->options.record,
-                                                        .readings = s->readings},
-                              &plan->live, &error);
-    if (code) {
-        return code;
-    }
     sy_live_clock(plan->live, shared_now_ns());
     for (uint32_t d = 0; d < s->machine->device_count; d++) {
         sy_live_lost(plan->live, d, !context->workers[d]);
     }
     return 0;
+}
+
+/* Laid by this plan (0: none), in the same job. */
+static bool is_before(const struct node *pred, const struct node *node, uint64_t plan) {
+    return plan && pred->plan == plan && pred->job.job == node->job.job;
 }
 
 /* Adds a node to a world whose job is open; its predecessors in it come before it. */
@@ -67,12 +98,12 @@ static uint32_t add_node(struct sy_live *live, struct node *node, uint64_t plan)
     if (accesses && preds && node->row) {
         for (uint32_t i = 0; i < node->access_count; i++) {
             const struct node_access *a = &node->accesses[i];
-            bool inside = a->producer && plan && a->producer->plan == plan;
+            bool inside = a->producer && is_before(a->producer, node, plan);
             accesses[i] = (struct sy_live_access){datum_index(a->datum, live), a->mode,
                                                   inside ? a->producer->next_index : SY_NONE};
         }
         for (uint32_t i = 0; i < node->pred_count; i++) {
-            if (plan && node->preds[i]->plan == plan) {
+            if (is_before(node->preds[i], node, plan)) {
                 preds[pred_count++] = node->preds[i]->next_index;
             }
         }
@@ -92,17 +123,41 @@ static uint32_t add_node(struct sy_live *live, struct node *node, uint64_t plan)
     return index;
 }
 
-/* Copies the unfinished tasks, in order of submission. */
+static int compare_nodes(const void *left, const void *right) {
+    const struct node *a = *(struct node *const *)left, *b = *(struct node *const *)right;
+    if (a->job.job != b->job.job) {
+        return a->job.job < b->job.job ? -1 : 1;
+    }
+    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+}
+
+/* Copies the unfinished tasks job by job, in order of submission. */
 static int plan_copy(struct context *context, struct plan *plan) {
     uint64_t number = ++context->plans;
-    sy_live_begin_job(plan->live, 0, 1);
+    bool several = false;
     for (struct node *node = context->first; node; node = node->next) {
+        plan->nodes[plan->count++] = node;
+        several |= node->job.job != context->first->job.job;
+    }
+    if (several) {
+        qsort(plan->nodes, plan->count, sizeof(struct node *), compare_nodes);
+    }
+    for (uint32_t i = 0; i < plan->count; i++) {
+        struct node *node = plan->nodes[i];
+        if (i == 0 || plan->nodes[i - 1]->job.job != node->job.job) {
+            if (i > 0) {
+                sy_live_lay_job(plan->live);
+            }
+            sy_live_begin_job(plan->live, node->job.tenant, node->job.weight);
+        }
         node->next_index = add_node(plan->live, node, number);
         if (node->next_index == SY_NONE) {
             return -ENOMEM;
         }
         node->plan = number;
-        plan->nodes[plan->count++] = node;
+    }
+    if (plan->count) {
+        sy_live_lay_job(plan->live);
     }
     return 0;
 }
@@ -146,7 +201,7 @@ static int follow(struct context *context, struct plan *plan) {
             node->index = SY_NONE;
             continue;
         }
-        sy_live_begin_job(plan->live, 0, 1);
+        sy_live_begin_job(plan->live, node->job.tenant, node->job.weight);
         node->next_index = add_node(plan->live, node, 0);
         sy_live_end_job(plan->live);
         if (node->next_index == SY_NONE) {
@@ -187,7 +242,7 @@ static int move_over(struct context *context, struct plan *plan) {
 /* With the lock held; if unlocked, it is let go while the policy works on the job. */
 static int lay(struct context *context, bool unlocked) {
     struct plan plan = {0};
-    int code = plan_begin(context, &plan);
+    int code = plan_begin(context, unlocked, &plan);
     if (!code) {
         code = plan_copy(context, &plan);
     }
@@ -196,7 +251,7 @@ static int lay(struct context *context, bool unlocked) {
         if (unlocked) {
             shared_unlock();
         }
-        sy_live_end_job(plan.live);
+        sy_live_announce(plan.live);
         if (unlocked) {
             shared_lock();
         }
@@ -205,8 +260,18 @@ static int lay(struct context *context, bool unlocked) {
         code = move_over(context, &plan);
     }
     node_reap(context);
+    if (unlocked) {
+        shared_unlock();
+    }
     plan_finish(&plan);
+    if (unlocked) {
+        shared_lock();
+    }
     return code;
+}
+
+int planner_prepare(struct context *context) {
+    return context->live ? 0 : lay(context, false);
 }
 
 int planner_append(struct context *context, struct node *node) {
@@ -223,7 +288,7 @@ int planner_append(struct context *context, struct node *node) {
         return code ? code : node->index == SY_NONE ? -ENOMEM : 0;
     }
     struct sy_live *live = context->live;
-    sy_live_begin_job(live, 0, 1);
+    sy_live_begin_job(live, node->job.tenant, node->job.weight);
     uint32_t index = add_node(live, node, 0);
     sy_live_end_job(live);
     if (index == SY_NONE) {
@@ -285,9 +350,11 @@ void planner_fetch(struct context *context, struct node *node, uint32_t worker) 
 /* A thread of its own, since a plan may take long. */
 static void *courier_main(void *argument) {
     struct context *context = argument;
+    bool aside = false;
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     while (!context->stop) {
         if (context->fetch_count) {
+            shared_step_aside(&aside);
             fetch_all(context);
         } else {
             STARPU_PTHREAD_COND_WAIT(&context->errand, &sy_shared.lock);
@@ -312,6 +379,7 @@ void planner_notice(struct context *context, bool flush) {
 
 static void *planner_main(void *argument) {
     struct context *context = argument;
+    bool aside = false;
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     while (!context->stop) {
         if (!due(context)) {
@@ -319,6 +387,7 @@ static void *planner_main(void *argument) {
             continue;
         }
         context->flush = context->renew = false;
+        shared_step_aside(&aside);
         if (lay(context, true)) {
             shared_fail("out of memory: the graph ahead is not planned");
             context->stop = true;

@@ -106,7 +106,8 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
 static void on_decided(void *argument, const struct sy_decided *decided) {
     struct shared *s = &sy_shared;
     struct told_list *list = argument;
-    if (sy_grow(&s->decisions, &s->decision_capacity, s->decision_count + 1, sizeof *decided)) {
+    if (!shared_records() ||
+        sy_grow(&s->decisions, &s->decision_capacity, s->decision_count + 1, sizeof *decided)) {
         return;
     }
     s->decisions[s->decision_count] = *decided;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symph-engine: one process that runs one graph once, on StarPU.
+ * symph-engine: one process that runs one graph, or one session, once, on StarPU.
  *
  * In: KEY=VALUE arguments, kernel plug-ins, a byte on standard input. Out: a run record, and the
  * page shared with the supervisor (engine.h). Invariant: whatever happens (a kernel that fails,
@@ -34,9 +34,11 @@ struct sy_engine_options {
 #define SY_FLIGHT_MAX 16
 struct sy_flight {
     _Atomic uint32_t first, end; /* running numbers; task i is at i % SY_FLIGHT_MAX */
-    _Atomic uint32_t tasks[SY_FLIGHT_MAX];
+    _Atomic(const struct sy_engine_slot *) tasks[SY_FLIGHT_MAX];
     _Atomic uint64_t since_ns; /* since when the oldest one has had the device to itself */
 };
+
+struct sy_engine_slot;
 
 struct sy_engine_worker {
     char name[64];
@@ -49,15 +51,29 @@ struct sy_engine_worker {
 
 struct sy_engine;
 
-/* What a codelet is told about its task. */
+/* What a codelet is told about its task. Stays readable after the task's end: faults tell of it. */
 struct sy_engine_slot {
     struct sy_engine *engine;
-    uint32_t task;
+    uint32_t task;    /* number in the record */
+    uint32_t kernel;  /* of the engine's */
+    const char *name; /* NULL: its number stands for it */
+    const struct sy_access *accesses;
+    uint32_t access_count;
     double work; /* handed to the kernel: the graph's, or the time to emulate */
     struct sy_cost_features features;
+    uint32_t footprint;         /* of the features, where sizes hardly ever repeat; 0: exact */
     uint32_t like;              /* same kernel and features, same number; below like_count */
-    struct starpu_task *starpu; /* of this round */
+    struct starpu_task *starpu; /* of this round; NULL: gone */
+    struct sy_starpu_job job;
 };
+
+/* When what happened to a task, ns since the start; NAN: not known. */
+struct sy_engine_times {
+    uint32_t device; /* SY_NONE: never ran */
+    double submitted_ns, ready_ns, asked_ns, start_ns, end_ns, predicted_ns;
+};
+
+struct session;
 
 struct sy_engine {
     struct sy_engine_options options;
@@ -67,9 +83,13 @@ struct sy_engine {
     struct sy_kernel_set *kernels;
     const struct sy_kernel_workload *workload; /* NULL: a graph without a meaning */
     void *state;
-    struct sy_graph *graph;
-    const struct sy_kernel_entry **entries; /* per kernel of the graph */
-    bool *emulated;                         /* per kernel of the graph */
+    struct sy_graph *graph;  /* of a session: what ran, once it has ended */
+    struct session *session; /* NULL: the graph is known in advance */
+    /* Kernels: of the graph; of a session, its plug-in's and those found later. */
+    const struct sy_kernel_entry **entries;
+    const char **kernel_names;
+    bool *emulated;
+    uint32_t kernel_count, kernel_capacity;
     uint32_t emulated_count;
     struct sy_engine_slot *slots; /* per task */
     uint32_t like_count;
@@ -86,7 +106,7 @@ struct sy_engine {
     void *block;
     size_t block_bytes;
     /* codelet.c */
-    struct starpu_codelet *codelets; /* per kernel of the graph */
+    struct starpu_codelet *codelets; /* per kernel */
     struct starpu_perfmodel *models; /* per kernel; not used by our policies */
     const int *priorities;           /* per task */
     /* run.c */
@@ -106,6 +126,11 @@ SY_MUST_CHECK int sy_engine_parse(int count, char *const *arguments,
 
 /* load.c */
 SY_MUST_CHECK int sy_engine_load(struct sy_engine *engine, struct sy_error *error);
+/* Arrays for so many kernels, empty. -ENOMEM. */
+SY_MUST_CHECK int sy_engine_make_kernels(struct sy_engine *engine, uint32_t capacity);
+/* Which tasks are alike, from their slots. */
+SY_MUST_CHECK int sy_engine_number_likes(struct sy_engine *engine, uint32_t count,
+                                         struct sy_error *error);
 
 /* cores.c */
 struct sy_cores {
@@ -130,15 +155,44 @@ SY_MUST_CHECK int sy_engine_fetch_data(struct sy_engine *engine, struct sy_error
 /* codelet.c */
 /* A codelet per kernel; prepares every kernel on every device. */
 SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error);
+/* The same for the kernels from first on, while others may be running. */
+SY_MUST_CHECK int sy_engine_add_codelets_from(struct sy_engine *engine, uint32_t first,
+                                              struct sy_error *error);
+/* Some worker must be able to run the kernel. */
+SY_MUST_CHECK int sy_engine_check_devices(const struct sy_engine *engine, uint32_t kernel,
+                                          struct sy_error *error);
 /* The number of the graph's task; SY_NONE: none of ours. */
 uint32_t sy_engine_identify(const struct starpu_task *task);
 void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
+uint32_t sy_engine_footprint(const struct starpu_task *task);
+struct sy_starpu_job sy_engine_job(const struct starpu_task *task);
 
 /* run.c */
 SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error);
 
+/* session.c, session_record.c */
+/* A session on the kernels of the workload's plug-in. */
+SY_MUST_CHECK int sy_session_create(struct sy_engine *engine, const char *arguments,
+                                    struct sy_error *error);
+/* Calls the workload's drive, and waits for what it submitted. */
+SY_MUST_CHECK int sy_session_drive(struct sy_engine *engine, struct sy_error *error);
+/* Submitted and not ended. */
+uint32_t sy_session_unfinished(const struct session *session);
+/* Name and size of a datum; the name may be NULL. */
+void sy_session_datum(const struct session *session, uint32_t datum, const char **ret_name,
+                      uint64_t *ret_bytes);
+/* After the end: what ran, as the engine's graph and slots. */
+SY_MUST_CHECK int sy_session_make_graph(struct sy_engine *engine, struct sy_error *error);
+struct sy_engine_times sy_session_times(const struct session *session, uint32_t task);
+/* Notes of the driver, for the record. */
+uint32_t sy_session_notes(const struct session *session, const struct sy_note **ret_notes);
+
 /* report.c */
 SY_MUST_CHECK int sy_engine_report(struct sy_engine *engine, struct sy_error *error);
+
+/* StarPU's own, of a task that is not yet destroyed. */
+struct sy_engine_times sy_engine_read_times(const struct sy_engine *engine,
+                                            const struct starpu_task *task);
 
 /* model.c */
 /* Times that the cost model gives now, into the record and into its graph. */
@@ -156,14 +210,15 @@ _Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
                               const struct sy_error *error);
 /* What a kernel itself answered. */
 _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
-                                     const struct sy_engine_worker *worker, uint32_t task,
-                                     int code);
+                                     const struct sy_engine_worker *worker,
+                                     const struct sy_engine_slot *slot, int code);
 /* The calling thread begins or has left a kernel that runs on the host. */
-void sy_engine_enter(const struct sy_engine_worker *worker, uint32_t task);
+void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engine_slot *slot);
 void sy_engine_leave(void);
 /* The same for other code of plug-ins: " while it prepared kernel ", "gemm". */
 void sy_engine_doing(const char *what, const char *name);
-void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker, uint32_t task);
+void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker,
+                     const struct sy_engine_slot *slot);
 void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker);
 
 #endif

@@ -25,24 +25,44 @@ static double since_start(const struct sy_engine *engine, const struct timespec 
 
 /* --- tasks and trace ----------------------------------------------------------------------------
  */
-static void add_task(struct sy_engine *engine, struct sy_record *record, uint32_t number) {
-    const struct starpu_task *task = engine->slots[number].starpu;
-    struct sy_record_task *out = &record->tasks[number];
-    *out = (struct sy_record_task){SY_NONE, NAN, NAN, NAN, NAN, NAN};
+struct sy_engine_times sy_engine_read_times(const struct sy_engine *engine,
+                                            const struct starpu_task *task) {
+    struct sy_engine_times times = {SY_NONE, NAN, NAN, NAN, NAN, NAN, NAN};
     const struct starpu_profiling_task_info *info = task ? task->profiling_info : NULL;
     if (!info || info->workerid < 0 || (uint32_t)info->workerid >= engine->worker_count) {
-        return;
+        return times;
     }
-    out->device = (uint32_t)info->workerid;
+    times.device = (uint32_t)info->workerid;
     /* StarPU's clock starts at its own beginning: rounding may put the first task before it. */
-    out->submitted_ns = fmax(0, since_start(engine, &info->submit_time));
-    out->ready_ns = since_start(engine, &info->push_start_time);
-    out->start_ns = since_start(engine, &info->start_time);
-    out->end_ns = since_start(engine, &info->end_time);
+    times.submitted_ns = fmax(0, since_start(engine, &info->submit_time));
+    times.ready_ns = since_start(engine, &info->push_start_time);
+    times.asked_ns = since_start(engine, &info->acquire_data_start_time);
+    times.start_ns = since_start(engine, &info->start_time);
+    times.end_ns = since_start(engine, &info->end_time);
     if (!engine->ours && task->predicted > 0) {
-        out->predicted_ns = task->predicted * 1e3;
+        times.predicted_ns = task->predicted * 1e3;
     }
-    record->makespan_ns = fmax(record->makespan_ns, out->end_ns);
+    return times;
+}
+
+static struct sy_engine_times times_of(const struct sy_engine *engine, uint32_t number) {
+    return engine->session ? sy_session_times(engine->session, number)
+                           : sy_engine_read_times(engine, engine->slots[number].starpu);
+}
+
+static void add_task(struct sy_engine *engine, struct sy_record *record, uint32_t number) {
+    struct sy_engine_times times = times_of(engine, number);
+    record->tasks[number] = (struct sy_record_task){
+        .device = times.device,
+        .submitted_ns = times.submitted_ns,
+        .ready_ns = times.ready_ns,
+        .start_ns = times.start_ns,
+        .end_ns = times.end_ns,
+        .predicted_ns = times.predicted_ns,
+    };
+    if (times.device != SY_NONE) {
+        record->makespan_ns = fmax(record->makespan_ns, times.end_ns);
+    }
 }
 
 static int compare_starts(const void *left, const void *right, void *argument) {
@@ -75,9 +95,7 @@ static int add_trace(struct sy_engine *engine, struct sy_record *record) {
         free_ns = task->device == device ? free_ns : 0;
         device = task->device;
         task->start_ns = fmin(fmax(task->start_ns, free_ns), task->end_ns);
-        const struct starpu_profiling_task_info *info =
-            engine->slots[order[i]].starpu->profiling_info;
-        double asked_ns = fmax(since_start(engine, &info->acquire_data_start_time), free_ns);
+        double asked_ns = fmax(times_of(engine, order[i]).asked_ns, free_ns);
         if (task->start_ns - asked_ns > STALL_MIN_NS) {
             sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_STALL,
                                                            .start_ns = asked_ns,
@@ -155,10 +173,17 @@ static int add_names(struct sy_engine *engine, struct sy_record *record) {
     record->energy_source = engine->energy_source;
     record->result_error = engine->result_error;
     record->result_tolerance = engine->result_tolerance;
+    if (engine->session) {
+        record->note_count = sy_session_notes(engine->session, &record->notes);
+    }
     return record->spec && record->host && record->date ? 0 : -ENOMEM;
 }
 
 int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
+    int code = engine->session ? sy_session_make_graph(engine, error) : 0;
+    if (code < 0) {
+        return code;
+    }
     struct sy_record *record = sy_record_create();
     uint32_t count = engine->graph->task_count;
     if (record) {
@@ -170,7 +195,7 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
     for (uint32_t t = 0; t < count; t++) {
         add_task(engine, record, t);
     }
-    int code = add_trace(engine, record);
+    code = add_trace(engine, record);
     if (!code && engine->ours) {
         code = add_decisions(engine, record);
     }

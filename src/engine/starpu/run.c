@@ -289,7 +289,8 @@ static int run_round(struct sy_engine *engine, struct calibration *calibration,
     read_buses(engine);
     start_energy(engine);
     atomic_store(&engine->running, true);
-    int code = submit_all(engine, calibration, error);
+    int code =
+        engine->session ? sy_session_drive(engine, error) : submit_all(engine, calibration, error);
     if (code) {
         return code;
     }
@@ -317,15 +318,20 @@ int sy_engine_run(struct sy_engine *engine, struct sy_error *error) {
     uint32_t memories = engine->machine->memory_count;
     engine->moved_bytes =
         sy_arena_alloc(engine->arena, (size_t)memories * memories + 1, sizeof(double));
-    engine->priorities =
-        make_priorities(engine, starpu_sched_get_min_priority(), starpu_sched_get_max_priority());
     struct calibration calibration = {0};
-    bool calibrate = engine->options.samples > 0;
-    if (!engine->moved_bytes || !engine->priorities ||
+    bool calibrate = engine->options.samples > 0 && !engine->session;
+    if (!engine->session) {
+        engine->priorities = make_priorities(engine, starpu_sched_get_min_priority(),
+                                             starpu_sched_get_max_priority());
+    }
+    if (!engine->moved_bytes || (!engine->priorities && !engine->session) ||
         (calibrate && start_calibration(engine, &calibration) < 0)) {
-        return sy_fail(error, -ENOMEM, "no memory to run %u tasks", engine->graph->task_count);
+        return sy_fail(error, -ENOMEM, "no memory to run %s", engine->options.spec);
     }
     starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+    if (engine->ours) {
+        sy_starpu_prepare(); /* StarPU's own have read their models when they were started */
+    }
     int code = run_round(engine, calibrate ? &calibration : NULL, error);
     for (uint32_t round = 1; !code && calibrate && needs_more(engine, &calibration); round++) {
         if (round == ROUND_MAX) {

@@ -6,10 +6,15 @@
 #include "engine/starpu/shared.h"
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SPIN_COUNT 256
+#define OPEN_MOST                                                                                  \
+    1000 /* times OPEN_S: how long counters may take to open before the first task                 \
+          */
+#define OPEN_S 1e-3f
 
 /* The one mutable global of this program: see shared.h. */
 struct shared sy_shared;
@@ -129,6 +134,27 @@ int shared_start(void) {
     return code;
 }
 
+void shared_step_aside(bool *done) {
+#ifndef STARPU_SIMGRID
+    const struct sy_machine *m = sy_shared.machine;
+    cpu_set_t mask;
+    if (*done || sched_getaffinity(0, sizeof mask, &mask)) {
+        return;
+    }
+    for (uint32_t w = 0; w < m->device_count; w++) {
+        int bound = m->devices[w].kind == SY_CPU ? -1 : starpu_worker_get_bindid((int)w);
+        int core = bound < 0 ? -1 : starpu_get_pu_os_index((unsigned)bound);
+        if (core >= 0 && core < CPU_SETSIZE) {
+            CPU_CLR((size_t)core, &mask);
+        }
+    }
+    if (CPU_COUNT(&mask)) {
+        (void)!sched_setaffinity(0, sizeof mask, &mask);
+    }
+#endif
+    *done = true;
+}
+
 static void shared_finish(struct shared *s) {
     struct sy_error error = {0};
     if (s->store && s->learned && sy_store_save(s->store, &error)) {
@@ -225,6 +251,30 @@ void sy_starpu_context_close(unsigned id) {
 /* --- for the program ---------------------------------------------------------------------------
  */
 
+void sy_starpu_prepare(void) {
+    struct shared *s = &sy_shared;
+    shared_lock();
+    int code = shared_start();
+    for (unsigned c = 0; !code && c < STARPU_NMAX_SCHED_CTXS; c++) {
+        code = s->contexts[c].used ? planner_prepare(&s->contexts[c]) : 0;
+    }
+    for (int i = 0; !code && i < OPEN_MOST && !watcher_opened(); i++) {
+        shared_unlock();
+        starpu_sleep(OPEN_S);
+        shared_lock();
+    }
+    if (!code) {
+        shared_step_aside(&(bool){false});
+    }
+    shared_unlock();
+}
+
+bool shared_records(void) {
+    const struct sy_starpu_options *options = &sy_shared.options;
+    return options->record &&
+           (!options->decision_max || sy_shared.decision_count < options->decision_max);
+}
+
 int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_count) {
     struct shared *s = &sy_shared;
     shared_lock();
@@ -245,6 +295,22 @@ double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker) {
         const struct sy_cell *cell = row->cells[s->machine->devices[worker].class_index];
         struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
         ns = !cell ? INFINITY : e.source == SY_COST_UNKNOWN ? NAN : e.median_ns;
+    }
+    shared_unlock();
+    return ns;
+}
+
+double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops,
+                                  uint32_t footprint, uint32_t worker) {
+    struct shared *s = &sy_shared;
+    double ns = NAN;
+    shared_lock();
+    if (shared_start() == 0 && worker < s->machine->device_count) {
+        uint32_t class_index = s->machine->devices[worker].class_index;
+        const struct sy_cell *cell = sy_store_cell(
+            s->store, kernel, s->machine->classes[class_index].name, bytes, flops, footprint);
+        struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
+        ns = !cell || e.source == SY_COST_UNKNOWN ? NAN : e.median_ns;
     }
     shared_unlock();
     return ns;

@@ -9,7 +9,7 @@
  *
  *   submit_hook -> node.c   a node per task; who waits for whom, from the handles it accesses
  *   push, pop   -> policy.c ready tasks to the policy, decisions to the workers' queues
- *   planner.c               lays all that is submitted as one job, on a thread of its own
+ *   planner.c               lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
  *   watcher.c               what counters say of the machine's resources, for policies that ask
  *   rows.c                  how long does this codelet take on data of this size, on each class
@@ -69,8 +69,10 @@ struct node {
     struct row *row;                  /* NULL: no memory for one */
     uint32_t references;              /* itself, and unfinished successors */
     uint32_t number;                  /* for the record */
-    uint32_t index, next_index;       /* in the world, and in the one being made */
-    uint64_t plan;                    /* the one that next_index belongs to */
+    uint32_t sequence;                /* order of submission */
+    struct sy_starpu_job job;
+    uint32_t index, next_index; /* in the world, and in the one being made */
+    uint64_t plan;              /* the one that next_index belongs to */
     enum node_state state;
     uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
     bool exploring, listed;
@@ -167,8 +169,14 @@ double shared_now_ns(void);
 void shared_fail(const char *text);
 /* Takes both over: as it was asked for, and without its weights. */
 void shared_set_policy(char *policy, char *name);
+/* Whether the next decision is kept. */
+bool shared_records(void);
 /* Machine and store, once StarPU knows its workers. */
 int shared_start(void);
+/* The calling thread, no worker, leaves the cores to themselves that drive accelerators: they poll,
+ * and a GPU whose worker waits for its turn stands still for milliseconds. Once there is a machine;
+ * *done: it was called before. */
+void shared_step_aside(bool *done);
 
 /* --- nodes --------------------------------------------------------------------------------------
  */
@@ -204,11 +212,15 @@ void links_arrived(struct node *node, double now_ns, double last_end_ns);
  */
 int watcher_start(void); /* once there is a machine and a policy; -1: no memory */
 void watcher_stop(void); /* without the lock */
+bool watcher_opened(
+    void); /* with it: it has found what can be read, or there is nothing to watch */
 
 /* --- planner ------------------------------------------------------------------------------------
  */
 int planner_start(struct context *context);
 void planner_stop(struct context *context);
+/* With the lock held: a world, empty, before there are tasks. */
+int planner_prepare(struct context *context);
 /* With the lock held: adds a node to the present world as a job of its own. -ENOMEM. */
 int planner_append(struct context *context, struct node *node);
 /* With the lock held: the inputs of a task that exist shall travel to a worker's memory. */

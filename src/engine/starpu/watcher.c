@@ -20,7 +20,7 @@
 struct watcher {
     starpu_pthread_t thread;
     starpu_pthread_cond_t wake;
-    bool stop; /* under the lock */
+    bool stop, opened; /* under the lock */
     struct sy_listing *listing;
     struct sy_senses senses;
 };
@@ -72,6 +72,7 @@ static void look(struct watcher *w) {
 
 static void *watch(void *argument) {
     struct watcher *w = argument;
+    shared_step_aside(&(bool){false});
     if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
         w->listing = NULL; /* then perf counts the kernel's generic events */
     }
@@ -81,6 +82,7 @@ static void *watch(void *argument) {
     struct timespec due;
     clock_gettime(CLOCK_REALTIME, &due);
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    w->opened = true;
     while (!w->stop && !blind) {
         due.tv_nsec += has_work() ? INTERVAL_NS : IDLE_NS;
         due.tv_sec += due.tv_nsec / 1000000000L;
@@ -122,6 +124,10 @@ int watcher_start(void) {
     }
 #endif
     return 0;
+}
+
+bool watcher_opened(void) {
+    return !sy_shared.watcher || sy_shared.watcher->opened;
 }
 
 void watcher_stop(void) {

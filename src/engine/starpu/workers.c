@@ -80,6 +80,9 @@ static void set_environment(const struct sy_engine_options *options, int cuda) {
     set_home(options->opencl > 0 ? options->opencl : 0);
 }
 
+/* A session may have hundreds of thousands of tasks, and a decision takes half a kilobyte. */
+#define SESSION_DECISIONS 20000
+
 /* --- policy -------------------------------------------------------------------------------------
  */
 static int set_starpu_policy(const char *name, struct starpu_conf *conf, struct sy_error *error) {
@@ -117,6 +120,9 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         .record = true,
         .identify = sy_engine_identify,
         .features = sy_engine_features,
+        .footprint = sy_engine_footprint,
+        .job = sy_engine_job,
+        .decision_max = engine->session ? SESSION_DECISIONS : 0,
     };
     conf->sched_policy = &sy_starpu_policy;
     return sy_starpu_configure(&settings, error);
