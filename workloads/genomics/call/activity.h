@@ -25,9 +25,8 @@ enum {
     GN_ACTIVITY_FLAGS = 0x4 | 0x100 | 0x200 | 0x400 | 0x800, /* of reads that are left out */
 };
 
-/* Position i of the arrays is global position bin->start - GN_HALO + i (the line begins with
- * GN_GAP bases of N, so that no bin starts below GN_HALO; where one does, positions wrap and have
- * no depth). */
+/* Position i of the arrays is global position bin->start - GN_HALO + i; the first bin begins before
+ * the line does, and the last may end behind it: there is nothing. */
 static inline uint32_t gn_activity_length(const struct gn_bin *bin) {
     return bin->end - bin->start + 2 * GN_HALO;
 }
