@@ -28,9 +28,9 @@ _symph_options() {
     counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
         --only --group --arch --scope --dot --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
     train) echo "--policy --method --seed --minutes --generations --out --resume --init --data --families
-        --without-family --without-machine --singles --tasks --belief --utility --references --pairs --worlds
-        --sigma --rate --hinge --validation --every --patience --imitate --validate --scenarios --curve --threads
-        --json --quiet --help" ;;
+        --without-family --without-machine --singles --tasks --belief --utility --prices --references --pairs --worlds
+        --sigma --rate --hinge --validation --every --patience --decisions --alternatives --imitate --gradient
+        --validate --scenarios --curve --threads --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --write --json --quiet --help" ;;
     esac
 }

@@ -103,9 +103,11 @@ static bool in_number(char c) {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
-static bool has_leading_zero(const char *at, const char *end) {
+/* What JSON forbids and we allow elsewhere: 01 and -.5. */
+static bool starts_badly(const char *at, const char *end) {
     at += *at == '-';
-    return end - at > 1 && at[0] == '0' && at[1] >= '0' && at[1] <= '9';
+    bool zero = end - at > 1 && at[0] == '0' && at[1] >= '0' && at[1] <= '9';
+    return zero || (end > at && *at == '.');
 }
 
 int sy_json_number(struct sy_json *json, double *ret_value) {
@@ -117,7 +119,7 @@ int sy_json_number(struct sy_json *json, double *ret_value) {
     while (at < json->end && in_number(*at)) {
         at++;
     }
-    if (has_leading_zero(start, at) || !sy_parse_double(start, (size_t)(at - start), ret_value)) {
+    if (starts_badly(start, at) || !sy_parse_double(start, (size_t)(at - start), ret_value)) {
         return sy_json_fail(json, "not a number that fits: %.*s",
                             (int)(at - start < 40 ? at - start : 40), start);
     }

@@ -52,10 +52,11 @@ static const char *take_exponent(const char *at, const char *end, struct decimal
     return at > start ? at : NULL;
 }
 
-/* -?digits(.digits)?([eE][+-]?digits)? and nothing after it. */
+/* -?(digits|digits.digits|.digits)([eE][+-]?digits)? and nothing after it. */
 static bool scan(const char *at, const char *end, struct decimal *number) {
     number->negative = at < end && *at == '-';
-    at = take_digits(at + number->negative, end, number);
+    at += number->negative;
+    at = at < end && *at == '.' ? at : take_digits(at, end, number);
     if (at && at < end && *at == '.') {
         const char *fraction = at + 1;
         at = take_digits(fraction, end, number);

@@ -17,10 +17,12 @@
 #define SEED_MAX  65535 /* worlds of different seeds are different up to here */
 
 static const struct sy_train_method methods[] = {
-    {"es", "learned", sy_train_es,
+    {"es", "learned", sy_train_es, 0.08,
      "evolution strategies: points around the weights, compared in "
      "the same worlds"},
-    {"a2c", "symphony-paper,black-box", sy_train_actor,
+    {"expert", "learned", sy_train_es, 0.08,
+     "expert iteration: other choices at some decisions, tried by rollouts, and fitted"},
+    {"a2c", "symphony-paper,black-box", sy_train_actor, 0.002,
      "advantage actor-critic with PPO's clipped ratio, for the papers' policies"},
 };
 
@@ -28,8 +30,8 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "policy", "NAME", "the policy to train (default learned)", AT(policy), 0, 0,
      0},
     {SY_OPTION_TEXT, "method", "NAME",
-     "es: evolution strategies; a2c: actor-critic, for symphony-paper and black-box (default: what "
-     "the policy asks)",
+     "es: evolution strategies; expert: expert iteration with rollouts; a2c: actor-critic, for "
+     "symphony-paper and black-box (default: what the policy asks)",
      AT(method), 0, 0, 0},
     {SY_OPTION_U64, "seed", "S", "of worlds and steps (default 1)", AT(seed), 0, 0, SEED_MAX},
     {SY_OPTION_NUMBER, "minutes", "M", "stop after so long; how far it gets depends on the machine",
@@ -61,9 +63,13 @@ static const struct sy_option options[] = {
      "what policies are told of shared resources: filtered, raw, none or true (default filtered)",
      AT(belief), 0, 0, 0},
     {SY_OPTION_TEXT, "utility", "U",
-     "what counts: slowdown, p99, makespan, completion, energy, unfairness, or a mix such as "
-     "slowdown=1,p99=0.2 (default slowdown=1,p99=0.2)",
+     "what counts: slowdown, p99, makespan, completion, energy, unfairness, money, or a mix such "
+     "as slowdown=1,p99=0.2 (default slowdown=1,p99=0.2)",
      AT(utility), 0, 0, 0},
+    {SY_OPTION_TEXT, "prices", "P",
+     "for money: of an hour of a device at work, by kind (default "
+     "cpu=0.05,gpu=2.5,fpga=1.65,asic=1.2)",
+     AT(prices), 0, 0, 0},
     {SY_OPTION_TEXT, "references", "A,B,...",
      "heuristics that score 1; of several the best in each world (default lb-cont+wspt)",
      AT(references), 0, 0, 0},
@@ -85,8 +91,17 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "patience", "N",
      "stop after so many validations without a better one; 0: never (default 0)", AT(patience), 0,
      0, 100000},
+    {SY_OPTION_U32, "decisions", "N",
+     "expert: decisions in a world at which other choices are tried (default 13)", AT(decisions), 0,
+     1, 10000},
+    {SY_OPTION_U32, "alternatives", "N",
+     "expert: other choices tried at a decision, at most (default 3)", AT(alternatives), 0, 2,
+     SY_OTHERS_MAX},
     {SY_OPTION_TEXT, "imitate", "POLICY",
      "a2c: for a fifth of the budget imitate this heuristic (default: none)", AT(imitate), 0, 0, 0},
+    {SY_OPTION_TEXT, "gradient", "KIND",
+     "a2c: train the belief's free parameters too: pathwise, paper or none (default none)",
+     AT(gradient), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Comparison", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "validate", "FILE,...",
      "train nothing: compare files of weights, or policies, with heuristics in fresh worlds",
@@ -155,7 +170,8 @@ int sy_train_worlds(const struct sy_train_args *args, struct sy_catalogue_option
                                                  .belief = (enum sy_sim_belief)belief,
                                                  .tasks_low = args->tasks / 3,
                                                  .tasks_high = args->tasks * 3,
-                                                 .single_share = args->singles};
+                                                 .single_share = args->singles,
+                                                 .prices = &args->priced};
     return SY_EXIT_OK;
 }
 
@@ -182,8 +198,14 @@ void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffe
     put_number(buffer, "tasks", args->tasks);
     put_word(buffer, "belief", args->belief);
     put_word(buffer, "utility", args->utility);
+    put_word(buffer, "prices", args->prices);
     put_word(buffer, "references", args->references);
     put_word(buffer, "imitate", args->imitate);
+    put_word(buffer, "gradient", args->gradient);
+    if (strcmp(args->method, "expert") == 0) {
+        put_number(buffer, "decisions", args->decisions);
+        put_number(buffer, "alternatives", args->alternatives);
+    }
     put_number(buffer, "pairs", args->pairs);
     put_number(buffer, "worlds", args->worlds);
     put_number(buffer, "sigma", args->sigma);
@@ -218,7 +240,12 @@ static int train(struct sy_train_args *args) {
                                         args->policy, args->method ? args->method : "es")
                      : sy_options_usage(&command, "there is no --method '%s'", args->method);
     }
+    if ((args->gradient || args->imitate) && found->run != sy_train_actor) {
+        return sy_options_usage(&command, "--%s is of --method a2c, not of %s",
+                                args->gradient ? "gradient" : "imitate", found->name);
+    }
     args->method = found->name;
+    args->rate = args->rate_given ? args->rate : found->rate;
     return found->run(args);
 }
 
@@ -244,6 +271,12 @@ static int run(struct sy_train_args *args) {
         (args->curve && strcmp(args->curve, "-") == 0)) {
         return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
     }
+    args->priced = sy_prices_default();
+    struct sy_error error = {0};
+    if (args->prices && sy_prices_parse(args->prices, &args->priced, &error) < 0) {
+        sy_message_about("--prices", args->prices, &error);
+        return SY_EXIT_USAGE;
+    }
     if (args->validate) {
         return sy_train_compare(args);
     }
@@ -266,8 +299,9 @@ int sy_cmd_train(int argc, char **argv) {
                                  .validation = 200,
                                  .every = 10,
                                  .sigma = 0.2,
-                                 .rate = 0.08,
                                  .hinge = 1,
+                                 .decisions = 13,
+                                 .alternatives = 3,
                                  .scenarios = 400};
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {

@@ -20,13 +20,16 @@ struct sy_train_args {
     uint32_t generations;
     const char *out, *resume, *init, *curve;
     const char *data, *families, *without_family, *without_machine, *belief, *utility, *references;
+    const char *prices;
+    struct sy_prices priced; /* what prices says */
     double singles, tasks;
     uint32_t pairs, worlds, validation, every, patience;
+    uint32_t decisions, alternatives;
     double sigma, rate, hinge;
     uint32_t threads;
     const char *validate;
     uint32_t scenarios;
-    const char *imitate;
+    const char *imitate, *gradient;
     bool minutes_given, generations_given, rate_given, validation_given;
 };
 
@@ -35,6 +38,7 @@ struct sy_train_method {
     const char *name;
     const char *policies; /* with commas: what it can train; the first is its own default */
     int (*run)(const struct sy_train_args *args);
+    double rate; /* of Adam, unless --rate says otherwise */
     const char *summary;
 };
 
@@ -46,7 +50,7 @@ void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffe
 /* The learned policy of a name; NULL with a message if it is none. */
 const struct sy_scheduler_ops *sy_train_policy(const char *name);
 
-/* train_es.c: --method es. */
+/* train_es.c: --method es and expert. */
 int sy_train_es(const struct sy_train_args *args);
 /* train_actor.c: --method a2c. */
 int sy_train_actor(const struct sy_train_args *args);

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE     0.002
 #define CLIP     0.2
 #define EPOCHS   3
 #define LESSONS  0.2 /* of the budget, where a teacher is named */
@@ -32,6 +31,10 @@ struct session {
     uint32_t world_count;
     double *ratios;
     struct sy_actor *actor;
+    enum sy_actor_gradient gradient;
+    struct sy_actor_trust trust, best_trust;
+    double trust_loss[2]; /* mean over the first and the second half of the budget */
+    uint32_t trust_count[2];
     float *best;
     double best_ratio, first_ratio;
     uint64_t samples, best_samples;
@@ -117,14 +120,13 @@ static int open_actor(struct session *s) {
     return code ? failed(code, &(struct sy_error){.message = "out of memory"}) : SY_EXIT_OK;
 }
 
-static int open_session(struct session *s) {
+static bool is_black_box(const struct session *s) {
+    return strcmp(s->args->policy, "black-box") == 0;
+}
+
+/* What this method does not know is refused. */
+static int check_args(struct session *s) {
     const struct sy_train_args *args = s->args;
-    struct sy_catalogue_options options;
-    struct sy_error error = {0};
-    int r = sy_train_worlds(args, &options);
-    if (r) {
-        return r;
-    }
     if (args->resume) {
         sy_message_fail("--resume: --method a2c keeps no checkpoints; --init FILE goes on from "
                         "weights");
@@ -135,9 +137,34 @@ static int open_session(struct session *s) {
                         args->curve ? "--curve" : "--patience");
         return SY_EXIT_USAGE;
     }
-    if (strcmp(args->policy, "black-box") == 0) {
+    while (args->gradient && s->gradient < SY_GRADIENTS &&
+           strcmp(sy_actor_gradient_name(s->gradient), args->gradient) != 0) {
+        s->gradient++;
+    }
+    if (s->gradient == SY_GRADIENTS) {
+        sy_message_fail("--gradient is pathwise, paper or none, not '%s'", args->gradient);
+        return SY_EXIT_USAGE;
+    }
+    if (s->gradient && is_black_box(s)) {
+        sy_message_fail("--gradient %s: black-box has no belief", args->gradient);
+        return SY_EXIT_USAGE;
+    }
+    return SY_EXIT_OK;
+}
+
+static int open_session(struct session *s) {
+    const struct sy_train_args *args = s->args;
+    struct sy_catalogue_options options;
+    struct sy_error error = {0};
+    int r = sy_train_worlds(args, &options);
+    r = r ? r : check_args(s);
+    if (r) {
+        return r;
+    }
+    if (is_black_box(s)) {
         options.belief = SY_SIM_RAW; /* that is what it is */
     }
+    s->trust = s->best_trust = sy_actor_trust_start();
     snprintf(s->out_default, sizeof s->out_default, "%s.weights", args->policy);
     s->out = args->out ? args->out : s->out_default;
     s->pool.thread_count = sy_threads_count(args->threads);
@@ -172,6 +199,12 @@ static void close_session(struct session *s) {
 
 /* --- training ------------------------------------------------------------------------------------
  */
+static const char *trust_name(uint32_t parameter) {
+    static const char *const names[SY_TRUST_COUNT] = {"noise-dram", "noise-link", "noise-switch",
+                                                      "noise-interconnect", "width-factor"};
+    return names[parameter];
+}
+
 static int write_best(const struct session *s) {
     struct sy_weights weights = sy_actor_weights(s->actor);
     struct sy_buffer origin = {0};
@@ -180,6 +213,10 @@ static int write_best(const struct session *s) {
                      (unsigned long long)s->args->seed, SYMPH_COMMIT);
     sy_buffer_printf(&origin, "decisions %llu\nvalidation ratio %.4f, in %u other worlds\n",
                      (unsigned long long)s->best_samples, s->best_ratio, s->world_count);
+    for (uint32_t i = 0; s->gradient && i < SY_TRUST_COUNT; i++) {
+        sy_buffer_printf(&origin, "belief-%s %.4g\n", trust_name(i),
+                         exp((double)s->best_trust.ln[i]));
+    }
     weights.block = s->best;
     weights.origin = origin.text;
     int code = origin.failed ? sy_fail(&error, -ENOMEM, "out of memory")
@@ -200,6 +237,7 @@ static int validate(struct session *s, const struct sy_actor_report *report) {
     if (better) {
         s->best_ratio = ratio;
         s->best_samples = s->samples;
+        s->best_trust = s->trust;
         memcpy(s->best, sy_actor_block(s->actor), SY_PAPER_COUNT * sizeof *s->best);
     }
     s->first_ratio = isfinite(s->first_ratio) ? s->first_ratio : ratio;
@@ -229,9 +267,14 @@ static int learn(struct session *s, double share, struct sy_actor_report *report
     const char *teacher = share < LESSONS ? s->args->imitate : NULL;
     int code = open_world(s, SY_SPLIT_TRAINING, s->generation, &scenario, &world, &error);
     if (!code) {
-        double rate = s->args->rate_given ? s->args->rate : RATE;
-        code =
-            sy_actor_step(s->actor, &world, 1, teacher, rate * (1 - 0.9 * share), report, &error);
+        double rate = s->args->rate * (1 - 0.9 * share);
+        code = sy_actor_step(s->actor, &world, 1, teacher, rate, report, &error);
+        code = code ? code
+                    : sy_actor_trust_step(s->actor, &world, s->gradient, rate, &s->trust, &error);
+        if (!code && s->gradient && isfinite(s->trust.loss)) {
+            uint32_t half = share >= 0.5;
+            s->trust_loss[half] += (s->trust.loss - s->trust_loss[half]) / ++s->trust_count[half];
+        }
         sy_scenario_destroy(scenario);
     }
     if (code) {
@@ -259,6 +302,18 @@ static int train(struct session *s) {
 
 /* --- summary -------------------------------------------------------------------------------------
  */
+static void put_trust(const struct session *s, struct sy_json_writer *w) {
+    sy_json_key(w, "belief");
+    sy_json_open(w, '{');
+    sy_json_member_string(w, "gradient", s->args->gradient);
+    sy_json_member_number(w, "loss_first_half", s->trust_loss[0]);
+    sy_json_member_number(w, "loss_second_half", s->trust_loss[1]);
+    for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
+        sy_json_member_number(w, trust_name(i), exp((double)s->best_trust.ln[i]));
+    }
+    sy_json_close(w, '}');
+}
+
 static int print(const struct session *s) {
     struct sy_buffer buffer = {0};
     if (s->args->common.json) {
@@ -271,6 +326,9 @@ static int print(const struct session *s) {
         sy_json_member_number(&w, "untrained_ratio", s->first_ratio);
         sy_json_member_number(&w, "validation_ratio", s->best_ratio);
         sy_json_member_string(&w, "weights", s->out);
+        if (s->gradient) {
+            put_trust(s, &w);
+        }
         sy_json_close(&w, '}');
         return sy_output(&w.buffer);
     }
@@ -280,6 +338,16 @@ static int print(const struct session *s) {
                      s->out, s->generation, (unsigned long long)s->samples, s->args->references,
                      s->first_ratio, s->best_ratio, (unsigned long long)s->best_samples,
                      s->world_count);
+    if (s->gradient) {
+        sy_buffer_printf(&buffer,
+                         "belief, through %s gradients: loss %.4f in the first half, %.4f "
+                         "in the second;",
+                         s->args->gradient, s->trust_loss[0], s->trust_loss[1]);
+        for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
+            sy_buffer_printf(&buffer, " %s %.3g", trust_name(i), exp((double)s->best_trust.ln[i]));
+        }
+        sy_buffer_printf(&buffer, "\n");
+    }
     return sy_output(&buffer);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * train_es: evolution strategies from the command line.
+ * train_es: evolution strategies, or expert iteration, from the command line.
  *
  * In: arguments. Out: weights, a checkpoint and a curve after every validation, lines on stderr, a
  * summary on stdout. Invariant: files are replaced whole; an interrupted run leaves a checkpoint
@@ -65,6 +65,7 @@ static int setup(struct session *s) {
     const struct sy_train_args *args = s->args;
     const struct sy_scheduler_ops *ops = sy_train_policy(args->policy);
     struct sy_error error = {0};
+    bool expert = strcmp(args->method, "expert") == 0;
     s->options = (struct sy_training_options){
         .policy = args->policy,
         .kind = ops->weights_kind,
@@ -83,6 +84,8 @@ static int setup(struct session *s) {
                .rate = args->rate,
                .clip_norm = CLIP_NORM,
                .keep = KEEP},
+        .decisions = expert ? args->decisions : 0,
+        .alternatives = args->alternatives,
     };
     int code = sy_utility_parse(args->utility, &s->options.utility, &error);
     if (code) {

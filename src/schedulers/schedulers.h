@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * schedulers: what training must know of the papers' policies. Their network, what it looks at, and
- * the tape of decisions.
+ * schedulers: what training must know of policies. The papers': their network, what it looks at,
+ * and the tape of decisions. The learned one: what else it could have decided.
  *
  * In: frames (all that the network saw when it decided) and slopes. Out: scores, a value, slopes of
  * parameters and of what was seen. Never knows: worlds. Invariants: forward and backward allocate
@@ -126,5 +126,35 @@ void sy_tape_finish(struct sy_policy_tape *tape);
 void sy_tape_clear(struct sy_policy_tape *tape);
 /* Copies the frame. NULL: full. Of one episode all frames share their topology. */
 struct sy_paper_step *sy_tape_add(struct sy_policy_tape *tape, const struct sy_paper_frame *frame);
+
+/* --- the learned policy's alternatives: crossroads.c --------------------------------------------
+ * For expert iteration: a run records where it could have decided otherwise, further runs of the
+ * same world try that. Both take one decision at a time. */
+#define SY_OTHERS_MAX 8
+struct sy_other {
+    uint32_t task;   /* device SY_NONE: it goes first, where the policy wants it */
+    uint32_t device; /* that takes the task the policy decided on */
+    double margin;   /* by which the policy prefers what it did: least times, or ln of keys */
+    float *slopes;   /* of the margin, per weight; the caller's */
+};
+struct sy_crossroads {
+    uint64_t asked; /* which call of decide it was */
+    uint32_t other_count;
+    struct sy_other others[SY_OTHERS_MAX];
+};
+struct sy_probe {
+    /* Given. */
+    uint32_t capacity;           /* crossroads to keep; 0: nothing is recorded */
+    uint32_t other_capacity;     /* of each, 2 to SY_OTHERS_MAX */
+    struct sy_crossroads *roads; /* capacity + 1, the last is for work */
+    struct sy_rng rng;           /* of which are kept */
+    uint64_t forced_at;          /* call of decide; UINT64_MAX: none is forced */
+    struct sy_other forced;
+    /* Written. */
+    uint32_t count;
+    uint64_t seen; /* crossroads met */
+};
+/* For sy_sim_run_ops, with a probe as state and weights in the setup. */
+extern const struct sy_scheduler_ops sy_policy_probed;
 
 #endif

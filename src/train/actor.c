@@ -7,7 +7,7 @@
  * value loss, clipped slopes, and optionally PPO's clipped ratio, since later segments of an
  * iteration are learned from with weights that earlier ones have moved.
  */
-#include "train/actor.h"
+#include "train/actor_state.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,18 +16,6 @@
 #define STEPS_MAX  6000    /* of one episode on the tape; the rest is not learned from */
 #define FLOATS_MAX 6000000 /* likewise */
 #define PURPOSE    0x61637472
-
-struct sy_actor {
-    struct sy_actor_options options;
-    struct sy_paper_net net;
-    struct sy_policy_tape *tapes; /* per environment */
-    struct sy_actor_target **targets;
-    double *reward_scale, *horizon_ns; /* per environment */
-    float *block, *slopes;
-    struct sy_adam adam;
-    struct sy_actor_memory memory;
-    uint64_t episodes;
-};
 
 struct sy_actor_options sy_actor_defaults(const char *policy) {
     return (struct sy_actor_options){.policy = policy,

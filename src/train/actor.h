@@ -106,6 +106,7 @@ struct sy_actor_belief {
     const struct sy_machine *machine; /* of the frame */
     const struct sy_model *model;     /* its variables name resources of the machine */
     const double *rates;              /* the truth: [step * variables + variable] */
+    double value_weight;              /* of equation 1b */
     float *slopes;                    /* of the network, added to; NULL: not wanted */
     struct sy_paper_pass pass;
     float *memory, *vertices, *d_vertices, *d_scores, *scratch;
@@ -143,5 +144,32 @@ struct sy_actor_tuning {
 SY_MUST_CHECK int sy_actor_tune_belief(struct sy_actor_belief *belief, const struct sy_model *truth,
                                        struct sy_model *model, const struct sy_actor_tuning *tuning,
                                        double *ret_before, double *ret_after);
+
+/* --- end to end: actor_trust.c -------------------------------------------------------------------
+ * The belief's free parameters that hold on every machine: how noisy the counters of each kind of
+ * resource are taken to be, and how wide its relations. Trained beside the network: decisions of
+ * the last episode are taken again on draws from the posterior of a world that the belief's own
+ * model generates, with counters as noisy as that world's, and the loss of actor_belief.c moves
+ * both. */
+enum sy_actor_gradient {
+    SY_GRADIENT_NONE,
+    SY_GRADIENT_PATHWISE, /* noises, widths and network, through the posterior's draws */
+    SY_GRADIENT_PAPER,    /* noises alone, by the papers' counting estimator, corrected */
+    SY_GRADIENTS,
+};
+const char *sy_actor_gradient_name(uint32_t gradient); /* NULL past the end */
+
+enum { SY_TRUST_WIDTH = SY_RES_INTERCONNECT + 1, SY_TRUST_COUNT };
+struct sy_actor_trust {
+    float ln[SY_TRUST_COUNT]; /* noise_ratio by kind of resource, then factor of widths */
+    float first[SY_TRUST_COUNT], second[SY_TRUST_COUNT]; /* Adam's */
+    uint32_t steps;
+    double loss; /* of the last step, before it */
+};
+struct sy_actor_trust sy_actor_trust_start(void);
+/* After sy_actor_step in this world. Without a decision to take again it does nothing. */
+SY_MUST_CHECK int sy_actor_trust_step(struct sy_actor *actor, const struct sy_actor_world *world,
+                                      enum sy_actor_gradient gradient, double rate,
+                                      struct sy_actor_trust *trust, struct sy_error *error);
 
 #endif

@@ -15,19 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FULLEST   0.95 /* a resource as full as this is as bad as it gets */
-#define BINS      24
-#define EPSILON   1e-4 /* of ln noise_sd, for the slopes of a table */
-#define EXEC      4    /* place of the execution time in an action's label */
-#define VALUE_SUM 0.5  /* weight of equation 1b */
+#define FULLEST      0.95 /* a resource as full as this is as bad as it gets */
+#define BINS         24
+#define EPSILON      1e-4 /* of ln noise_sd, for the slopes of a table */
+#define EXEC         4    /* place of the execution time in an action's label */
+#define VALUE_WEIGHT 0.5  /* of equation 1b */
 
 int sy_actor_belief_init(struct sy_actor_belief *b, const struct sy_paper_net *net,
                          const float *block, const struct sy_paper_step *step,
                          const struct sy_machine *machine, const struct sy_model *model) {
     const struct sy_paper_frame *f = &step->frame;
     size_t labels = (size_t)sy_paper_vertices(f) * SY_PAPER_VERTEX;
-    *b = (struct sy_actor_belief){
-        .net = net, .block = block, .step = step, .machine = machine, .model = model};
+    *b = (struct sy_actor_belief){.net = net,
+                                  .block = block,
+                                  .step = step,
+                                  .machine = machine,
+                                  .model = model,
+                                  .value_weight = VALUE_WEIGHT};
     b->memory = calloc(sy_paper_pass_floats(net, f) + 16, sizeof *b->memory);
     b->vertices = calloc(labels, sizeof *b->vertices);
     b->d_vertices = calloc(labels, sizeof *b->d_vertices);
@@ -109,13 +113,13 @@ static double loss_here(struct sy_actor_belief *b, double weight) {
     }
     if (slopes) {
         sy_paper_backward(b->net, b->block, &frame, &b->pass, b->d_scores,
-                          (float)(weight * VALUE_SUM * 2 * miss), d_state, b->scratch, slopes,
+                          (float)(weight * b->value_weight * 2 * miss), d_state, b->scratch, slopes,
                           b->d_vertices);
     }
     if (slopes != b->slopes) {
         free(slopes);
     }
-    return expected + VALUE_SUM * miss * miss;
+    return expected + b->value_weight * miss * miss;
 }
 
 double sy_actor_belief_loss(void *user, struct sy_draws *draws) {

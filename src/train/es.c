@@ -4,7 +4,7 @@
  * pairs, for Adam. Noise is drawn from (seed, generation, pair), so nothing but the arrays and the
  * generation's number needs to be kept. Invariant: scores in, same bytes out.
  */
-#include "train/train.h"
+#include "train/steps.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -71,11 +71,24 @@ static double scale(const struct sy_es *es, const double *scores) {
     return sqrt(sum / es->options.pairs);
 }
 
+double sy_es_rate(const struct sy_es *es, double progress) {
+    double at = fmin(fmax(progress, 0), 1);
+    double rate = es->options.rate * (RATE_FLOOR + (1 - RATE_FLOOR) * (1 + cos(M_PI * at)) / 2);
+    return rate * fmin(1, (es->generation + 1) / WARM_UP);
+}
+
+void sy_es_settle(struct sy_es *es) {
+    /* A mean over all generations at first, then one that forgets. */
+    double keep = fmin(es->options.keep, (double)(es->generation + 1) / (es->generation + 2));
+    for (uint32_t i = 0; i < es->options.count; i++) {
+        es->average[i] = (float)(keep * (double)es->average[i] + (1 - keep) * (double)es->block[i]);
+    }
+    es->generation++;
+}
+
 void sy_es_tell(struct sy_es *es, const double *scores, double progress) {
     const struct sy_es_options *o = &es->options;
-    double size = scale(es, scores), at = fmin(fmax(progress, 0), 1);
-    double rate = o->rate * (RATE_FLOOR + (1 - RATE_FLOOR) * (1 + cos(M_PI * at)) / 2);
-    rate *= fmin(1, (es->generation + 1) / WARM_UP);
+    double size = scale(es, scores), rate = sy_es_rate(es, progress);
     memset(es->slopes, 0, o->count * sizeof(float));
     for (uint32_t p = 0; p < o->pairs && size > 0; p++) {
         struct sy_rng rng = noise(es, p);
@@ -87,10 +100,5 @@ void sy_es_tell(struct sy_es *es, const double *scores, double progress) {
     if (size > 0) {
         sy_adam_step(&es->adam, es->block, es->slopes, rate, o->clip_norm);
     }
-    /* A mean over all generations at first, then one that forgets. */
-    double keep = fmin(o->keep, (double)(es->generation + 1) / (es->generation + 2));
-    for (uint32_t i = 0; i < o->count; i++) {
-        es->average[i] = (float)(keep * (double)es->average[i] + (1 - keep) * (double)es->block[i]);
-    }
-    es->generation++;
+    sy_es_settle(es);
 }

@@ -38,8 +38,21 @@ static double mean_slowdown(const struct sy_workload *w, const struct sy_sim_res
     return weights > 0 ? sum / weights : result->slowdown_mean;
 }
 
-int sy_runner_run(struct sy_runner *runner, const struct sy_scenario *scenario,
-                  const struct sy_rollout *rollout, double *ret_cost, struct sy_error *error) {
+static void read_cost(const struct sy_scenario *scenario, const struct sy_sim_result *result,
+                      double *ret_cost) {
+    ret_cost[SY_MEASURE_SLOWDOWN] = mean_slowdown(scenario->workload, result);
+    ret_cost[SY_MEASURE_P99] = result->slowdown_p99;
+    ret_cost[SY_MEASURE_MAKESPAN] = result->makespan_ns;
+    ret_cost[SY_MEASURE_COMPLETION] = result->jct_mean_ns;
+    ret_cost[SY_MEASURE_ENERGY] = result->energy_joules;
+    ret_cost[SY_MEASURE_UNFAIRNESS] = result->fairness > 0 ? 1 / result->fairness : 1;
+    ret_cost[SY_MEASURE_MONEY] =
+        sy_prices_sum(&scenario->prices, scenario->workload->machine, result->device_busy_ns);
+}
+
+int sy_runner_probe(struct sy_runner *runner, const struct sy_scenario *scenario,
+                    const struct sy_rollout *rollout, struct sy_probe *probe, double *ret_cost,
+                    struct sy_error *error) {
     int code = prepare(runner, scenario, rollout->stop, error);
     if (code) {
         return code;
@@ -50,17 +63,17 @@ int sy_runner_run(struct sy_runner *runner, const struct sy_scenario *scenario,
                                           .count = rollout->count};
     runner->setup = (struct sy_policy_setup){.weights = rollout->kind ? &runner->weights : NULL};
     struct sy_sim_result result;
-    code = sy_sim_run(runner->sim, rollout->policy, &result, error);
-    if (code) {
-        return code;
+    code = probe ? sy_sim_run_ops(runner->sim, &sy_policy_probed, probe, &result, error)
+                 : sy_sim_run(runner->sim, rollout->policy, &result, error);
+    if (!code) {
+        read_cost(scenario, &result, ret_cost);
     }
-    ret_cost[SY_MEASURE_SLOWDOWN] = mean_slowdown(scenario->workload, &result);
-    ret_cost[SY_MEASURE_P99] = result.slowdown_p99;
-    ret_cost[SY_MEASURE_MAKESPAN] = result.makespan_ns;
-    ret_cost[SY_MEASURE_COMPLETION] = result.jct_mean_ns;
-    ret_cost[SY_MEASURE_ENERGY] = result.energy_joules;
-    ret_cost[SY_MEASURE_UNFAIRNESS] = result.fairness > 0 ? 1 / result.fairness : 1;
-    return 0;
+    return code;
+}
+
+int sy_runner_run(struct sy_runner *runner, const struct sy_scenario *scenario,
+                  const struct sy_rollout *rollout, double *ret_cost, struct sy_error *error) {
+    return sy_runner_probe(runner, scenario, rollout, NULL, ret_cost, error);
 }
 
 int sy_runner_reference(struct sy_runner *runner, const struct sy_scenario *scenario,

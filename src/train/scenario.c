@@ -247,6 +247,7 @@ int sy_scenario_create(const struct sy_catalogue *catalogue, uint64_t number,
                         .rng = sy_rng_make(number, PURPOSE, 0),
                         .error = error};
     scenario->number = number;
+    scenario->prices = catalogue->options.prices ? *catalogue->options.prices : sy_prices_default();
     int code = draw_machine(&draw);
     code = code ? code : draw_graphs(&draw);
     code = code ? code : draw_workload(&draw);

@@ -11,6 +11,7 @@
 #define SY_TRAIN_TRAIN_H
 
 #include "policy/policy.h"
+#include "schedulers/schedulers.h"
 #include "sim/sim.h"
 
 /* --- many things at once: given by the caller ---------------------------------------------------
@@ -28,6 +29,21 @@ struct sy_parallel {
 /* One after the other, on the caller's own thread. */
 struct sy_parallel sy_parallel_none(void);
 
+/* --- what devices cost: utility.c ---------------------------------------------------------------
+ * For the time in which they work, as where one pays by use: a machine that is rented as a whole
+ * costs what its makespan says. In any currency. */
+struct sy_prices {
+    double per_hour[SY_KIND_COUNT]; /* of a whole core, GPU, board or ASIC */
+};
+/* Of the order of what clouds ask; assumed, not measured. */
+struct sy_prices sy_prices_default(void);
+/* "cpu=0.05,gpu=2.5"; kinds that are not named keep their default. */
+SY_MUST_CHECK int sy_prices_parse(const char *text, struct sy_prices *ret_prices,
+                                  struct sy_error *error);
+/* busy_ns per device; threads, streams and regions share the price of the whole. */
+double sy_prices_sum(const struct sy_prices *prices, const struct sy_machine *machine,
+                     const double *busy_ns);
+
 /* --- worlds: catalogue.c, scenario*.c -----------------------------------------------------------
  */
 struct sy_catalogue_options {
@@ -36,8 +52,9 @@ struct sy_catalogue_options {
     const char *without_family;  /* none of these */
     const char *without_machine; /* likewise; names as sy_catalogue_machine tells them */
     enum sy_sim_belief belief;
-    double tasks_low, tasks_high; /* in a world, all jobs together; 0: 200 and 1800 */
-    double single_share;          /* of worlds with one job; NAN: 0.35 */
+    double tasks_low, tasks_high;   /* in a world, all jobs together; 0: 200 and 1800 */
+    double single_share;            /* of worlds with one job; NAN: 0.35 */
+    const struct sy_prices *prices; /* NULL: the defaults */
 };
 struct sy_catalogue;
 /* -EINVAL with a hint for a name that is none. */
@@ -62,6 +79,7 @@ enum sy_measure {
     SY_MEASURE_COMPLETION, /* mean job completion time */
     SY_MEASURE_ENERGY,
     SY_MEASURE_UNFAIRNESS, /* 1 / Jain's index of tenants' slowdowns */
+    SY_MEASURE_MONEY,      /* by the scenario's prices */
     SY_MEASURE_COUNT,
 };
 struct sy_utility {
@@ -82,6 +100,7 @@ struct sy_scenario {
     bool stream;         /* several jobs */
     struct sy_workload *workload;
     struct sy_sim_options options;
+    struct sy_prices prices;
     double reference[SY_MEASURE_COUNT]; /* what the heuristics cost here, set by the caller */
     struct sy_machine *own_machine;     /* NULL: the catalogue's */
     struct sy_graph **own_graphs;
@@ -114,6 +133,10 @@ struct sy_rollout {
 SY_MUST_CHECK int sy_runner_run(struct sy_runner *runner, const struct sy_scenario *scenario,
                                 const struct sy_rollout *rollout, double *ret_cost,
                                 struct sy_error *error);
+/* The same with the alternatives of "learned" laid open (probe NULL: no difference). */
+SY_MUST_CHECK int sy_runner_probe(struct sy_runner *runner, const struct sy_scenario *scenario,
+                                  const struct sy_rollout *rollout, struct sy_probe *probe,
+                                  double *ret_cost, struct sy_error *error);
 /* The least cost of several policies (names with commas), measure by measure as of the one whose
  * utility is best. */
 SY_MUST_CHECK int sy_runner_reference(struct sy_runner *runner, const struct sy_scenario *scenario,
@@ -157,13 +180,15 @@ struct sy_training_options {
     const char *references; /* heuristics, with commas */
     struct sy_utility utility;
     uint32_t seed;
-    uint32_t scenarios;  /* worlds in a generation, new ones each time */
-    uint32_t validation; /* worlds that say which weights are kept */
-    uint32_t every;      /* generations between two validations */
-    uint32_t patience;   /* validations without a better one, then it stops; 0: never */
-    double hinge;        /* extra weight of what is worse than the references */
-    double hinge_from;   /* ln of the ratio from which it counts */
-    struct sy_es_options es;
+    uint32_t scenarios;      /* worlds in a generation, new ones each time */
+    uint32_t validation;     /* worlds that say which weights are kept */
+    uint32_t every;          /* generations between two validations */
+    uint32_t patience;       /* validations without a better one, then it stops; 0: never */
+    double hinge;            /* extra weight of what is worse than the references */
+    double hinge_from;       /* ln of the ratio from which it counts */
+    struct sy_es_options es; /* of expert iteration: rate, clip_norm and keep alone count */
+    uint32_t decisions;      /* expert iteration: tried in each world; 0: evolution strategies */
+    uint32_t alternatives;   /* of each, 2 to SY_OTHERS_MAX */
     struct sy_catalogue_options worlds;
     const float *start; /* NULL: all 0 */
 };
@@ -178,6 +203,7 @@ struct sy_training {
     struct sy_parallel parallel;
     struct sy_catalogue *catalogue;
     struct sy_es es;
+    struct sy_expert *expert;          /* NULL: evolution strategies */
     struct sy_runner *runners;         /* per worker */
     struct sy_scenario **validation;   /* with their references */
     struct sy_scenario **now, **next;  /* of this generation and of the one after */

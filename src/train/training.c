@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Training by evolution strategies in simulated worlds: every generation meets new worlds, every
- * point of it the same ones with the same hidden noise; what is kept is what does best on worlds
- * of its own. Invariant: results depend on items' numbers, never on which worker took them.
+ * Training by evolution strategies in simulated worlds, or by expert iteration (expert.c): every
+ * generation meets new worlds, every point of it the same ones with the same hidden noise; what is
+ * kept is what does best on worlds of its own. Invariant: results depend on items' numbers, never
+ * on which worker took them.
  */
-#include "train/train.h"
+#include "train/steps.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,19 +37,23 @@ struct batch {
     uint32_t world_count; /* to be made: the first items */
 };
 
-static int make_world(const struct batch *batch, uint32_t worker, uint32_t item,
-                      struct sy_error *error) {
-    struct sy_training *t = batch->training;
+int sy_training_world(struct sy_training *t, uint32_t worker, enum sy_split split, uint32_t index,
+                      struct sy_scenario **ret_world, struct sy_error *error) {
     const struct sy_training_options *o = &t->options;
     struct sy_scenario *world = NULL;
-    int code = sy_scenario_create(t->catalogue,
-                                  sy_scenario_number(batch->split, o->seed, batch->first + item),
-                                  &world, error);
+    int code =
+        sy_scenario_create(t->catalogue, sy_scenario_number(split, o->seed, index), &world, error);
     code = code ? code
                 : sy_runner_reference(&t->runners[worker], world, o->references, &o->utility,
                                       t->parallel.stop, world->reference, error);
-    batch->worlds[item] = world; /* also where its reference failed: it is ended later */
+    *ret_world = world; /* also where its reference failed: it is ended later */
     return code;
+}
+
+static int make_world(const struct batch *batch, uint32_t worker, uint32_t item,
+                      struct sy_error *error) {
+    return sy_training_world(batch->training, worker, batch->split, batch->first + item,
+                             &batch->worlds[item], error);
 }
 
 static int make_worlds(void *context, uint32_t worker, uint32_t item, struct sy_error *error) {
@@ -103,6 +108,7 @@ int sy_training_open(const struct sy_training_options *options, const struct sy_
     t->parallel = *parallel;
     t->last_training = NAN;
     int code = allocate(t) ? 0 : -ENOMEM;
+    code = !code && options->decisions ? sy_expert_create(&t->options, &t->expert) : code;
     float *start = calloc(options->count, sizeof *start);
     if (start && options->start) {
         memcpy(start, options->start, options->count * sizeof *start);
@@ -132,6 +138,7 @@ void sy_training_close(struct sy_training *t) {
     }
     sy_catalogue_close(t->catalogue);
     sy_es_finish(&t->es);
+    sy_expert_destroy(t->expert);
     free(t->runners);
     free(t->validation);
     free(t->now);
@@ -170,8 +177,7 @@ static int run_item(void *context, uint32_t worker, uint32_t item, struct sy_err
     return score(t, worker, t->now[at / points], block, &t->scores[at], error);
 }
 
-/* What a world says of a point: more where it is worse than the heuristic. */
-static double judged(const struct sy_training_options *o, double ratio) {
+double sy_training_judged(const struct sy_training_options *o, double ratio) {
     return ratio + o->hinge * fmax(0, ratio - o->hinge_from);
 }
 
@@ -187,12 +193,13 @@ static void sum_up(struct sy_training *t) {
         const double *scores = t->scores + (size_t)s * points;
         double squares = 0;
         for (uint32_t p = 0; p < points; p += 2) {
-            double difference = judged(o, scores[p]) - judged(o, scores[p + 1]);
+            double difference =
+                sy_training_judged(o, scores[p]) - sy_training_judged(o, scores[p + 1]);
             squares += difference * difference;
         }
         double loudness = sqrt(squares / o->es.pairs) + LOUDNESS_LEAST;
         for (uint32_t p = 0; p < points; p++) {
-            t->sums[p] += judged(o, scores[p]) / loudness;
+            t->sums[p] += sy_training_judged(o, scores[p]) / loudness;
             all += scores[p];
         }
     }
@@ -203,27 +210,36 @@ static bool is_validated(const struct sy_training *t) {
     return t->history_count && t->history[t->history_count - 1].generation == t->es.generation;
 }
 
+static int evolve(struct sy_training *t, double progress, struct sy_error *error) {
+    const struct sy_training_options *o = &t->options;
+    uint32_t first = (t->es.generation + 1) * o->scenarios;
+    struct batch batch = {t, SY_SPLIT_TRAINING, first, t->next, o->scenarios};
+    uint32_t rollouts = o->scenarios * 2 * o->es.pairs;
+    sy_es_ask(&t->es);
+    int code = t->parallel.run(t->parallel.pool, o->scenarios + rollouts, run_item, &batch, error);
+    if (!code) {
+        sum_up(t);
+        sy_es_tell(&t->es, t->sums, progress);
+        t->rollout_count += rollouts;
+    }
+    return code;
+}
+
 int sy_training_step(struct sy_training *t, double progress, struct sy_error *error) {
     const struct sy_training_options *o = &t->options;
     int code = t->es.generation % o->every == 0 ? sy_training_validate(t, error) : 0;
-    uint32_t first = t->es.generation * o->scenarios;
     if (!code && !t->now[0]) {
+        uint32_t first = t->es.generation * o->scenarios;
         code = fill_worlds(t, SY_SPLIT_TRAINING, first, t->now, o->scenarios, error);
     }
     if (code) {
         return code;
     }
-    struct batch batch = {t, SY_SPLIT_TRAINING, first + o->scenarios, t->next, o->scenarios};
-    uint32_t rollouts = o->scenarios * 2 * o->es.pairs;
-    sy_es_ask(&t->es);
-    code = t->parallel.run(t->parallel.pool, o->scenarios + rollouts, run_item, &batch, error);
+    code = t->expert ? sy_expert_step(t, progress, error) : evolve(t, progress, error);
     if (code) {
         end_worlds(t, t->next, o->scenarios);
         return code;
     }
-    sum_up(t);
-    sy_es_tell(&t->es, t->sums, progress);
-    t->rollout_count += rollouts;
     end_worlds(t, t->now, o->scenarios);
     struct sy_scenario **swap = t->now;
     t->now = t->next;

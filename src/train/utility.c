@@ -11,8 +11,8 @@
 #define SCORE_MAX  1.0 /* one world cannot outweigh all others */
 #define WEIGHT_MAX 1e6
 
-static const char *const names[SY_MEASURE_COUNT] = {"slowdown",   "p99",    "makespan",
-                                                    "completion", "energy", "unfairness"};
+static const char *const names[SY_MEASURE_COUNT] = {
+    "slowdown", "p99", "makespan", "completion", "energy", "unfairness", "money"};
 
 const char *sy_measure_name(uint32_t measure) {
     return measure < SY_MEASURE_COUNT ? names[measure] : NULL;
@@ -27,16 +27,11 @@ static int find(const char *text, size_t length, uint32_t *ret_measure, struct s
             return 0;
         }
     }
-    if (strcmp(word, "money") == 0) {
-        sy_fail(error, -EINVAL, "money cannot be a utility: machines here state no prices");
-        sy_hint(error, "energy is the nearest that they state");
-        return -EINVAL;
-    }
     sy_fail(error, -EINVAL, "no utility is called '%s'", word);
     const char *near = sy_nearest(word, names, SY_MEASURE_COUNT);
     sy_hint(error,
-            "did you mean %s? there are slowdown, p99, makespan, completion, energy and "
-            "unfairness",
+            "did you mean %s? there are slowdown, p99, makespan, completion, energy, "
+            "unfairness and money",
             near ? near : names[0]);
     return -EINVAL;
 }
@@ -80,4 +75,67 @@ double sy_utility_score(const struct sy_utility *utility, const double *cost,
         }
     }
     return fmin(fmax(score, -SCORE_MAX), SCORE_MAX);
+}
+
+/* --- prices -------------------------------------------------------------------------------------
+ */
+#define PRICE_MAX 1e6
+
+struct sy_prices sy_prices_default(void) {
+    return (struct sy_prices){
+        .per_hour = {[SY_CPU] = 0.05, [SY_GPU] = 2.5, [SY_FPGA] = 1.65, [SY_ASIC] = 1.2}};
+}
+
+static bool is_kind(uint32_t kind, const char *text, size_t length) {
+    const char *name = sy_device_kind_name((enum sy_device_kind)kind);
+    return strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
+int sy_prices_parse(const char *text, struct sy_prices *ret_prices, struct sy_error *error) {
+    struct sy_prices prices = sy_prices_default();
+    for (const char *at = text; *at || at == text;) {
+        const char *end = at + strcspn(at, ","), *equals = memchr(at, '=', (size_t)(end - at));
+        uint32_t kind = 0;
+        double price;
+        size_t length = equals ? (size_t)(equals - at) : 0;
+        while (kind < SY_KIND_COUNT && !is_kind(kind, at, length)) {
+            kind++;
+        }
+        if (kind == SY_KIND_COUNT) {
+            sy_fail(error, -EINVAL, "'%.*s' is no price of a kind of device",
+                    (int)(end - at < 40 ? end - at : 40), at);
+            sy_hint(error, "write cpu=0.05,gpu=2.5: of cpu, gpu, fpga and asic, per hour");
+            return -EINVAL;
+        }
+        if (!sy_parse_double(equals + 1, (size_t)(end - equals) - 1, &price) || price < 0 ||
+            price > PRICE_MAX) {
+            return sy_fail(error, -EINVAL, "the price of %s must be a number from 0 to 1e6",
+                           sy_device_kind_name((enum sy_device_kind)kind));
+        }
+        prices.per_hour[kind] = price;
+        at = end + (*end == ',');
+    }
+    *ret_prices = prices;
+    return 0;
+}
+
+/* Threads of a core, streams of a GPU, regions of a board share the price of the whole. */
+static double parts_of(const struct sy_machine *m, uint32_t device) {
+    const struct sy_device *self = &m->devices[device];
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        const struct sy_device *other = &m->devices[d];
+        count += self->board == SY_NONE ? other->group == self->group : other->board == self->board;
+    }
+    return count;
+}
+
+double sy_prices_sum(const struct sy_prices *prices, const struct sy_machine *machine,
+                     const double *busy_ns) {
+    double sum = 0;
+    for (uint32_t d = 0; d < machine->device_count; d++) {
+        double price = prices->per_hour[machine->devices[d].kind];
+        sum += price > 0 ? price / parts_of(machine, d) * busy_ns[d] / 3600e9 : 0;
+    }
+    return sum;
 }

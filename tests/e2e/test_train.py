@@ -36,6 +36,39 @@ class Train(cli.Case):
                         "learned@a.weights,dmdas", "--seeds", "2")
         self.assertIn("learned@a.weights", table)
 
+    def test_expert_iteration(self):
+        command = [*TINY, "--method", "expert", "--decisions", "3", "--generations", "3"]
+        told = self.ok_json(*command, "--out", "a.weights", "--threads", "1")
+        self.assertEqual([p["generation"] for p in told["history"]], [0, 2, 3])
+        self.assertGreater(told["rollouts"], 3 * 2 + 3 * 4)  # own runs and validations
+        self.ok(*command, "--out", "b.weights", "--threads", "3")
+        self.assertEqual(self.read("a.weights"), self.read("b.weights"))
+        self.ok(*command[:-1], "1", "--out", "c.weights")
+        self.assertIn("other settings", self.fails(3, *TINY, "--method", "es", "--generations", "3",
+                                                   "--resume", "c.weights.checkpoint"))
+
+    def test_money(self):
+        for prices in ["gpu=1,cpu=0,fpga=0,asic=0", "cpu=1,gpu=0,fpga=0,asic=0"]:
+            told = self.ok_json("train", "--validate", "eager", "--tasks", "20", "--scenarios", "6",
+                                "--utility", "money", "--prices", prices)
+            every = {p["policy"]: p["groups"][0] for p in told["policies"]}
+            self.assertNotEqual(every["eager"]["ratio"], 1)
+        told = self.ok_json(*TINY, "--generations", "1", "--out", "a.weights", "--utility",
+                            "slowdown=1,money=.5", "--prices", "gpu=4")
+        self.assertIn("--prices gpu=4", told["settings"])
+
+    def test_gradient_through_the_belief(self):
+        command = ["train", "--policy", "symphony-paper", "--tasks", "20", "--validation", "2",
+                   "--every", "2", "--generations", "4"]
+        for kind in ["pathwise", "paper"]:
+            told = self.ok_json(*command, "--gradient", kind, "--out", "a.weights")
+            self.assertEqual(told["belief"]["gradient"], kind)
+            self.assertGreater(told["belief"]["noise-dram"], 0)
+            self.ok(*command, "--gradient", kind, "--out", "b.weights", "--threads", "2")
+            self.assertEqual(self.read("a.weights"), self.read("b.weights"))
+            self.assertIn(b"\nbelief-noise-dram ", self.read("a.weights"))
+        self.assertNotIn("belief", self.ok_json(*command, "--out", "c.weights"))
+
     def test_papers_policies(self):
         for policy in ["symphony-paper", "black-box"]:
             command = ["train", "--policy", policy, "--tasks", "20", "--validation", "3", "--every",
@@ -84,7 +117,12 @@ class Train(cli.Case):
 
     def test_errors(self):
         self.assertIn("did you mean lu", self.fails(3, *TINY, "--families", "luu"))
-        self.assertIn("no prices", self.fails(2, *TINY, "--utility", "money"))
+        self.assertIn("and money", self.fails(2, *TINY, "--utility", "coins"))
+        self.assertIn("per hour", self.fails(2, *TINY, "--prices", "tpu=1"))
+        self.assertIn("a2c", self.fails(2, *TINY, "--gradient", "pathwise"))
+        paper = ["train", "--tasks", "20", "--validation", "2", "--generations", "1", "--policy"]
+        self.assertIn("not 'steep'", self.fails(2, *paper, "symphony-paper", "--gradient", "steep"))
+        self.assertIn("no belief", self.fails(2, *paper, "black-box", "--gradient", "paper"))
         self.assertIn("no weights", self.fails(2, *TINY, "--policy", "dmdas"))
         self.assertIn("--method", self.fails(2, *TINY, "--method", "magic"))
         self.assertIn("--belief", self.fails(2, *TINY, "--belief", "strong"))

@@ -409,12 +409,55 @@ static void counts_as_the_papers_do(void **state) {
     close_chain(&c);
 }
 
+/* The free parameters move, the same way each time; the papers' estimator leaves the network alone,
+ * the pathwise one moves it too. */
+static void trust_is_trained(void **state) {
+    struct fixture f;
+    struct sy_actor_world world;
+    (void)state;
+    open_world(&f, &world);
+    world.options.counter_noise = 0.1;
+    for (uint32_t kind = SY_GRADIENT_NONE; kind < SY_GRADIENTS; kind++) {
+        struct sy_actor_trust trust[2];
+        float *before = calloc(SY_PAPER_COUNT, sizeof *before);
+        for (int run = 0; run < 2; run++) {
+            struct sy_actor_options options = sy_actor_defaults("symphony-paper");
+            struct sy_actor_report report;
+            struct sy_actor *actor = NULL;
+            struct sy_error error = {0};
+            options.seed = 3;
+            trust[run] = sy_actor_trust_start();
+            assert_int_equal(sy_actor_create(&options, NULL, &actor), 0);
+            assert_int_equal(sy_actor_step(actor, &world, 1, NULL, 0.002, &report, &error), 0);
+            memcpy(before, sy_actor_block(actor), SY_PAPER_COUNT * sizeof *before);
+            for (int i = 0; i < 12; i++) {
+                assert_int_equal(sy_actor_trust_step(actor, &world, (enum sy_actor_gradient)kind,
+                                                     0.002, &trust[run], &error),
+                                 0);
+            }
+            bool moved =
+                memcmp(before, sy_actor_block(actor), SY_PAPER_COUNT * sizeof *before) != 0;
+            assert_int_equal(moved, kind == SY_GRADIENT_PATHWISE);
+            sy_actor_destroy(actor);
+        }
+        struct sy_actor_trust start = sy_actor_trust_start();
+        assert_memory_equal(trust[0].ln, trust[1].ln, sizeof start.ln);
+        assert_int_equal(memcmp(trust[0].ln, start.ln, sizeof start.ln) != 0,
+                         kind != SY_GRADIENT_NONE);
+        for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
+            assert_true(isfinite(trust[0].ln[i]));
+        }
+        free(before);
+    }
+    fixture_finish(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_are_right),          cmocka_unit_test(returns_by_hand),
         cmocka_unit_test(learns_from_a_teacher),     cmocka_unit_test(same_seed_same_bytes),
         cmocka_unit_test(slopes_through_the_belief), cmocka_unit_test(tunes_the_belief),
-        cmocka_unit_test(counts_as_the_papers_do),
+        cmocka_unit_test(counts_as_the_papers_do),   cmocka_unit_test(trust_is_trained),
     };
     return cmocka_run_group_tests_name("train_actor", tests, NULL, NULL);
 }

@@ -116,11 +116,33 @@ static void utilities(void **state) {
         reference[i] = 1;
     }
     assert_true(fabs(sy_utility_score(&u, cost, reference) - 0.8 * log(2)) < 1e-12);
-    static const char *const wrong[] = {"",      "money",     "slow",         "slowdown=x",
+    static const char *const wrong[] = {"",      "coins",     "slow",         "slowdown=x",
                                         "p99=0", "energy=-1", "slowdown,,p99"};
     for (size_t i = 0; i < SY_COUNT(wrong); i++) {
         error = (struct sy_error){0};
         assert_true(sy_utility_parse(wrong[i], &u, &error) < 0);
+        assert_true(error.message[0]);
+    }
+}
+
+static void prices(void **state) {
+    struct sy_machine *machine = NULL;
+    struct sy_prices p;
+    struct sy_error error = {0};
+    (void)state;
+    assert_int_equal(sy_prices_parse("gpu=3.6,cpu=.36", &p, &error), 0);
+    assert_true(p.per_hour[SY_GPU] == 3.6 && p.per_hour[SY_CPU] == 0.36);
+    assert_true(p.per_hour[SY_FPGA] == sy_prices_default().per_hour[SY_FPGA]);
+    assert_int_equal(sy_machine_parse("cpu:2 gpu:1@streams=2", &machine, &error), 0);
+    double busy_ns[4] = {10e9, 0, 1e9, 1e9}; /* two cores, two streams that share a GPU */
+    assert_int_equal(machine->device_count, 4);
+    assert_true(fabs(sy_prices_sum(&p, machine, busy_ns) - (1e-3 + 1e-3)) < 1e-12);
+    sy_machine_destroy(machine);
+    static const char *const wrong[] = {"",      "gpu",     "gpu=",    "gpu=-1", "=1",
+                                        "tpu=1", "gpu=1e9", "gpu=1,,", "gpu=x",  "cpugpu=1"};
+    for (size_t i = 0; i < SY_COUNT(wrong); i++) {
+        error = (struct sy_error){0};
+        assert_true(sy_prices_parse(wrong[i], &p, &error) < 0);
         assert_true(error.message[0]);
     }
 }
@@ -132,6 +154,7 @@ int main(void) {
         cmocka_unit_test(points_are_antithetic),
         cmocka_unit_test(flat_ground),
         cmocka_unit_test(utilities),
+        cmocka_unit_test(prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

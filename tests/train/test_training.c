@@ -45,6 +45,13 @@ static struct sy_training_options options_of(void) {
     };
 }
 
+static struct sy_training_options expert_options(void) {
+    struct sy_training_options options = options_of();
+    options.decisions = 3;
+    options.alternatives = 2;
+    return options;
+}
+
 /* --- threads ------------------------------------------------------------------------------------
  */
 struct pool {
@@ -118,24 +125,29 @@ static void assert_same(const struct sy_training *a, const struct sy_training *b
     }
 }
 
-static void any_number_of_workers(void **state) {
+static void with_any_number(const struct sy_training_options *options) {
     static const uint32_t counts[] = {1, 2, WORKERS};
-    struct sy_training_options options = options_of();
     struct sy_parallel none = sy_parallel_none();
-    struct sy_training *alone = open_with(&options, &none);
-    (void)state;
+    struct sy_training *alone = open_with(options, &none);
     go(alone, GENERATIONS);
     assert_true(fabs(alone->history[0].validation) < 0.1); /* weights of 0: the heuristic */
     assert_true(alone->history[1].validation != alone->history[0].validation);
     for (size_t i = 0; i < SY_COUNT(counts); i++) {
         uint32_t count = counts[i];
         struct sy_parallel parallel = {.worker_count = count, .run = run_threads, .pool = &count};
-        struct sy_training *training = open_with(&options, &parallel);
+        struct sy_training *training = open_with(options, &parallel);
         go(training, GENERATIONS);
         assert_same(alone, training);
         sy_training_close(training);
     }
     sy_training_close(alone);
+}
+
+static void any_number_of_workers(void **state) {
+    struct sy_training_options es = options_of(), expert = expert_options();
+    (void)state;
+    with_any_number(&es);
+    with_any_number(&expert);
 }
 
 /* --- interruption -------------------------------------------------------------------------------
@@ -157,21 +169,19 @@ static int run_some(void *pool, uint32_t count, sy_work *work, void *context,
     return 0;
 }
 
-static void cut_and_resumed(void **state) {
+static void cut_and_resume(const struct sy_training_options *options) {
     char path[] = "/tmp/symph-train-XXXXXX";
-    struct sy_training_options options = options_of();
     struct sy_parallel none = sy_parallel_none();
     struct sy_parallel some = {.worker_count = 1, .run = run_some};
-    struct sy_training *whole = open_with(&options, &none);
+    struct sy_training *whole = open_with(options, &none);
     struct sy_error error = {0};
     int code = 0, fd = mkstemp(path);
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     go(whole, GENERATIONS);
     for (uint32_t cut = 8; cut < 38; cut += 15) {
         items_left = 3; /* its validation worlds */
-        struct sy_training *part = open_with(&options, &some);
+        struct sy_training *part = open_with(options, &some);
         items_left = cut;
         for (code = 0; !code && part->es.generation < GENERATIONS;) {
             code = sy_training_step(part, part->es.generation / (double)GENERATIONS, &error);
@@ -179,7 +189,7 @@ static void cut_and_resumed(void **state) {
         assert_int_equal(code, -ECANCELED);
         assert_int_equal(sy_training_save(part, "settings", path, &error), 0);
         sy_training_close(part);
-        struct sy_training *rest = open_with(&options, &none);
+        struct sy_training *rest = open_with(options, &none);
         assert_int_equal(sy_training_load(rest, "settings", path, &error), 0);
         go(rest, GENERATIONS);
         assert_same(whole, rest);
@@ -187,6 +197,13 @@ static void cut_and_resumed(void **state) {
     }
     sy_training_close(whole);
     unlink(path);
+}
+
+static void cut_and_resumed(void **state) {
+    struct sy_training_options es = options_of(), expert = expert_options();
+    (void)state;
+    cut_and_resume(&es);
+    cut_and_resume(&expert);
 }
 
 static void damaged_checkpoints(void **state) {
