@@ -25,6 +25,7 @@
 #define TERM_S        2.0   /* between asking it to end and ending it */
 #define LEAVE_S       20.0  /* from its last word to its end */
 #define SAID_SIZE     2048
+#define SESSION_STEPS 1000 /* of the progress bar, where tasks are not known in advance */
 
 struct engine {
     const struct sy_engine_start *start;
@@ -33,7 +34,9 @@ struct engine {
     char said[SAID_SIZE]; /* the end of what it printed */
     size_t said_length;
     struct sy_progress progress;
-    uint32_t done_count, task_count;
+    uint32_t done_count, task_count; /* steps of the bar */
+    uint32_t ended_count;            /* tasks */
+    uint32_t beat;                   /* of a session that computes without tasks */
     uint32_t phase;
     double since_s; /* of the last thing that happened: a phase, a task's end */
     double start_limit_s, stuck_limit_s;
@@ -253,7 +256,8 @@ static int begin(struct engine *engine) {
         sy_message_fail("the engine does not fit this symph (build and install both again)");
         return SY_EXIT_FAILED;
     }
-    engine->task_count = atomic_load(&engine->child.page->task_count);
+    bool session = atomic_load(&engine->child.page->session);
+    engine->task_count = session ? SESSION_STEPS : atomic_load(&engine->child.page->task_count);
     sy_progress_finish(&engine->progress);
     sy_progress_init(&engine->progress, engine->start->label, engine->task_count,
                      engine->start->quiet);
@@ -262,13 +266,26 @@ static int begin(struct engine *engine) {
     return SY_EXIT_OK;
 }
 
+/* How far it is, of engine->task_count. */
+static uint32_t steps_done(const struct engine *engine, uint32_t ended_count) {
+    const struct sy_page *page = engine->child.page;
+    if (!atomic_load(&page->session)) {
+        return ended_count;
+    }
+    double done = atomic_load(&page->done), total = atomic_load(&page->total);
+    return total > 0 && done > 0 ? (uint32_t)(fmin(done / total, 1) * SESSION_STEPS) : 0;
+}
+
 /* Takes note of what happened since the last look. */
 static int follow(struct engine *engine) {
-    uint32_t phase = atomic_load(&engine->child.page->phase);
-    uint32_t done = atomic_load(&engine->child.page->done_count);
-    if (phase != engine->phase || done != engine->done_count) {
+    const struct sy_page *page = engine->child.page;
+    uint32_t phase = atomic_load(&page->phase), beat = atomic_load(&page->beat);
+    uint32_t ended = atomic_load(&page->done_count), done = steps_done(engine, ended);
+    if (phase != engine->phase || ended != engine->ended_count || beat != engine->beat) {
         engine->since_s = now_s();
     }
+    engine->ended_count = ended;
+    engine->beat = beat;
     int r = phase == SY_PHASE_READY && engine->phase != phase ? begin(engine) : SY_EXIT_OK;
     if (phase == SY_PHASE_CHECKING && engine->phase != phase) { /* no end is in sight: no bar */
         sy_progress_finish(&engine->progress);

@@ -101,6 +101,19 @@ static void put_moved(const struct sy_machine *machine, const struct sy_run_figu
     sy_json_close(writer, ']');
 }
 
+/* Of the fastest run. */
+static void put_notes(const struct sy_record *record, struct sy_json_writer *writer) {
+    sy_json_key(writer, "notes");
+    sy_json_open(writer, '[');
+    for (uint32_t i = 0; i < record->note_count; i++) {
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "key", record->notes[i].key);
+        sy_json_member_string(writer, "value", record->notes[i].value);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
 static void put_decision(struct sy_json_writer *writer, double p50_ns, double p99_ns) {
     sy_json_key(writer, "decision_ns");
     sy_json_open(writer, '{');
@@ -160,6 +173,7 @@ static void put_summary(const struct sy_run_policy *policy, const struct sy_run_
     sy_json_member_number(writer, "bytes_moved", summary->moved_bytes);
     sy_json_member_number(writer, "energy_joules", summary->energy_joules);
     sy_json_member_number(writer, "result_error", summary->result_error);
+    put_notes(policy->record, writer);
     put_decision(writer, summary->decision_p50_ns, summary->decision_p99_ns);
     sy_json_close(writer, '}');
 }

@@ -72,6 +72,9 @@ static void put_rest(const struct sy_record *record, const struct sy_run_figures
         sy_buffer_printf(buffer, "result       right: relative error %.2g, at most %.2g allowed\n",
                          summary->result_error, figures->result_tolerance);
     }
+    for (uint32_t i = 0; i < record->note_count; i++) {
+        sy_buffer_printf(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+    }
     if (!isnan(summary->decision_p50_ns)) {
         sy_buffer_printf(buffer, "decisions    %.0f; time per task: median %s, p99 %s\n",
                          summary->decision_mean, sy_units_time(summary->decision_p50_ns, p50),

