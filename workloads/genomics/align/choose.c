@@ -11,10 +11,11 @@
 
 enum {
     PLACE_MAX = 4,     /* jobs of one read at its own places */
-    RESCUE_MAX = 2,    /* and at those that its mate's places let expect */
+    RESCUE_MAX = 4,    /* and at those that its mate's places let expect */
     PLACE_BELOW = 40,  /* places that seem so much worse than the best are left alone */
     RESCUE_BELOW = 10, /* the same for those of the mate */
-    MATE_BONUS = 20,   /* for a place that fits one of the mate's */
+    MATE_BONUS = 40,   /* for a place that fits a good one of the mate */
+    MATE_BELOW = 20,   /* good: not so much worse than the mate's best */
     MERGE_BASES = 200, /* places so near are one job: a long gap may join them */
 };
 
@@ -75,6 +76,12 @@ static void add(struct list *list, uint32_t read, bool reverse, int64_t from, in
     }
 }
 
+/* Gaps of more bases than that cost more than the mismatches that they could spare. */
+static int64_t margin(const struct gn_hit *hit) {
+    int64_t bases = 5 * (int64_t)hit->mismatches - 6;
+    return bases < GN_MARGIN_MIN ? GN_MARGIN_MIN : bases > GN_MARGIN_MAX ? GN_MARGIN_MAX : bases;
+}
+
 /* Whether a place of mine fits a good one of the mate. */
 static bool has_mate(const struct side *mine, uint32_t hit, const struct side *mate,
                      int32_t least) {
@@ -93,7 +100,7 @@ static bool has_mate(const struct side *mine, uint32_t hit, const struct side *m
 static void add_places(struct list *list, const struct side *mine, const struct side *mate) {
     int32_t worth[GN_HIT_MAX], best = INT32_MIN;
     for (uint32_t at = 0; at < mine->count; at++) {
-        bool fits = mate && has_mate(mine, at, mate, mate->best - MATE_BONUS);
+        bool fits = mate && has_mate(mine, at, mate, mate->best - MATE_BELOW);
         worth[at] = mine->estimates[at] + (fits ? MATE_BONUS : 0);
         best = worth[at] > best ? worth[at] : best;
     }
@@ -108,17 +115,21 @@ static void add_places(struct list *list, const struct side *mine, const struct 
         if (chosen == mine->count) {
             return;
         }
-        int64_t position = mine->hits[chosen].position;
-        add(list, mine->read, mine->hits[chosen].reverse, position - GN_MARGIN,
-            position + mine->length + GN_MARGIN);
+        int64_t position = mine->hits[chosen].position, beside = margin(&mine->hits[chosen]);
         worth[chosen] = INT32_MIN;
+        if (gn_settled(list->index, mine->length, &mine->hits[chosen])) {
+            continue;
+        }
+        add(list, mine->read, mine->hits[chosen].reverse, position - beside,
+            position + mine->length + beside);
     }
 }
 
 /* Jobs where a read must lie if its mate's places are right, unless it has a place there. */
 static void add_rescues(struct list *list, const struct side *mine, const struct side *mate) {
     uint32_t rescued = 0;
-    int32_t good = (int32_t)mine->length / 3;
+    int32_t good = (int32_t)mine->length / 3, least = mine->best - PLACE_BELOW - MATE_BONUS;
+    good = good > least ? good : least; /* else add_places would leave it alone */
     for (uint32_t at = 0; at < mate->count && rescued < RESCUE_MAX; at++) {
         const struct gn_hit *hit = &mate->hits[at];
         int64_t five = gn_five_prime(hit, mate->length), length = mine->length;
@@ -143,7 +154,8 @@ static void add_jobs(struct list *list, const struct side *mine, const struct si
     if (mine->length == 0) {
         return;
     }
-    if (!mine->settled) {
+    if (!mine->settled ||
+        (mate && mate->count > 0 && !has_mate(mine, 0, mate, mate->best - MATE_BELOW))) {
         add_places(list, mine, mate);
     }
     if (mate) {

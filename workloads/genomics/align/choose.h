@@ -16,7 +16,8 @@
 enum {
     GN_INSERT_MIN = 50,  /* bases from one 5' end to the other of a pair that fits */
     GN_INSERT_MAX = 900, /* both are fixed, so that nothing depends on the batch */
-    GN_MARGIN = 40,      /* window bases at either side of a place */
+    GN_MARGIN_MIN = 8,   /* window bases at either side of a place */
+    GN_MARGIN_MAX = 100,
 };
 
 /* One block, freed by free(). 0 or -ENOMEM. */
