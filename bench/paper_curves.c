@@ -298,14 +298,16 @@ static double best_of(const struct summary *s) {
     return best;
 }
 
-/* Paired over seeds, at the last point. */
-static void print_against(const struct bench *b, uint32_t v, uint32_t seeds) {
+/* Paired over seeds, at the last point: how it decides, and how far off its critic is. */
+static void print_against(const struct bench *b, uint32_t v, uint32_t seeds, bool loss) {
     double difference[SEEDS_MAX], mean, half;
     for (uint32_t k = 0; k < seeds; k++) {
         const struct curve *mine = &b->curves[v][k], *first = &b->curves[0][k];
+        const double *own = loss ? mine->value_loss : mine->ratio;
+        const double *base = loss ? first->value_loss : first->ratio;
         difference[k] = !mine->count || !first->count
                             ? NAN
-                            : log(mine->ratio[mine->count - 1] / first->ratio[first->count - 1]);
+                            : log(own[mine->count - 1] / base[first->count - 1]);
     }
     interval(difference, seeds, &mean, &half);
     printf("  %6.3f (%5.3f..%6.3f)", exp(mean), exp(mean - half), exp(mean + half));
@@ -314,9 +316,9 @@ static void print_against(const struct bench *b, uint32_t v, uint32_t seeds) {
 static void print_table(const struct bench *b, const bool *chosen, uint32_t seeds) {
     struct summary first = sum_up(b, 0, seeds);
     double target = chosen[0] ? best_of(&first) : NAN;
-    printf("%-28s %9s  %22s  %6s  %7s  %22s  %19s  %10s  %6s\n", "policy", "untrained",
+    printf("%-28s %9s  %22s  %6s  %7s  %22s  %19s  %10s  %22s  %6s\n", "policy", "untrained",
            "at the end", "median", "best", "over symphony-paper", "decisions to target",
-           "value loss", "CPU s");
+           "value loss", "over symphony-paper", "CPU s");
     for (uint32_t v = 0; v < VARIANTS; v++) {
         if (!chosen[v]) {
             continue;
@@ -326,13 +328,15 @@ static void print_table(const struct bench *b, const bool *chosen, uint32_t seed
         double at = reached(&s, target);
         printf("%-28s %9.3f  %7.3f (%5.3f..%6.3f)  %6.3f  %7.3f", variants[v].name, s.ratio[0],
                s.ratio[last], s.low[last], s.high[last], s.median, best_of(&s));
-        print_against(b, v, seeds);
+        print_against(b, v, seeds, false);
         if (isfinite(at)) {
             printf("  %10.0f (%5.2fx)", at, at / reached(&first, target));
         } else {
             printf("  %10s (>%4.2fx)", "never", s.x[last] / reached(&first, target));
         }
-        printf("  %10.4f  %6.0f\n", s.loss[last], s.seconds);
+        printf("  %10.4f", s.loss[last]);
+        print_against(b, v, seeds, true);
+        printf("  %6.0f\n", s.seconds);
     }
     printf("target: %.3f, the best that symphony-paper's mean curve reaches\n", target);
 }
