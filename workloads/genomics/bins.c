@@ -60,7 +60,7 @@ static void add_sizes(struct sizes *sum, const struct sizes *more) {
 static struct gn_bin layout(const struct gn_bins *bins, uint32_t number) {
     const struct sizes *sizes = &bins->bins[number].sizes;
     bool last = number == bins->count;
-    uint64_t start = last ? 0 : (uint64_t)number * GN_BIN_BASES, end = start + GN_BIN_BASES;
+    uint64_t start = last ? 0 : gn_bin_start(number), end = start + GN_BIN_BASES;
     end = end < bins->options.length ? end : bins->options.length;
     struct gn_bin bin = {.record_count = sizes->records,
                          .cigar_total = sizes->cigars,
@@ -88,7 +88,9 @@ int gn_bins_create(const struct gn_bins_options *options, struct gn_bins **ret_b
     }
     bins->options = *options;
     bins->fd = -1;
-    bins->count = (uint32_t)((options->length + GN_BIN_BASES - 1) / GN_BIN_BASES);
+    while (gn_bin_start(bins->count) < options->length) {
+        bins->count++;
+    }
     bins->bins = calloc(bins->count + 1u, sizeof *bins->bins);
     if (!bins->bins) {
         free(bins);
@@ -213,13 +215,14 @@ static bool bins_of(const struct gn_bins *bins, const struct gn_aligned *aligned
         *ret_first = *ret_last = bins->count;
         return bins->options.unmapped;
     }
-    uint64_t reach = GN_HALO, position = record->position;
+    uint64_t reach = GN_HALO + GN_GAP, position = record->position;
     const uint32_t *cigar = &aligned->cigars[record->cigar];
     uint64_t before = record->cigar_count && (cigar[0] & 15) == GN_CLIP ? cigar[0] >> 4 : 0;
     uint32_t last_operation = record->cigar_count ? cigar[record->cigar_count - 1] : 0;
     uint64_t after = (last_operation & 15) == GN_CLIP ? last_operation >> 4 : 0;
     uint64_t low = position > before + reach ? position - before - reach : 0;
-    uint64_t high = position + record->span + after + reach;
+    uint64_t high = position + record->span + after + GN_HALO;
+    high = high > GN_GAP ? high - GN_GAP : 0;
     *ret_first = (uint32_t)(low / GN_BIN_BASES);
     *ret_last = (uint32_t)(high / GN_BIN_BASES);
     *ret_last = *ret_last < bins->count ? *ret_last : bins->count - 1;

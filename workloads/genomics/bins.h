@@ -17,6 +17,12 @@
 
 struct gn_bins;
 
+/* The first base of a bin. The line begins with GN_GAP bases of N that need none, so that every bin
+ * has its halo. */
+static inline uint64_t gn_bin_start(uint32_t bin) {
+    return GN_GAP + (uint64_t)bin * GN_BIN_BASES;
+}
+
 struct gn_bins_options {
     uint64_t length;       /* global bases of the reference */
     uint64_t memory_bytes; /* more goes to the file; 0: no limit */

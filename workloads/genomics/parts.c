@@ -8,20 +8,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t bin_start(uint32_t number) {
-    return (uint64_t)number * GN_BIN_BASES;
-}
-
 /* The reads without a place, if they are kept, stand in a last bin that is only written. */
 static bool is_last(const struct gn_sample *sample, uint32_t number) {
-    return bin_start(number) >= sample->index->length;
+    return gn_bin_start(number) >= sample->index->length;
 }
 
 /* Nobody looks at what is outside of the regions asked for, unless a BAM is written. */
 static bool is_wanted(const struct gn_sample *sample, uint32_t number) {
     return sample->bam || (gn_bins_records(sample->bins, number) &&
-                           (!sample->bed ||
-                            gn_bed_touches(sample->bed, bin_start(number), bin_start(number + 1))));
+                           (!sample->bed || gn_bed_touches(sample->bed, gn_bin_start(number),
+                                                           gn_bin_start(number + 1))));
 }
 
 static void free_part(struct gn_part *part) {

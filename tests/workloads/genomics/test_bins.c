@@ -55,7 +55,8 @@ static void make(struct made *made) {
             made->notes.qualities[i * LENGTH + b] = (uint8_t)((d >> 8) % 45);
         }
         *record = (struct gn_record){
-            .position = unmapped ? SY_NONE : (uint32_t)(r >> 16) % (BINS * GN_BIN_BASES - LENGTH),
+            .position =
+                unmapped ? SY_NONE : (uint32_t)(r >> 16) % (GN_GAP + BINS * GN_BIN_BASES - LENGTH),
             .span = LENGTH - clip,
             .serial = i,
             .flags = (uint16_t)((unmapped ? GN_FLAG_UNMAPPED : 0) | (r & 1 ? GN_FLAG_REVERSE : 0)),
@@ -85,7 +86,7 @@ static bool belongs(const struct made *made, uint32_t read, uint32_t bin) {
     }
     const uint32_t *cigar = &made->aligned.cigars[record->cigar];
     int64_t clip = (cigar[0] & 15) == GN_CLIP ? cigar[0] >> 4 : 0;
-    int64_t low = (int64_t)bin * GN_BIN_BASES - GN_HALO, high = low + GN_BIN_BASES + 2 * GN_HALO;
+    int64_t low = (int64_t)gn_bin_start(bin) - GN_HALO, high = low + GN_BIN_BASES + 2 * GN_HALO;
     return bin < BINS && (int64_t)record->position - clip < high &&
            (int64_t)record->position + record->span > low;
 }
@@ -116,7 +117,7 @@ static void check_bins(uint64_t memory_bytes) {
     struct made made = {0};
     struct gn_bins *bins;
     make(&made);
-    struct gn_bins_options options = {.length = BINS * GN_BIN_BASES,
+    struct gn_bins_options options = {.length = GN_GAP + BINS * GN_BIN_BASES,
                                       .memory_bytes = memory_bytes,
                                       .folder = "/tmp",
                                       .names = true,

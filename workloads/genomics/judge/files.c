@@ -214,7 +214,7 @@ uint8_t *gn_random_reference(uint32_t length, uint64_t seed) {
         double draw = gn_random_unit(&random);
         if (draw < 1.0 / 1500) {
             at += put_repeat(&random, families, codes + at, length - at);
-        } else if (draw < 1.0 / 1500 + 1.0 / 300) {
+        } else if (draw < 1.0 / 1500 + 1.0 / 2000) {
             at += put_tandem(&random, codes + at, length - at);
         } else { /* somewhat more A and T, as in people */
             uint64_t bits = gn_random_next(&random);
