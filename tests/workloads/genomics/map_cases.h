@@ -18,6 +18,24 @@ struct map_genome {
     bool tandem;       /* some repeats of few bases too */
 };
 
+struct map_reads {
+    uint32_t count, shortest, longest;
+    double error, gap, unknown;
+};
+
+/* Nasty ones, small enough for every test. */
+static const struct map_genome cases_genomes[] = {
+    {1, 20000, 0, 0, 0, 0, 0, false},          /* plain */
+    {1, 200000, 3, 300, 300, 0.05, 0, true},   /* many repeats */
+    {1, 100000, 1, 2000, 40, 0, 0.001, false}, /* seeds with very many places; N */
+    {300, 120, 1, 1, 100, 0, 0.002, false},    /* tiny contigs */
+    {1, 3000, 1, 200, 600, 0.01, 0.003, true}, /* hardly anything but repeats */
+};
+static const struct map_reads cases_ways[] = {
+    {300, 150, 150, 0, 0, 0},     {300, 0, 512, 0.02, 0, 0.002}, {300, 100, 250, 0.05, 0.01, 0.01},
+    {200, 15, 40, 0.01, 0, 0.01}, {100, 512, 512, 0.1, 0.01, 0},
+};
+
 /* Codes of one contig. */
 static inline void cases_contig(struct made_random *random, const struct map_genome *how,
                                 const uint8_t *families, uint8_t *codes, uint32_t length) {
@@ -76,7 +94,7 @@ static inline int cases_fill(struct made_random *random, const struct map_genome
 /* NULL and an error: no such index. Given back by gn_index_close. */
 static inline struct gn_index *cases_index(struct made_random *random, const struct map_genome *how,
                                            struct sy_error *error) {
-    uint8_t *families = malloc((size_t)how->families * how->family_length + 1);
+    uint8_t *families = calloc((size_t)how->families * how->family_length + 1, 1);
     uint8_t *codes = malloc((size_t)how->length * 2 + 1024);
     struct gn_fasta *fasta = NULL;
     struct gn_genome genome;
@@ -94,11 +112,6 @@ static inline struct gn_index *cases_index(struct made_random *random, const str
     free(codes);
     return code ? NULL : index;
 }
-
-struct map_reads {
-    uint32_t count, shortest, longest;
-    double error, gap, unknown;
-};
 
 /* Reads from anywhere, also over the ends of contigs; either strand. ret_truth (may be NULL): where
  * each begins. Freed by free(). */

@@ -25,18 +25,6 @@ static struct gn_hits *map(const struct gn_index *index, const struct gn_reads *
     return hits;
 }
 
-static const struct map_genome genomes[] = {
-    {1, 20000, 0, 0, 0, 0, 0, false},          /* plain */
-    {1, 200000, 3, 300, 300, 0.05, 0, true},   /* many repeats */
-    {1, 100000, 1, 2000, 40, 0, 0.001, false}, /* seeds with very many places; N */
-    {300, 120, 1, 1, 100, 0, 0.002, false},    /* tiny contigs */
-    {1, 3000, 1, 200, 600, 0.01, 0.003, true},
-};
-static const struct map_reads ways[] = {
-    {300, 150, 150, 0, 0, 0},     {300, 0, 512, 0.02, 0, 0.002}, {300, 100, 250, 0.05, 0.01, 0.01},
-    {200, 15, 40, 0.01, 0, 0.01}, {100, 512, 512, 0.1, 0.01, 0},
-};
-
 /* --- the slow way ----------------------------------------------------------------------------- */
 
 /* Distance by codes. */
@@ -90,7 +78,7 @@ static void finds_where_reads_came_from(void **state) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct made_random random = {seed, 0};
         struct sy_error error;
-        struct gn_index *index = cases_index(&random, &genomes[0], &error);
+        struct gn_index *index = cases_index(&random, &cases_genomes[0], &error);
         assert_non_null(index);
         for (uint32_t errors = 0; errors < 3; errors++) {
             struct map_reads how = {500, 100, 200, 0.01 * errors, 0, 0};
@@ -113,13 +101,13 @@ static void finds_where_reads_came_from(void **state) {
 static void variants_are_equal(void **state) {
     (void)state;
     uint64_t hit_total = 0;
-    for (uint32_t i = 0; i < GUEST_COUNT(genomes); i++) {
+    for (uint32_t i = 0; i < GUEST_COUNT(cases_genomes); i++) {
         struct made_random random = {100 + i, 0};
         struct sy_error error;
-        struct gn_index *index = cases_index(&random, &genomes[i], &error);
+        struct gn_index *index = cases_index(&random, &cases_genomes[i], &error);
         assert_non_null(index);
-        for (uint32_t k = 0; k < GUEST_COUNT(ways); k++) {
-            struct gn_reads *reads = cases_reads(&random, index, &ways[k], NULL);
+        for (uint32_t k = 0; k < GUEST_COUNT(cases_ways); k++) {
+            struct gn_reads *reads = cases_reads(&random, index, &cases_ways[k], NULL);
             struct gn_hits *plain = map(index, reads, GN_PLAIN);
             const uint8_t *counts = gn_at(plain, plain->counts);
             for (uint32_t r = 0; r < reads->read_count; r++) {
@@ -172,11 +160,11 @@ static void check_list(const struct gn_index *index, const uint8_t *codes, uint3
 
 static void hits_are_what_they_say(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < GUEST_COUNT(genomes); i++) {
+    for (uint32_t i = 0; i < GUEST_COUNT(cases_genomes); i++) {
         struct made_random random = {200 + i, 0};
         struct sy_error error;
-        struct gn_index *index = cases_index(&random, &genomes[i], &error);
-        struct gn_reads *reads = cases_reads(&random, index, &ways[1 + i % 3], NULL);
+        struct gn_index *index = cases_index(&random, &cases_genomes[i], &error);
+        struct gn_reads *reads = cases_reads(&random, index, &cases_ways[1 + i % 3], NULL);
         struct gn_hits *hits = map(index, reads, gn_level());
         const struct gn_read *read = gn_at(reads, reads->reads);
         const uint8_t *counts = gn_at(hits, hits->counts), *bases = gn_at(reads, reads->bases);
@@ -221,7 +209,7 @@ static void keeps_reads_with_gaps(void **state) {
     (void)state;
     struct made_random random = {9, 0};
     struct sy_error error;
-    struct gn_index *index = cases_index(&random, &genomes[0], &error);
+    struct gn_index *index = cases_index(&random, &cases_genomes[0], &error);
     for (uint32_t gap = 1; gap <= GN_MAP_NEAR; gap += 3) {
         uint8_t codes[150];
         uint16_t length = sizeof(codes);
@@ -244,7 +232,7 @@ static void takes_nothing(void **state) {
     (void)state;
     struct made_random random = {11, 0};
     struct sy_error error;
-    struct gn_index *index = cases_index(&random, &genomes[0], &error);
+    struct gn_index *index = cases_index(&random, &cases_genomes[0], &error);
     uint8_t codes[600];
     memset(codes, 4, sizeof(codes));
     uint16_t lengths[4] = {0, 1, 20, 512};
