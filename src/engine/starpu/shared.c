@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIN_COUNT 256
-#define OPEN_MOST                                                                                  \
-    1000 /* times OPEN_S: how long counters may take to open before the first task                 \
-          */
-#define OPEN_S 1e-3f
+#define SPIN_COUNT  256
+#define OPEN_MOST   1000 /* times OPEN_S: what counters may take to open */
+#define OPEN_S      1e-3f
+#define ASIDE_LEAST 4 /* cores that must be left to go to: with fewer, nobody has one to itself */
 
 /* The one mutable global of this program: see shared.h. */
 struct shared sy_shared;
@@ -148,7 +147,7 @@ void shared_step_aside(bool *done) {
             CPU_CLR((size_t)core, &mask);
         }
     }
-    if (CPU_COUNT(&mask)) {
+    if (CPU_COUNT(&mask) >= ASIDE_LEAST) {
         (void)!sched_setaffinity(0, sizeof mask, &mask);
     }
 #endif
