@@ -35,7 +35,7 @@ BELOW = {
 
 # The room that each public header speaks for.
 PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler": "schedulers",
-          "kernel": "kernels"}
+          "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
 SECOND = {"belief/training.h", "belief/discrete.h", "train/actor.h", "belief/senses.h"}

@@ -5,22 +5,21 @@
  * chain: one datum, each task adds 1 to its elements (C and OpenCL); one of them may be another
  * kernel: fail, crash, abort, hang, overflow. order: an explicit graph without useful data, whose
  * tasks note when they ran; the check compares that with the edges. wide: a task of many data.
+ * session: chains that are submitted as one goes (faulty_session.c).
  */
 #define CL_TARGET_OPENCL_VERSION 120
+#include "faulty.h"
 #include <CL/cl.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <symph/kernel.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ELEMENTS     1024
-#define DEVICE_MAX   64
-#define WIDE_DATA    16 /* more than fit into a StarPU task of Debian's build */
-#define NAME_MAX_LEN 32
+#define DEVICE_MAX 64
+#define WIDE_DATA  16 /* more than fit into a StarPU task of Debian's build */
 
 /* --- kernels ------------------------------------------------------------------------------------
  */
@@ -163,12 +162,6 @@ static const struct sy_kernel_entry kernels[] = {
 
 /* --- workloads ----------------------------------------------------------------------------------
  */
-struct state {
-    char kernel[NAME_MAX_LEN];
-    unsigned chains, tasks, at, wrong;
-    struct sy_graph *graph;
-};
-
 static int add_kernel(struct sy_graph *graph, const char *name, sy_kernel_id *ret_kernel) {
     struct sy_kernel_desc desc = {.name = name};
     desc.variants[SY_CPU] = (struct sy_variant){.present = true, .fixed_ns = 1000};
@@ -191,8 +184,7 @@ static int add_task(struct sy_graph *graph, sy_kernel_id kernel, const char *let
     return sy_graph_add_task(graph, &desc, ret_task);
 }
 
-/* "chains=2,tasks=8,kernel=crash,at=3,wrong=1" */
-static int read_arguments(const char *text, struct state *state) {
+int read_arguments(const char *text, struct state *state) {
     while (*text) {
         size_t length = strcspn(text, ",");
         int used = 0;
@@ -388,6 +380,10 @@ static const struct sy_kernel_workload workloads[] = {
      .fill = fill,
      .check = check_wide,
      .destroy = free},
+    {.name = "session",
+     .summary = "chains, submitted one by one",
+     .usage = "[chains=N][,tasks=N][,kernel=NAME,at=N][,wrong=N]",
+     .drive = drive_session},
 };
 
 static const struct sy_kernel_table table = {

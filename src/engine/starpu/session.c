@@ -156,18 +156,18 @@ static void settle(struct session_task *task) {
     if (atomic_fetch_sub(&task->pending, 1) != 1) {
         return;
     }
-    pthread_mutex_lock(&session->lock);
+    STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
     atomic_fetch_sub(&session->unfinished, 1);
     task->next = NULL;
     if (task->tag) {
         *(session->last ? &session->last->next : &session->first) = task;
         session->last = task;
-        pthread_cond_signal(&session->some);
+        STARPU_PTHREAD_COND_SIGNAL(&session->some);
     } else {
         task->next = session->free_tasks;
         session->free_tasks = task;
     }
-    pthread_mutex_unlock(&session->lock);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
 }
 
 static void on_end(void *argument) {
@@ -190,12 +190,12 @@ static void on_fetched(void *argument) {
 /* --- submission ---------------------------------------------------------------------------------
  */
 static struct session_task *take_task(struct session *session) {
-    pthread_mutex_lock(&session->lock);
+    STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
     struct session_task *task = session->free_tasks;
     if (task) {
         session->free_tasks = task->next;
     }
-    pthread_mutex_unlock(&session->lock);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
     return task ? task : blocks_add(&session->tasks);
 }
 
@@ -344,9 +344,9 @@ static int wait_for_task(struct sy_session *base, void **ret_tag) {
         *ret_tag = NULL;
         return 0;
     }
-    pthread_mutex_lock(&session->lock);
+    STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
     while (!session->first) {
-        pthread_cond_wait(&session->some, &session->lock);
+        STARPU_PTHREAD_COND_WAIT(&session->some, &session->lock);
     }
     struct session_task *task = session->first;
     session->first = task->next;
@@ -356,7 +356,7 @@ static int wait_for_task(struct sy_session *base, void **ret_tag) {
     *ret_tag = task->tag;
     task->next = session->free_tasks;
     session->free_tasks = task;
-    pthread_mutex_unlock(&session->lock);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
     session->reported--;
     return 0;
 }
@@ -479,8 +479,8 @@ int sy_session_create(struct sy_engine *engine, const char *arguments, struct sy
     session->data.item_bytes = sizeof(struct session_datum);
     session->tasks.item_bytes = sizeof(struct session_task);
     session->rows.item_bytes = sizeof(struct session_row);
-    pthread_mutex_init(&session->lock, NULL);
-    pthread_cond_init(&session->some, NULL);
+    STARPU_PTHREAD_MUTEX_INIT(&session->lock, NULL);
+    STARPU_PTHREAD_COND_INIT(&session->some, NULL);
     for (uint32_t k = 0; k < table->kernel_count; k++) {
         if (add_kernel(session, &table->kernels[k], table->kernels[k].name) < 0) {
             return sy_fail(error, -ENOMEM, "no memory for a session");

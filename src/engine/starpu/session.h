@@ -15,7 +15,6 @@
 #define SY_ENGINE_STARPU_SESSION_H
 
 #include "engine/starpu/process.h"
-#include <pthread.h>
 #include <symph/session.h>
 
 #define BLOCK_ITEMS 4096u
@@ -107,8 +106,8 @@ struct session {
     uint32_t reported; /* submitted with a tag, and not yet handed back */
     _Atomic uint32_t unfinished;
     /* Ends. The lock guards these. */
-    pthread_mutex_t lock;
-    pthread_cond_t some;
+    starpu_pthread_mutex_t lock;
+    starpu_pthread_cond_t some;
     struct session_task *first, *last; /* ended */
     struct session_task *free_tasks;
 };

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the two halves of the test plug-in share.
+ */
+#ifndef FAULTY_H
+#define FAULTY_H
+
+#include <symph/kernel.h>
+#include <symph/session.h>
+
+#define ELEMENTS     1024
+#define NAME_MAX_LEN 32
+#define CHAIN_MAX    64
+
+struct state {
+    char kernel[NAME_MAX_LEN];
+    unsigned chains, tasks, at, wrong;
+    struct sy_graph *graph;
+};
+
+/* "chains=2,tasks=8,kernel=crash,at=3,wrong=1" */
+int read_arguments(const char *text, struct state *state);
+int drive_session(const char *arguments, struct sy_session *session, struct sy_error *error);
+
+#endif
