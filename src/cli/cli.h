@@ -33,6 +33,8 @@ int sy_cmd_kernels(int argc, char **argv);
 int sy_cmd_counters(int argc, char **argv);
 int sy_cmd_train(int argc, char **argv);
 int sy_cmd_bench(int argc, char **argv);
+int sy_cmd_call_variants(int argc, char **argv);
+int sy_cmd_genomics(int argc, char **argv);
 
 /* What every sub-command's arguments begin with. */
 struct sy_common_args {

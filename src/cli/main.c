@@ -27,6 +27,8 @@ static const struct entry entries[] = {
     {"kernels", sy_cmd_kernels, "list and calibrate kernels, and what is known of their times"},
     {"counters", sy_cmd_counters, "what the machine is doing, from the counters it has"},
     {"train", sy_cmd_train, "make weights for the learned policies in simulated worlds"},
+    {"call-variants", sy_cmd_call_variants, "from sequenced reads to variants, on all devices"},
+    {"genomics", sy_cmd_genomics, "simulate samples with known variants, and score calls"},
     {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},
 };
 
@@ -53,7 +55,7 @@ static int print_help(void) {
         "\n"
         "Commands:\n");
     for (size_t i = 0; i < SY_COUNT(entries); i++) {
-        sy_buffer_printf(&buffer, "  %-10s %s\n", entries[i].name, entries[i].summary);
+        sy_buffer_printf(&buffer, "  %-13s %s\n", entries[i].name, entries[i].summary);
     }
     sy_buffer_printf(&buffer, "\n"
                               "  symph help COMMAND   the options of a command\n"

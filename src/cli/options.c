@@ -114,9 +114,14 @@ static int add_to_list(struct sy_text_list *list, const char *text) {
     return SY_EXIT_OK;
 }
 
+static bool is_short_o(const struct sy_command *command, const char *text) {
+    return command->short_o && strcmp(text, "-o") == 0;
+}
+
 /* A value may be negative or "-", but not look like the next option. */
 static bool is_value(const struct parser *parser, int at) {
-    return at < parser->argc && strncmp(parser->argv[at], "--", 2) != 0;
+    return at < parser->argc && strncmp(parser->argv[at], "--", 2) != 0 &&
+           !is_short_o(parser->command, parser->argv[at]);
 }
 
 static int set_list(struct parser *parser, const struct sy_option *option, const char *text) {
@@ -211,6 +216,8 @@ bool sy_options_parse(const struct sy_command *command, int argc, char **argv, v
             return false;
         } else if (text[1] == '-') {
             r = parse_option(&parser, text + 2);
+        } else if (is_short_o(command, text)) {
+            r = parse_option(&parser, command->short_o);
         } else {
             r = sy_options_usage(command, "unknown option %s", text);
         }

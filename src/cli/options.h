@@ -57,6 +57,7 @@ struct sy_command {
     size_t operands;         /* offset of the struct sy_text_list for other arguments */
     uint32_t operand_max;    /* 0: none are taken */
     bool first_operand_ends; /* what follows it is not ours: a command line to be run */
+    const char *short_o;     /* the option that -o stands for; NULL: there is no -o */
 };
 
 /* False: stop now with *ret_exit (help was asked for, or a message was printed). */

@@ -7,6 +7,7 @@
  * there is no temporary file that anybody would have to remove. Invariant: on failure nothing is
  * left open.
  */
+#include "cli/program.h"
 #include "cli/run.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PAGE_FD      3 /* in the engine */
@@ -30,39 +30,11 @@ extern char **environ;
 
 /* --- who --------------------------------------------------------------------------------------
  */
-static bool is_program(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Beside this program, as installed or as built. */
-static bool find_beside(char *path, size_t size) {
-    static const char *const places[] = {"symph-engine", "src/engine/starpu/symph-engine"};
-    char self[PATH_SIZE];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0) {
-        return false;
-    }
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    if (!slash) {
-        return false;
-    }
-    *slash = '\0';
-    for (size_t i = 0; i < SY_COUNT(places); i++) {
-        int need = snprintf(path, size, "%s/%s", self, places[i]);
-        if (need > 0 && (size_t)need < size && is_program(path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int find_engine(char *path, size_t size) {
     const char *asked = getenv("SYMPH_ENGINE");
     if (asked && asked[0]) {
         snprintf(path, size, "%s", asked);
-        if (!is_program(path)) {
+        if (!sy_program_is(path)) {
             sy_message_fail("SYMPH_ENGINE is '%s', which is no program (set it to a symph-engine, "
                             "or unset it)",
                             asked);
@@ -70,11 +42,7 @@ static int find_engine(char *path, size_t size) {
         }
         return SY_EXIT_OK;
     }
-    if (find_beside(path, size)) {
-        return SY_EXIT_OK;
-    }
-    snprintf(path, size, "%s/symph-engine", SYMPH_LIBEXECDIR);
-    if (is_program(path)) {
+    if (sy_program_find("symph-engine", "src/engine/starpu", path, size)) {
         return SY_EXIT_OK;
     }
     sy_message_fail("there is no symph-engine: StarPU was not found when this symph was built "

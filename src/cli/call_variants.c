@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph call-variants: from sequenced reads to variants, on whatever devices there are.
+ *
+ * In: a reference, FASTQ files. Out: VCF (and BAM) files, written by the engine; a summary or one
+ * JSON object "symph-call-variants-1"; pictures; the record. The work itself is the workload
+ * genomics:call of a kernel plug-in; here its arguments are made and its record is told.
+ */
+#include "cli/call_variants.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT(field) offsetof(struct sy_call_args, field)
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "ref", "REF.fa", "the reference; its index is built once and kept", AT(ref), 0,
+     0, 0},
+    {SY_OPTION_LIST, "reads", "R1.fq.gz [R2.fq.gz]",
+     "reads of one sample: single, or both ends of pairs", AT(reads), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "OUT.vcf.gz", "where the variants go; also -o", AT(out), 0, 0, 0},
+    {SY_OPTION_TEXT, "bam", "OUT.bam", "write the alignments, too", AT(bam), 0, 0, 0},
+    {SY_OPTION_TEXT, "sample", "NAME", "the sample's name (default: from the output's)", AT(sample),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "samples", "TABLE",
+     "several samples at once, each a tenant of its own; a line each: name, first file, second "
+     "file or "
+     "-, output, BAM or -; separated by tabs",
+     AT(samples), 0, 0, 0},
+    {SY_OPTION_TEXT, "regions", "BED", "call only there", AT(regions), 0, 0, 0},
+    {SY_OPTION_TEXT, "index", "FOLDER",
+     "where the index is kept (default: beside the reference, or in the user's cache)", AT(index),
+     0, 0, 0},
+    {SY_OPTION_NUMBER, "memory", "GB",
+     "reads that wait for their turn take at most so much, the rest waits in a file (default: a "
+     "quarter "
+     "of what the machine has)",
+     AT(memory_gb), 0, 1e-3, 1e6},
+    {SY_OPTION_U32, "batch", "PAIRS", "reads of one task (default 10000)", AT(batch), 0, 1,
+     1000000},
+    {SY_OPTION_HEADING, NULL, NULL, "Scheduling", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "policy", "P",
+     "one of symph simulate --list-policies, or starpu:NAME (default symphony)", AT(run.policy), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "kernels", "PATH", "plug-ins (default: those installed)", AT(run.kernels), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "models", "FOLDER",
+     "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(run.models), 0,
+     0, 0},
+    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that may be used)",
+     AT(run.cpus), 0, 0, 4096},
+    {SY_OPTION_U32, "opencl", "N", "use at most N OpenCL devices (default 0)", AT(run.opencl), 0, 0,
+     4096},
+    {SY_OPTION_U32, "cuda", "N", "use at most N CUDA devices (default: all)", AT(run.cuda), 0, 0,
+     4096},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
+    {SY_OPTION_TEXT, "gantt", "FILE.svg", "chart of the run", AT(run.gantt), 0, 0, 0},
+    {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(run.trace), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "record", "FILE.json", "everything about the run, for symph explain",
+     AT(run.record), 0, 0, 0},
+    SY_OPTION_COMMON(struct sy_call_args),
+};
+
+static const struct sy_command command = {
+    .name = "call-variants",
+    .usage = "--ref REF.fa --reads R1.fq.gz [R2.fq.gz] -o OUT.vcf.gz [OPTION]...",
+    .examples =
+        "  symph call-variants --ref chrX.fa --reads a_1.fq.gz a_2.fq.gz -o a.vcf.gz\n"
+        "  symph call-variants --ref chrX.fa --reads a_1.fq.gz a_2.fq.gz -o a.vcf.gz --bam a.bam\n"
+        "  symph call-variants --ref chrX.fa --samples family.tsv --gantt family.svg",
+    .about =
+        "Short reads of a diploid sample are aligned, duplicates are set aside, haplotypes are "
+        "assembled where reads differ from the reference, and genotypes are worked out. Every "
+        "stage is a task; tasks go to cores and GPUs as the policy decides. The output does not "
+        "depend on that.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .short_o = "out",
+};
+
+/* --- the workload's arguments -------------------------------------------------------------------
+ */
+/* Whatever a file is called: commas and percent signs are encoded. The engine runs where we do, but
+ * a name that begins with a dash or holds a line end is safer this way, too. */
+static void put_argument(struct sy_buffer *spec, const char *key, const char *value) {
+    static const char digits[] = "0123456789ABCDEF";
+    if (!value) {
+        return;
+    }
+    char last = spec->length ? spec->text[spec->length - 1] : ':';
+    sy_buffer_printf(spec, "%s%s=", last == ':' ? "" : ",", key);
+    for (const unsigned char *at = (const unsigned char *)value; *at; at++) {
+        char code[3] = {'%', digits[*at >> 4], digits[*at & 15]};
+        bool plain = *at > ' ' && *at != ',' && *at != '%' && *at < 0x7F;
+        sy_buffer_append(spec, plain ? (const char *)at : code, plain ? 1 : 3);
+    }
+}
+
+/* "a" of "folder/a.vcf.gz". */
+static void name_of(const char *out, char *name, size_t size) {
+    const char *slash = strrchr(out, '/'), *base = slash ? slash + 1 : out;
+    snprintf(name, size, "%s", base);
+    char *end = strstr(name, ".vcf");
+    if (end && end != name) {
+        *end = '\0';
+    }
+}
+
+static void put_spec(const struct sy_call_args *args, struct sy_buffer *spec) {
+    char name[256] = "", number[32];
+    sy_buffer_printf(spec, "genomics:call:");
+    put_argument(spec, "ref", args->ref);
+    if (args->out) {
+        name_of(args->out, name, sizeof(name));
+        put_argument(spec, "reads1", args->reads.items[0]);
+        put_argument(spec, "reads2", args->reads.count > 1 ? args->reads.items[1] : NULL);
+        put_argument(spec, "out", args->out);
+        put_argument(spec, "sample", args->sample ? args->sample : name);
+    }
+    put_argument(spec, "bam", args->bam);
+    put_argument(spec, "samples", args->samples);
+    put_argument(spec, "regions", args->regions);
+    put_argument(spec, "index", args->index);
+    if (args->memory_gb > 0) {
+        snprintf(number, sizeof(number), "%.0f", args->memory_gb * 1e9);
+        put_argument(spec, "memory", number);
+    }
+    if (args->batch) {
+        snprintf(number, sizeof(number), "%u", args->batch);
+        put_argument(spec, "batch", number);
+    }
+    put_argument(spec, "command", args->command_line);
+}
+
+/* --- what was asked -----------------------------------------------------------------------------
+ */
+static int check_file(const char *option, const char *path) {
+    if (path && access(path, R_OK) < 0) {
+        sy_message_fail("%s %s: %s", option, path, strerror(errno));
+        return SY_EXIT_INPUT;
+    }
+    return SY_EXIT_OK;
+}
+
+static int check_args(const struct sy_call_args *args) {
+    if (!args->ref) {
+        return sy_options_usage(&command, "--ref is missing: --ref REF.fa");
+    }
+    if (args->reads.count > 2) {
+        return sy_options_usage(&command, "--reads takes one file, or two of paired ends, not %u",
+                                args->reads.count);
+    }
+    bool one = args->reads.count > 0;
+    if (one == (args->samples != NULL)) {
+        return sy_options_usage(&command,
+                                "name one sample's files by --reads, or several samples by "
+                                "--samples");
+    }
+    if (one != (args->out != NULL)) {
+        return sy_options_usage(&command, one ? "where shall the variants go? -o OUT.vcf.gz"
+                                              : "--samples says the outputs; leave out -o");
+    }
+    if (!one && (args->bam || args->sample)) {
+        return sy_options_usage(&command, "--samples says names and BAM files; leave out --bam and "
+                                          "--sample");
+    }
+    int r = check_file("--ref", args->ref);
+    for (uint32_t i = 0; i < args->reads.count && r == SY_EXIT_OK; i++) {
+        r = check_file("--reads", args->reads.items[i]);
+    }
+    r = r ? r : check_file("--samples", args->samples);
+    return r ? r : check_file("--regions", args->regions);
+}
+
+/* --- the run ------------------------------------------------------------------------------------
+ */
+static int supervise(const struct sy_call_args *args, const char *spec, struct sy_buffer *text,
+                     struct sy_record **ret_record) {
+    const struct sy_run_args *run = &args->run;
+    struct sy_engine_start start = {.spec = spec,
+                                    .policy = run->policy,
+                                    .kernels = run->kernels,
+                                    .models = run->models,
+                                    .seed = 1,
+                                    .check = true,
+                                    .limit_s = 3600,
+                                    .cpus = run->cpus,
+                                    .opencl = run->opencl,
+                                    .cuda = run->cuda,
+                                    .label = "calling variants",
+                                    .quiet = args->common.quiet};
+    struct sy_error error = {0};
+    sy_interrupt_watch();
+    int r = sy_engine_supervise(&start, text);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    if (sy_record_read_text("the engine's record", text->text ? text->text : "", text->length,
+                            ret_record, &error) < 0) {
+        sy_message_error(&error);
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+/* The pictures and the record, by what symph run has for them. */
+static int write_files(const struct sy_call_args *args, struct sy_record *record,
+                       struct sy_buffer *text, struct sy_run_figures *figures) {
+    struct sy_run_args run = args->run;
+    run.common = args->common;
+    struct sy_run_policy policy = {
+        .name = record->policy, .runs = figures, .run_count = 1, .record = record, .text = *text};
+    struct sy_runs runs = {.args = &run, .policies = &policy, .policy_count = 1};
+    return sy_run_write(&runs);
+}
+
+static int call(const struct sy_call_args *args) {
+    struct sy_buffer spec = {0}, text = {0};
+    struct sy_record *record = NULL;
+    struct sy_run_figures figures = {0};
+    struct sy_arena *arena = sy_arena_create();
+    put_spec(args, &spec);
+    int r = check_args(args);
+    if (r == SY_EXIT_OK && (spec.failed || !arena)) {
+        sy_message_fail("out of memory");
+        r = SY_EXIT_FAILED;
+    }
+    r = r ? r : supervise(args, spec.text, &text, &record);
+    if (r == SY_EXIT_OK && sy_run_figures(record, arena, &figures) < 0) {
+        sy_message_fail("out of memory");
+        r = SY_EXIT_FAILED;
+    }
+    if (r == SY_EXIT_OK) {
+        r = write_files(args, record, &text, &figures);
+        int told = sy_call_tell(args, record, &figures);
+        r = r ? r : told;
+    }
+    sy_record_destroy(record);
+    sy_buffer_finish(&text);
+    sy_buffer_finish(&spec);
+    sy_arena_destroy(arena);
+    return r;
+}
+
+/* For the header of the VCF file. */
+static char *join(int argc, char **argv) {
+    struct sy_buffer line = {0};
+    sy_buffer_printf(&line, "symph");
+    for (int i = 0; i < argc; i++) {
+        sy_buffer_printf(&line, " %s", argv[i]);
+    }
+    if (line.failed) {
+        sy_buffer_finish(&line);
+        return NULL;
+    }
+    return line.text;
+}
+
+int sy_cmd_call_variants(int argc, char **argv) {
+    struct sy_call_args args = {.run = {.repeat = 1, .cpus = SY_NONE, .cuda = SY_NONE}};
+    int r = SY_EXIT_OK;
+    char *line = join(argc, argv);
+    args.command_line = line;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = call(&args);
+    }
+    free(line);
+    sy_text_list_finish(&args.reads);
+    return r;
+}

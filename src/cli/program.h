@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * program: finds the programs that symph runs for its work: the engine, the judge of genomics.
+ */
+#ifndef SY_CLI_PROGRAM_H
+#define SY_CLI_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A file that may be executed. */
+bool sy_program_is(const char *path);
+/* Beside this program, as installed or as built (in the folder built_in of the build tree), or
+ * where such programs are installed. */
+bool sy_program_find(const char *name, const char *built_in, char *path, size_t size);
+
+#endif
