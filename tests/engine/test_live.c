@@ -383,6 +383,42 @@ static void higher_priority_first(void **state) {
     teardown(&p);
 }
 
+/* Jobs that are laid are seen by the policy once they are announced, each with its tenant. */
+static void jobs_of_tenants(void **state) {
+    (void)state;
+    struct play p;
+    setup(&p, "cpu:1", "cholesky:2", "eager", 1);
+    p.live = new_world(&p, 16);
+    double ns[1] = {100};
+    const struct sy_view *view = sy_live_view(p.live);
+    for (uint32_t j = 0; j < 3; j++) {
+        uint32_t pred = 2 * j;
+        sy_live_begin_job(p.live, 7 - j, 1 + j);
+        assert_int_equal(sy_live_add_task(p.live, &(struct sy_live_task){.time_ns = ns}), pred);
+        sy_live_add_task(p.live,
+                         &(struct sy_live_task){.time_ns = ns, .preds = &pred, .pred_count = 1});
+        sy_live_lay_job(p.live);
+        assert_int_equal(view->job_count, 0);
+    }
+    sy_live_announce(p.live);
+    assert_int_equal(view->job_count, 3);
+    for (uint32_t j = 0; j < 3; j++) {
+        assert_int_equal(view->jobs[j].tenant, 7 - j);
+        assert_true(view->jobs[j].weight == 1 + j);
+        assert_int_equal(view->jobs[j].task_count, 2);
+        assert_int_equal(view->jobs[j].tasks_left, 2);
+        assert_true(view->jobs[j].isolated_ns == 200);
+        assert_int_equal(view->task_job[2 * j], j);
+        assert_int_equal(view->succ[view->succ_start[2 * j]], 2 * j + 1);
+    }
+    sy_live_begin_job(p.live, 7, 1); /* and one that comes later */
+    sy_live_add_task(p.live, &(struct sy_live_task){.time_ns = ns});
+    sy_live_end_job(p.live);
+    assert_int_equal(view->job_count, 4);
+    assert_int_equal(view->task_job[6], 3);
+    teardown(&p);
+}
+
 static void readings_for_those_who_want_them(void **state) {
     (void)state;
     struct sy_machine *machine = NULL;
@@ -450,11 +486,9 @@ static void weights_are_read_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_finishes),
-        cmocka_unit_test(oracles_are_refused),
-        cmocka_unit_test(lost_devices),
-        cmocka_unit_test(higher_priority_first),
-        cmocka_unit_test(readings_for_those_who_want_them),
+        cmocka_unit_test(every_policy_finishes), cmocka_unit_test(oracles_are_refused),
+        cmocka_unit_test(lost_devices),          cmocka_unit_test(higher_priority_first),
+        cmocka_unit_test(jobs_of_tenants),       cmocka_unit_test(readings_for_those_who_want_them),
         cmocka_unit_test(weights_are_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
