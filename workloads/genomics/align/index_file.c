@@ -87,43 +87,54 @@ static int read_whole(int descriptor, void *to, uint64_t bytes) {
     return 0;
 }
 
+static const char *check_head(const struct gn_index *header, uint64_t bytes, uint64_t source) {
+    if (header->magic != GN_INDEX_MAGIC) {
+        return "it is no index, or one of another version";
+    }
+    if (header->source_hash != source) {
+        return "the FASTA file has changed since";
+    }
+    return header->bytes == bytes ? NULL : "it is cut short";
+}
+
+static int load_from(int descriptor, uint64_t bytes, uint64_t source, struct gn_index **ret_index,
+                     char *ret_why, size_t why_size) {
+    struct gn_index header;
+    const char *why = "it is cut short";
+    if (bytes >= sizeof(header) && read_whole(descriptor, &header, sizeof(header)) == 0) {
+        why = check_head(&header, bytes, source);
+    }
+    struct gn_index *index = why ? NULL : gn_index_allocate(bytes);
+    if (!index) {
+        snprintf(ret_why, why_size, "%s", why ? why : strerror(ENOMEM));
+        return -EBADMSG;
+    }
+    *index = header;
+    snprintf(ret_why, why_size, "it cannot be read");
+    int code = read_whole(descriptor, index + 1, bytes - sizeof(header));
+    code = code ? code : gn_index_check(index, bytes, ret_why, why_size);
+    if (code) {
+        gn_index_free(index, bytes);
+        return code;
+    }
+    *ret_index = index;
+    return 0;
+}
+
 /* 0, or -ENOENT: no such file, or an error with its reason. */
 static int load(const char *file, uint64_t source, struct gn_index **ret_index, char *ret_why,
                 size_t why_size) {
     struct stat status;
-    struct gn_index header, *index = NULL;
-    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    int code = 0, descriptor = open(file, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0 || fstat(descriptor, &status)) {
-        int code = -errno;
+        code = -errno;
         snprintf(ret_why, why_size, "%s", strerror(-code));
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
-        return code;
+    } else {
+        code =
+            load_from(descriptor, (uint64_t)status.st_size, source, ret_index, ret_why, why_size);
     }
-    int code = read_whole(descriptor, &header, sizeof(header));
-    uint64_t bytes = (uint64_t)status.st_size;
-    snprintf(ret_why, why_size, "it is cut short");
-    if (code == 0 && (header.magic != GN_INDEX_MAGIC || header.source_hash != source)) {
-        code = -ESTALE;
-        snprintf(ret_why, why_size, "%s",
-                 header.magic == GN_INDEX_MAGIC ? "the FASTA file has changed since"
-                                                : "it is no index, or one of another version");
-    } else if (code == 0) {
-        code = header.bytes == bytes ? 0 : -EBADMSG;
-        index = code ? NULL : gn_index_allocate(bytes);
-        code = code ? code : index ? 0 : -ENOMEM;
-    }
-    if (code == 0) {
-        *index = header;
-        code = read_whole(descriptor, index + 1, bytes - sizeof(header));
-        code = code ? code : gn_index_check(index, bytes, ret_why, why_size);
-    }
-    close(descriptor);
-    if (code && index) {
-        gn_index_free(index, bytes);
-    } else if (code == 0) {
-        *ret_index = index;
+    if (descriptor >= 0) {
+        close(descriptor);
     }
     return code;
 }

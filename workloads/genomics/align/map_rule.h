@@ -50,11 +50,13 @@ GN_BOTH uint64_t gn_kmer_hash(uint64_t kmer) {
     return kmer * 0xd6e8feb86659fd93u;
 }
 
+/* 32 bases that begin shift / 2 bases within the first word. */
+GN_BOTH uint64_t gn_bases_of(const uint64_t *words, uint32_t shift) {
+    return words[0] >> shift | words[1] << 1 << (63 - shift);
+}
 /* 32 bases from position on; reads the word behind it too. */
 GN_BOTH uint64_t gn_bases_at(const uint64_t *packed, uint64_t position) {
-    const uint64_t *word = packed + position / 32;
-    uint32_t shift = (uint32_t)(position % 32) * 2;
-    return shift ? word[0] >> shift | word[1] << (64 - shift) : word[0];
+    return gn_bases_of(packed + position / 32, (uint32_t)(position % 32) * 2);
 }
 
 /* The order of 32 bases turned round. */
@@ -124,22 +126,32 @@ GN_BOTH uint32_t gn_seed(const struct gn_map_table *table, const uint64_t *forwa
     return (uint32_t)(reverse < forward) << table->tag_bits | tag;
 }
 
+/* Even bits of those among 32 bases that differ. */
+GN_BOTH uint64_t gn_differ(uint64_t some, uint64_t others) {
+    uint64_t differ = some ^ others;
+    return (differ | differ >> 1) & GN_EVEN;
+}
+
 /* Hamming distance of a read (one strand of it) to the reference at start. unknown: even bits of
  * its N; NULL: it has none. */
 GN_BOTH uint32_t gn_distance(const struct gn_map_table *table, const uint64_t *read,
                              const uint64_t *unknown, uint32_t length, uint32_t start) {
-    uint32_t sum = 0;
-    bool masked = gn_coarse_at(table->coarse, start) ||
-                  gn_coarse_at(table->coarse, (uint64_t)start + length - 1);
-    for (uint32_t at = 0; at < length; at += 32) {
-        uint64_t differ = gn_bases_at(table->packed, (uint64_t)start + at) ^ read[at / 32];
-        differ = (differ | differ >> 1) & GN_EVEN;
-        differ |= masked ? gn_masked_at(table->masked, (uint64_t)start + at) : 0;
-        differ |= unknown ? unknown[at / 32] : 0;
-        if (length - at < 32) {
-            differ &= ((uint64_t)1 << 2 * (length - at)) - 1;
+    const uint64_t *words = table->packed + start / 32;
+    uint32_t shift = start % 32 * 2, whole = length / 32, rest = length % 32, sum = 0;
+    uint64_t end = ((uint64_t)1 << 2 * rest) - 1; /* the read's last bases */
+    if (!unknown && !gn_coarse_at(table->coarse, start) &&
+        !gn_coarse_at(table->coarse, (uint64_t)start + length - 1)) {
+        for (uint32_t i = 0; i < whole; i++) {
+            sum += GN_POPCOUNT(gn_differ(gn_bases_of(words + i, shift), read[i]));
         }
-        sum += GN_POPCOUNT(differ);
+        uint64_t last = rest ? gn_differ(gn_bases_of(words + whole, shift), read[whole]) : 0;
+        return sum + GN_POPCOUNT(last & end);
+    }
+    for (uint32_t i = 0; i < whole + (rest > 0); i++) {
+        uint64_t differ = gn_differ(gn_bases_of(words + i, shift), read[i]);
+        differ |= gn_masked_at(table->masked, (uint64_t)start + i * 32);
+        differ |= unknown ? unknown[i] : 0;
+        sum += GN_POPCOUNT(i < whole ? differ : differ & end);
     }
     return sum;
 }
