@@ -302,12 +302,17 @@ static int train(struct session *s) {
 
 /* --- summary -------------------------------------------------------------------------------------
  */
+/* NAN: no decision was taken again in that half. */
+static double half_loss(const struct session *s, uint32_t half) {
+    return s->trust_count[half] ? s->trust_loss[half] : (double)NAN;
+}
+
 static void put_trust(const struct session *s, struct sy_json_writer *w) {
     sy_json_key(w, "belief");
     sy_json_open(w, '{');
     sy_json_member_string(w, "gradient", s->args->gradient);
-    sy_json_member_number(w, "loss_first_half", s->trust_loss[0]);
-    sy_json_member_number(w, "loss_second_half", s->trust_loss[1]);
+    sy_json_member_number(w, "loss_first_half", half_loss(s, 0));
+    sy_json_member_number(w, "loss_second_half", half_loss(s, 1));
     for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
         sy_json_member_number(w, trust_name(i), exp((double)s->best_trust.ln[i]));
     }
@@ -342,7 +347,7 @@ static int print(const struct session *s) {
         sy_buffer_printf(&buffer,
                          "belief, through %s gradients: loss %.4f in the first half, %.4f "
                          "in the second;",
-                         s->args->gradient, s->trust_loss[0], s->trust_loss[1]);
+                         s->args->gradient, half_loss(s, 0), half_loss(s, 1));
         for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
             sy_buffer_printf(&buffer, " %s %.3g", trust_name(i), exp((double)s->best_trust.ln[i]));
         }

@@ -30,6 +30,7 @@ struct prober {
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
     struct sy_probe *probe = s->state;
     struct late_mode mode = {.locality = true, .contention = true, .learned = true};
+    s->state = NULL; /* it is the caller's: a failure must not end it */
     int code = sy_late_init(s, view, args, sizeof(struct prober), mode);
     if (code) {
         return code;

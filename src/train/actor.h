@@ -149,11 +149,11 @@ SY_MUST_CHECK int sy_actor_tune_belief(struct sy_actor_belief *belief, const str
  * The belief's free parameters that hold on every machine: how noisy the counters of each kind of
  * resource are taken to be, and how wide its relations. Trained beside the network: decisions of
  * the last episode are taken again on draws from the posterior of a world that the belief's own
- * model generates, with counters as noisy as that world's, and the loss of actor_belief.c moves
- * both. */
+ * model generates, with counters as noisy as that world's, and the loss of actor_belief.c moves the
+ * parameters. The network stays: docs/training.md. */
 enum sy_actor_gradient {
     SY_GRADIENT_NONE,
-    SY_GRADIENT_PATHWISE, /* noises, widths and network, through the posterior's draws */
+    SY_GRADIENT_PATHWISE, /* noises and widths, through the posterior's draws */
     SY_GRADIENT_PAPER,    /* noises alone, by the papers' counting estimator, corrected */
     SY_GRADIENTS,
 };

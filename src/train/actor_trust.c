@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The belief's free parameters, trained end to end with the network that reads it; see actor.h.
+ * The belief's free parameters, trained through the network that reads it; see actor.h.
  *
- * In: an actor with an episode on its tape, its world. Out: parameters a step on, and with the
- * pathwise gradient the network too. Invariant: the same steps give the same bytes; parameters stay
- * where a belief can be computed. Papers: Symphony (ICML'20) section 5.
+ * In: an actor with an episode on its tape, its world. Out: parameters a step on; the network is as
+ * it was. Invariant: the same steps give the same bytes; parameters stay where a belief can be
+ * computed. Papers: Symphony (ICML'20) section 5.
  */
 #include "train/actor_state.h"
 #include <errno.h>
@@ -172,10 +172,9 @@ static int find_slopes(struct again *a, const struct sy_actor *actor,
     if (code) {
         return code;
     }
-    memset(actor->slopes, 0, SY_PAPER_COUNT * sizeof *actor->slopes);
     a->belief.rates = a->rates;
-    a->belief.slopes = actor->slopes;
-    a->belief.value_weight = 0; /* the critic foretells episodes, not this one decision */
+    a->belief.slopes = actor->slopes; /* they go nowhere: one decision is not an episode */
+    a->belief.value_weight = 0;       /* nor does the critic foretell one */
     if (gradient == SY_GRADIENT_PAPER) {
         go_counting(a, rng, slopes, ret_loss);
         return 0;
@@ -207,9 +206,6 @@ int sy_actor_trust_step(struct sy_actor *actor, const struct sy_actor_world *wor
         sy_adam_step(&adam, trust->ln, slopes, RATE * rate / RATE_NET, 0);
         keep_in_range(trust);
         trust->loss = loss;
-    }
-    if (!code && gradient == SY_GRADIENT_PATHWISE) {
-        sy_adam_step(&actor->adam, actor->block, actor->slopes, rate, actor->options.clip_norm);
     }
     trust->steps++;
     return code == -EDOM ? 0 : code;
