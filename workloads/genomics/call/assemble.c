@@ -9,6 +9,7 @@
 #include "genomics/call/events.h"
 #include "genomics/call/hmm.h"
 #include "genomics/call/picks.h"
+#include "genomics/call/pileup.h"
 #include "genomics/call/spans.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct work {
     const struct gn_call_options *options;
     struct gn_graph *graph;
     struct gn_aligner *aligner;
+    struct gn_pileup *pileup;
     struct gn_haplotypes *haplotypes;
     struct gn_events *events;
     struct gn_strand *strands;
@@ -90,8 +92,11 @@ static bool find_haplotypes(struct work *work, const struct gn_region *region,
             (struct gn_strand){pick->bases, pick->qualities, pick->last - pick->first};
     }
     struct gn_strand whole = {reference, NULL, region->window_length};
-    gn_graph_paths(work->graph, whole, work->strands, picks->count, work->options->haplotype_cap,
-                   work->haplotypes);
+    uint32_t cap = work->options->haplotype_cap;
+    if (!gn_graph_paths(work->graph, whole, work->strands, picks->count, cap, work->haplotypes) ||
+        work->haplotypes->count < 2) {
+        gn_pileup_paths(work->pileup, picks, region, cap, work->haplotypes);
+    }
     if (work->haplotypes->count < 2) {
         return false;
     }
@@ -280,6 +285,9 @@ static int work_init(struct work *work, const struct gn_bin *bin, const struct g
         rc = gn_aligner_create(&work->aligner);
     }
     if (rc == 0) {
+        rc = gn_pileup_create(&work->pileup);
+    }
+    if (rc == 0) {
         work->haplotypes = malloc(sizeof(*work->haplotypes));
         work->events = malloc(sizeof(*work->events));
         work->strands = calloc(work->options->read_cap + 1, sizeof(*work->strands));
@@ -298,6 +306,7 @@ static void work_finish(struct work *work) {
     }
     gn_graph_free(work->graph);
     gn_aligner_free(work->aligner);
+    gn_pileup_free(work->pileup);
     free(work->haplotypes);
     free(work->events);
     free(work->strands);
@@ -317,6 +326,9 @@ int gn_assemble(const struct gn_index *index, const struct gn_bin *bin,
     int rc = work_init(&work, bin, order);
     if (rc == 0) {
         rc = gn_spans_find(bin, activity, &spans);
+    }
+    if (rc == 0) {
+        rc = gn_spans_mark_copies(bin, activity, options->typical_depth, &spans);
     }
     for (uint32_t i = 0; rc == 0 && i < spans.count; i++) {
         rc = do_region(&work, &spans.regions[i]);

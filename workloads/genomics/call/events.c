@@ -31,12 +31,6 @@ struct gn_aligner {
     uint32_t operation_count;
 };
 
-struct change { /* as it is found: reference[at, at + length) becomes bases */
-    uint32_t at, length;
-    uint32_t base_count;
-    uint8_t bases[GN_PATH_MAX + 2];
-};
-
 int gn_aligner_create(struct gn_aligner **ret_aligner) {
     struct gn_aligner *aligner = malloc(sizeof(*aligner));
     if (!aligner) {
@@ -113,8 +107,7 @@ static void trace_back(struct gn_aligner *aligner, uint32_t n, uint32_t m) {
     aligner->operation_count = count;
 }
 
-/* Moves a change as far left as it goes, but not before floor, and makes it as short as can be. */
-static void normalise(struct change *change, const uint8_t *reference, uint32_t floor) {
+void gn_change_normalise(struct gn_change *change, const uint8_t *reference, uint32_t floor) {
     while (change->length + change->base_count > 2 && change->length > 0 &&
            change->base_count > 0 &&
            reference[change->at + change->length - 1] == change->bases[change->base_count - 1]) {
@@ -155,7 +148,7 @@ static int compare(const struct gn_events *events, const struct gn_event *a,
 }
 
 /* False: no room for it. */
-static bool keep(struct gn_events *events, uint32_t window, const struct change *change,
+static bool keep(struct gn_events *events, uint32_t window, const struct gn_change *change,
                  uint32_t haplotype) {
     if (events->count == GN_EVENT_MAX ||
         events->base_count + change->base_count > sizeof(events->bases)) {
@@ -183,7 +176,7 @@ static bool collect(struct gn_aligner *aligner, const uint8_t *reference, const 
                     uint32_t offset, uint32_t window, uint32_t haplotype,
                     struct gn_events *events) {
     uint32_t i = offset, j = offset, floor = 0;
-    struct change change;
+    struct gn_change change;
     for (uint32_t at = aligner->operation_count; at > 0;) {
         bool gap = aligner->operations[at - 1] != DIAGONAL;
         change.at = i;
@@ -209,7 +202,7 @@ static bool collect(struct gn_aligner *aligner, const uint8_t *reference, const 
                     change.bases[change.base_count++] = path[j++];
                 }
             }
-            normalise(&change, reference, floor);
+            gn_change_normalise(&change, reference, floor);
         }
         if (!keep(events, window, &change, haplotype)) {
             return false;

@@ -16,6 +16,16 @@ struct gn_events {
     uint8_t carried[GN_HAPLOTYPE_MAX][GN_EVENT_MAX];
 };
 
+/* The reference's [at, at + length) becomes bases; at: offset in the window. */
+struct gn_change {
+    uint32_t at, length;
+    uint32_t base_count;
+    uint8_t bases[GN_PATH_MAX + 2];
+};
+
+/* Moves a change as far left as it goes, but not before floor, and makes it as short as can be. */
+void gn_change_normalise(struct gn_change *change, const uint8_t *reference, uint32_t floor);
+
 struct gn_aligner; /* scratch */
 
 SY_MUST_CHECK int gn_aligner_create(struct gn_aligner **ret_aligner);

@@ -21,10 +21,16 @@ enum {
     QUALITY_LOW = 20,
     PL_TOP = 9999,
 };
-#define LEAST       (-1e300)
-#define DECIDED     0.3  /* log10: a read speaks for an allele */
-#define DEPTH_RATIO 1.55 /* more than this of what is typical: copies of something else */
-#define STRAND_TOP  25.0 /* Phred, Fisher's exact test */
+#define LEAST        (-1e300)
+#define DECIDED      0.3    /* log10: a read speaks for an allele */
+#define DEPTH_RATIO  3.0    /* more than this of what is typical: nothing is to be trusted */
+#define DEPTH_SPREAD 0.2    /* of the depth, beyond what chance gives */
+#define COPY_FAR     (-4.5) /* log: how much likelier copies differ than there is a variant */
+#define COPY_NEAR    2.0
+#define COPY_HERE    3.0
+#define COPIED_NOT   5.0
+#define CLEAN_ERROR  0.01 /* of reads of the other strand */
+#define STRAND_TOP   1.5  /* log: an error rather than a variant */
 
 struct site { /* events [event, event + event_count) of a region, at one position */
     const struct gn_regions *regions;
@@ -254,13 +260,59 @@ static uint32_t spell(const struct site *site, uint32_t allele, const uint8_t *r
     return count;
 }
 
-static const char *filter_of(const struct site *site, double typical) {
-    uint32_t forward = 0, backward = 0, reads = site->support[0][0] + site->support[0][1];
-    bool single = true;
+/* log of how well a count fits what is expected; depth varies more than by chance. */
+static double fits(double count, double expected) {
+    double variance = expected + 0.5 + DEPTH_SPREAD * DEPTH_SPREAD * expected * expected;
+    return -0.5 * (count - expected) * (count - expected) / variance - 0.5 * log(variance);
+}
+
+/* A heterozygous site where a copy that the reference lacks differs from it, rather than a variant:
+ * then as many reads as are typical have the reference's allele, instead of half. */
+static bool is_copy(const struct site *site, double typical) {
+    static const double before[] = {COPY_FAR, COPY_NEAR, COPY_HERE};
+    double reads = site->support[0][0] + site->support[0][1], others = 0, copy = -1e300;
     for (uint32_t i = 1; i < site->called_count; i++) {
-        forward += site->support[i][0];
-        backward += site->support[i][1];
+        others += site->support[i][0] + site->support[i][1];
     }
+    for (double share = 0.125; share < 1.01; share += 0.125) {
+        double here = fits(reads, typical) + fits(others, typical * share);
+        copy = here > copy ? here : copy;
+    }
+    double variant = fits(reads, typical / 2) + fits(others, typical / 2);
+    if (site->region->copies == GN_COPIES_HERE) {
+        double copied = fits(reads, typical * 1.5) + fits(others, typical / 2);
+        variant = copied > variant - COPIED_NOT ? copied : variant - COPIED_NOT;
+    }
+    return copy + before[site->region->copies] > variant;
+}
+
+static double log_choose(uint32_t n, uint32_t k, double p) {
+    return log_factorial(n) - log_factorial(k) - log_factorial(n - k) + k * log(p) +
+           (n - k) * log(1 - p);
+}
+
+/* log of how much more the site looks like an error of the reads of one strand than like a
+ * heterozygous variant. */
+static double one_strand(const struct site *site) {
+    uint32_t all[2], others[2];
+    double error = 0;
+    for (uint32_t strand = 0; strand < 2; strand++) {
+        others[strand] = site->support[1][strand] + site->support[2][strand];
+        all[strand] = others[strand] + site->support[0][strand];
+    }
+    for (uint32_t strand = 0; strand < 2; strand++) {
+        uint32_t clean = 1 - strand;
+        for (double share = 0.15; share < 0.6; share += 0.1) {
+            error += 0.1 * exp(log_choose(all[strand], others[strand], share) +
+                               log_choose(all[clean], others[clean], CLEAN_ERROR));
+        }
+    }
+    return log(error + 1e-300) - log_choose(all[0], others[0], 0.5) -
+           log_choose(all[1], others[1], 0.5);
+}
+
+static const char *filter_of(const struct site *site, double typical) {
+    bool single = true, mixed = site->genotype[0] == 0;
     for (uint32_t i = 0; i < site->event_count; i++) {
         const struct gn_event *event = &site->regions->events[site->event + i];
         single &= event->reference_length == event->alternative_length;
@@ -268,10 +320,11 @@ static const char *filter_of(const struct site *site, double typical) {
     if (site->quality < QUALITY_LOW) {
         return "LowQual";
     }
-    if (typical > 0 && site->region->depth > DEPTH_RATIO * typical) {
+    if (typical > 0 &&
+        (site->region->depth > DEPTH_RATIO * typical || (mixed && is_copy(site, typical)))) {
         return "Depth";
     }
-    if (site->strand > STRAND_TOP || ((forward == 0 || backward == 0) && reads > 4 && single)) {
+    if (mixed && single && one_strand(site) > STRAND_TOP) {
         return "Strand";
     }
     return "PASS";

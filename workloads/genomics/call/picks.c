@@ -8,10 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How often copying DNA slips in a tandem repeat: times this for each copy more, up to a limit. */
+#define SLIP_SINGLE      2.5e-5 /* a repeat of one base */
+#define SLIP_SINGLE_MORE 1.6
+#define SLIP_UNIT        1e-4 /* of longer units */
+#define SLIP_UNIT_MORE   1.2
+#define SLIP_MAX         0.2
+
 enum {
     REACH = 10,       /* a read counts that comes so near to the active bases */
     PICK_MIN = 20,    /* bases */
     AGREED_MAX = 45,  /* quality of a base that both mates show */
+    GAP_TOP = 42,     /* Phred of a gap's start elsewhere */
     UNIT_MAX = 4,     /* bases of a tandem repeat's unit */
     FLAGS_OUT = 0xF04 /* unmapped, secondary, failed, duplicate, supplementary */
 };
@@ -130,47 +138,55 @@ static int find_candidates(struct gn_picks *picks, const struct gn_region *regio
 
 /* --- cut to the window --------------------------------------------------------------------------
  */
+/* One stretch of bases over as many positions: what of it lies in [from, to). */
+static void add_match(struct gn_pick *pick, uint32_t from, uint32_t to, uint32_t at, uint32_t base,
+                      uint32_t length) {
+    uint32_t low = at < from ? from - at : 0, high = at >= to ? 0 : to - at;
+    high = high < length ? high : length;
+    if (low >= high) {
+        return;
+    }
+    if (pick->last == 0) {
+        pick->start = at + low;
+        pick->first = base + low;
+    }
+    pick->last = base + high;
+    pick->end = at + high;
+}
+
+/* Clipped ends, as far as they would reach. end: behind the read's last aligned position. */
+static void reach_out(struct gn_pick *pick, uint32_t from, uint32_t to, uint32_t end, uint32_t head,
+                      uint32_t aligned_end, uint32_t tail) {
+    uint32_t position = pick->record->position;
+    if (position >= from && pick->first == head) {
+        pick->first -= head < position - from ? head : position - from;
+    }
+    if (end <= to && pick->last == aligned_end) {
+        pick->last += tail < to - end ? tail : to - end;
+    }
+}
+
 /* The bases of a read that lie over [from, to), or, where it ends inside, its clipped ends as far
  * as they would reach. False: too few. */
 static bool cut(const struct gn_picks *picks, uint32_t from, uint32_t to, struct gn_pick *pick) {
     const struct gn_record *record = pick->record;
     const uint32_t *cigar = (const uint32_t *)gn_at(picks->bin, picks->bin->cigars) + record->cigar;
-    uint32_t at = record->position, base = 0, first = UINT32_MAX, last = 0, head = 0, tail = 0;
+    uint32_t at = record->position, base = 0, head = 0, tail = 0;
     for (uint32_t i = 0; i < record->cigar_count; i++) {
         uint32_t length = cigar[i] >> 4, operation = cigar[i] & 15;
         if (operation == GN_MATCH) {
-            uint32_t low = at < from ? from - at : 0, high = at >= to ? 0 : to - at;
-            high = high < length ? high : length;
-            if (low < high) {
-                pick->start = first == UINT32_MAX ? at + low : pick->start;
-                first = first == UINT32_MAX ? base + low : first;
-                last = base + high;
-                pick->end = at + high;
-            }
-            at += length;
-            base += length;
-        } else if (operation == GN_DELETE) {
-            at += length;
-        } else {
-            head = i == 0 ? length : head;
-            tail = operation == GN_CLIP && i > 0 ? length : 0;
-            base += length;
+            add_match(pick, from, to, at, base, length);
+        } else if (operation == GN_CLIP) {
+            *(i == 0 ? &head : &tail) = length;
         }
+        at += operation == GN_MATCH || operation == GN_DELETE ? length : 0;
+        base += operation == GN_DELETE ? 0 : length;
     }
-    if (first == UINT32_MAX || base != record->length) {
+    if (pick->last == 0 || base != record->length) {
         return false;
     }
-    if (record->position >= from && first == head) {
-        uint32_t room = record->position - from;
-        first -= head < room ? head : room;
-    }
-    if (at <= to && last == base - tail) {
-        uint32_t room = to - at;
-        last += tail < room ? tail : room;
-    }
-    pick->first = first;
-    pick->last = last;
-    return last - first >= PICK_MIN;
+    reach_out(pick, from, to, at, head, base - tail, tail);
+    return pick->last - pick->first >= PICK_MIN;
 }
 
 /* --- mates --------------------------------------------------------------------------------------
@@ -218,37 +234,40 @@ static bool covers(const struct gn_pick *pick, const struct gn_region *region) {
     return pick->start + REACH / 2 <= region->start && pick->end >= region->end + REACH / 2;
 }
 
+/* Quality of a base that the mate shows too, or shows another one instead. */
+static uint8_t agree(uint8_t mine, uint8_t other, bool same) {
+    if (!same) {
+        return mine > other + 2 ? (uint8_t)(mine - other) : 2;
+    }
+    uint32_t sum = (uint32_t)mine + other, most = mine > AGREED_MAX ? mine : AGREED_MAX;
+    return (uint8_t)(sum < most ? sum : most);
+}
+
 /* One of two mates keeps what both cover: the one that covers all that is active. */
 static void reconcile(const struct gn_picks *picks, const struct gn_region *region,
                       struct gn_pick *a, struct gn_pick *b) {
     enum { SPAN_MAX = GN_REGION_MAX + 2 * GN_PAD };
-    uint16_t in_left[SPAN_MAX], in_right[SPAN_MAX];
+    uint16_t in_kept[SPAN_MAX], in_other[SPAN_MAX];
     struct gn_pick *left = a->start <= b->start ? a : b, *right = left == a ? b : a;
     uint32_t from = right->start, to = left->end < right->end ? left->end : right->end;
     if (from >= to || to - from > SPAN_MAX) {
         return;
     }
     bool keep_left = left->end >= right->end || covers(left, region) || !covers(right, region);
-    struct gn_pick *kept = keep_left ? left : right;
-    lay_out(picks, left, from, to, in_left);
-    lay_out(picks, right, from, to, in_right);
+    struct gn_pick *kept = keep_left ? left : right, *other = keep_left ? right : left;
+    lay_out(picks, kept, from, to, in_kept);
+    lay_out(picks, other, from, to, in_other);
     for (uint32_t i = 0; i < to - from; i++) {
-        if (in_left[i] == UINT16_MAX || in_right[i] == UINT16_MAX) {
-            continue;
+        if (in_kept[i] != UINT16_MAX && in_other[i] != UINT16_MAX) {
+            uint32_t x = in_kept[i] - kept->first, y = in_other[i] - other->first;
+            bool same = kept->bases[x] == other->bases[y];
+            kept->qualities[x] = agree(kept->qualities[x], other->qualities[y], same);
         }
-        uint32_t l = in_left[i] - left->first, r = in_right[i] - right->first;
-        int mine = keep_left ? left->qualities[l] : right->qualities[r];
-        int other = keep_left ? right->qualities[r] : left->qualities[l];
-        bool same = left->bases[l] == right->bases[r];
-        int quality = same ? (mine + other > AGREED_MAX ? AGREED_MAX : mine + other)
-                           : (mine - other > 2 ? mine - other : 2);
-        kept->qualities[keep_left ? l : r] = (uint8_t)(quality > mine || !same ? quality : mine);
     }
+    give_up(other, in_other, to - from, keep_left);
     if (keep_left) {
-        give_up(right, in_right, to - from, true);
         right->start = to;
     } else {
-        give_up(left, in_left, to - from, false);
         left->end = from;
     }
 }
@@ -331,33 +350,31 @@ uint8_t gn_base_quality(uint8_t quality, uint8_t mapping_quality) {
     return q < 18 ? 6 : q;
 }
 
-static uint8_t gap_quality(uint32_t copies) {
-    double q = 41 - exp((double)(copies < 40 ? copies : 40) * 0.1973);
-    return (uint8_t)(q < 10 ? 10 : q);
+/* Phred of a gap's start at one base of a tandem repeat. Copying DNA slips more often the more
+ * copies there are; PairHMM adds up what may happen at each base of the repeat. */
+static uint8_t gap_quality(uint32_t unit, uint32_t copies) {
+    double slips = unit == 1 ? SLIP_SINGLE * pow(SLIP_SINGLE_MORE, copies)
+                             : SLIP_UNIT * pow(SLIP_UNIT_MORE, copies);
+    double phred = -10 * log10((slips < SLIP_MAX ? slips : SLIP_MAX) / (unit * copies));
+    return (uint8_t)(phred > GAP_TOP ? GAP_TOP : phred);
 }
 
 void gn_gap_qualities(const uint8_t *bases, uint32_t length, uint8_t *ret_gaps) {
-    uint8_t copies[GN_READ_MAX], table[GN_READ_MAX + 1];
-    memset(copies, 1, sizeof(copies));
+    memset(ret_gaps, GAP_TOP, length);
     for (uint32_t unit = 1; unit <= UNIT_MAX; unit++) {
         for (uint32_t from = 0; from + unit < length;) {
             uint32_t to = from;
             while (to + unit < length && bases[to + unit] == bases[to]) {
                 to++;
             }
-            uint32_t count = (to - from + unit) / unit;
-            count = count > 255 ? 255 : count;
-            for (uint32_t i = from; count > (unit == 1 ? 1 : 2) && i < to + unit; i++) {
-                copies[i] = count > copies[i] ? (uint8_t)count : copies[i];
+            uint32_t copies = (to - from + unit) / unit;
+            if (copies >= (unit == 1 ? 4 : 3)) {
+                uint8_t quality = gap_quality(unit, copies);
+                for (uint32_t i = from; i < to + unit; i++) {
+                    ret_gaps[i] = quality < ret_gaps[i] ? quality : ret_gaps[i];
+                }
             }
             from = to + 1;
         }
-    }
-    memset(table, 0, sizeof(table));
-    for (uint32_t i = 0; i < length; i++) {
-        if (table[copies[i]] == 0) {
-            table[copies[i]] = gap_quality(copies[i]);
-        }
-        ret_gaps[i] = table[copies[i]];
     }
 }

@@ -14,7 +14,7 @@
 enum {
     JOIN = 30,  /* active positions nearer than this are one stretch */
     REACH = 60, /* an event lies at most so far from what is active */
-    READS_MIN = 3,
+    READS_MIN = 2,
     DEPTH_AROUND = 150,
 };
 #define SHARE_MIN 0.12 /* of the depth */

@@ -37,6 +37,9 @@ struct gn_event {
     uint32_t bases; /* offset in event_bases of the alternative's codes */
 };
 
+/* Whether reads of a copy that the reference lacks lie here, by the depth of what is around. */
+enum gn_copies { GN_COPIES_NONE, GN_COPIES_NEAR, GN_COPIES_HERE };
+
 struct gn_region {
     uint32_t start, end;             /* active, [start, end) */
     uint32_t owned_start, owned_end; /* events at these positions are its */
@@ -44,6 +47,7 @@ struct gn_region {
     uint32_t event, event_count;     /* first in events; by position, lengths, bases */
     uint32_t carried; /* first of haplotype_count * event_count in carried: [haplotype][event] */
     float depth;      /* mean of usable reads around */
+    uint32_t copies;  /* enum gn_copies */
 };
 
 struct gn_support { /* one for each read of the blob */

@@ -10,12 +10,16 @@
 
 struct gn_spans {
     uint32_t count, room;
-    struct gn_region *regions; /* ascending; start, end, owned_* and depth are set */
+    struct gn_region *regions; /* ascending; start, end, owned_* and depth are set, then copies */
 };
 
 /* Those that start inside the bin proper. spans: all zero before; its regions are to be freed,
  * whatever is returned. */
 SY_MUST_CHECK int gn_spans_find(const struct gn_bin *bin, const struct gn_activity *activity,
                                 struct gn_spans *spans);
+
+/* Sets copies of each region. typical_depth 0: none. */
+SY_MUST_CHECK int gn_spans_mark_copies(const struct gn_bin *bin, const struct gn_activity *activity,
+                                       double typical_depth, struct gn_spans *spans);
 
 #endif
