@@ -115,7 +115,7 @@ static void estimate(struct row *row, double *ret_ns) {
         ret_ns[c] = row->cells[c] ? known_ns(row, c) : INFINITY;
     }
     for (uint32_t c = 0; c < classes; c++) {
-        if (row->cells[c] && !trusted(row, c)) {
+        if (row->cells[c] && !trusted(row, c) && !(row->rounded && isfinite(ret_ns[c]))) {
             bool enough = row->exploring[c] + row->cells[c]->sample_count >= SY_CELL_TRUSTED;
             double guess = guess_ns(row, ret_ns, c);
             double slow = isnan(ret_ns[c]) ? ENOUGH_RATIO * guess : ret_ns[c];
@@ -249,6 +249,7 @@ static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t
     row->implementation = (uint8_t *)(row->exploring + classes);
     row->key = key;
     row->kernel = kernel_number(name_of(task));
+    row->rounded = sy_shared.options.footprint && sy_shared.options.footprint(task);
     for (uint32_t c = 0; c < classes; c++) {
         if (!fill_class(row, task, context, c, footprint)) {
             free(row);

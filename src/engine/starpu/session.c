@@ -30,15 +30,12 @@ void *blocks_add(struct blocks *blocks) {
 }
 
 int session_fail(struct session *session, int code, const char *format, ...) {
-    if (!session->error.message[0]) {
-        char text[sizeof session->error.message];
-        va_list list;
-        va_start(list, format);
-        vsnprintf(text, sizeof text, format, list);
-        va_end(list);
-        sy_fail(&session->error, code, "%s", text);
-    }
-    return code;
+    char text[sizeof session->error.message];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    return sy_fail(&session->error, code, "%s", text);
 }
 
 /* --- kernels ------------------------------------------------------------------------------------
@@ -310,8 +307,10 @@ static int hand_over(struct session *session, struct session_task *task, int32_t
     atomic_fetch_add_explicit(&session->engine->page->task_count, 1, memory_order_relaxed);
     int code = starpu_task_submit(starpu);
     if (code) {
+        atomic_fetch_sub(&session->unfinished, 1);
+        session->reported -= task->tag != NULL;
         return session_fail(session, code, "StarPU takes no task of kernel %s: %s",
-                            starpu->cl->name, strerror(-code));
+                            session->engine->kernel_names[task->slot.kernel], strerror(-code));
     }
     return fetch_back(task);
 }

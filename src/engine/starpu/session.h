@@ -82,7 +82,7 @@ struct session {
     struct sy_session base; /* what the plug-in sees */
     struct sy_engine *engine;
     const char *arguments;
-    struct sy_error error; /* the first, for a driver that says nothing itself */
+    struct sy_error error; /* the last, for a driver that says nothing itself */
     struct sy_map kernels; /* by name, as it was asked for */
     struct sy_map tenants;
     struct session_job *jobs;
@@ -112,7 +112,7 @@ struct session {
     struct session_task *free_tasks;
 };
 
-/* Keeps the first one. Returns code. */
+/* Keeps the reason. Returns code. */
 __attribute__((format(printf, 3, 4))) int session_fail(struct session *session, int code,
                                                        const char *format, ...);
 static inline struct session *session_of(struct sy_session *base) {

@@ -43,6 +43,7 @@ struct row {
     struct row *next; /* in its bucket */
     uint64_t key;
     uint32_t kernel;        /* number for the policy */
+    bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
     struct sy_cell **cells; /* per class; NULL: cannot run there */
     double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
     double *time_ns;        /* per class: for the policy */
