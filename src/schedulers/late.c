@@ -74,7 +74,8 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->least = mode.history || view->truth ? 0 : 1;
     l->scale = s->priority_scale;
     code = take_arrays(l, view) ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
-    return code ? code : init_models(l, view);
+    code = code ? code : init_models(l, view);
+    return code ? code : sy_quick_init(l, view, &l->quick);
 }
 
 void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
@@ -194,6 +195,14 @@ static bool is_hungry(const struct late *l, const struct sy_view *view, uint32_t
     return l->room[device] && sy_late_hungry(view, device, l->held[device], INFINITY);
 }
 
+/* Groups of devices do not change there. */
+static void look_quickly(struct late *l, const struct sy_view *view) {
+    if (sy_quick_due(l->quick)) {
+        sy_sharing_update(&l->sharing, view);
+        sy_quick_looked(l, view);
+    }
+}
+
 /* Which devices may take another task; returns how many. */
 static uint32_t look(struct late *l, const struct sy_view *view) {
     uint32_t open = 0;
@@ -211,6 +220,10 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
     if (!open) {
         return 0;
     }
+    if (l->quick) {
+        look_quickly(l, view);
+        return open;
+    }
     if (l->mode.contention) {
         sy_sharing_update(&l->sharing, view);
         l->looks++;
@@ -226,6 +239,10 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
 static void book(struct late *l, const struct sy_view *view, uint32_t device, double until_ns) {
     uint32_t g = l->alike_of[device], best = device;
     l->free_ns[device] = until_ns;
+    if (l->quick) {
+        sy_quick_booked(l, view, device);
+        return;
+    }
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         if (l->alike_of[d] == g && l->free_ns[d] < l->free_ns[best]) {
             best = d;
@@ -272,6 +289,9 @@ static void prefer_newcomers(struct late *l, const struct sy_view *view) {
             return;
         }
         sy_pool_pop(&l->ready, &l->base, view);
+        if (l->quick) {
+            sy_quick_forget(l->quick, worst);
+        }
         sy_pool_push(&l->ready, view, worst, l->base.rank[worst]);
         l->key[best] = key;
         insert(l, last, best);
@@ -458,6 +478,10 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
     return l->net && best.device != SY_NONE ? correct(l, view, task, count, best) : best;
 }
 
+static struct late_choice best_of(struct late *l, const struct sy_view *view, uint32_t task) {
+    return l->quick ? sy_quick_choose(l, view, task, false) : choose(l, view, task, false);
+}
+
 static bool any_running(const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         if (view->devices[d].running != SY_NONE) {
@@ -480,7 +504,10 @@ static void commit(struct late *l, const struct sy_view *view, uint32_t task,
     if (l->net) {
         sy_learned_task_taken(l->net, view, task);
     }
-    if (l->mode.contention) {
+    if (l->quick) {
+        l->quick->starts++;
+        sy_quick_forget(l->quick, task);
+    } else if (l->mode.contention) {
         sy_sharing_add(&l->sharing, view, task, choice->device);
         l->looks++;
     }
@@ -519,6 +546,12 @@ static bool wait_at_gate(struct late *l, const struct sy_view *view, uint32_t ta
     return true;
 }
 
+static bool may_commit(const struct late *l, const struct sy_view *view,
+                       const struct late_choice *choice) {
+    return choice->device != SY_NONE && l->room[choice->device] &&
+           soon_enough(l, view, choice->device, choice->wait_ns, choice->travel_ns);
+}
+
 /* Fetches, commits or keeps one task of the window. Returns the decisions made, 0 or 1. */
 static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t task, bool precise,
                          uint32_t *open, uint32_t *kept, struct sy_decision *ret) {
@@ -528,19 +561,21 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
         return 1;
     }
     if (!l->mode.gate) {
-        choice = precise ? choose(l, view, task, false) : glance(l, view, task);
+        choice = precise ? best_of(l, view, task) : glance(l, view, task);
         if (!precise && choice.device != SY_NONE && is_hungry(l, view, choice.device)) {
-            choice = choose(l, view, task, false);
+            choice = best_of(l, view, task);
         } else if (!precise) { /* what is held for its inputs' sake can wait for its turn */
             choice.wait_ns = INFINITY;
         }
+    }
+    if (l->quick && may_commit(l, view, &choice)) { /* never on figures that are old */
+        choice = sy_quick_choose(l, view, task, true);
     }
     if (choice.device != SY_NONE) {
         l->longest_travel_ns = fmax(l->longest_travel_ns, choice.travel_ns);
         book(l, view, choice.device, choice.finish_ns);
     }
-    if (choice.device == SY_NONE || !l->room[choice.device] ||
-        !soon_enough(l, view, choice.device, choice.wait_ns, choice.travel_ns)) {
+    if (!may_commit(l, view, &choice)) {
         l->window[(*kept)++] = task;
         return 0;
     }
@@ -556,6 +591,25 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
     return 1;
 }
 
+/* The world asks again when what was decided is under way: what lies deep can wait for that. */
+static bool enough(const struct late *l, uint32_t i) {
+    const struct quick *q = l->quick;
+    return q && (i >= LATE_PRECISE || q->made >= QUICK_MADE || q->starts >= QUICK_STARTS);
+}
+
+static void begin_round(struct late *l, const struct sy_view *view) {
+    if (l->net) {
+        sy_learned_look(l->net, view, !l->quick || !l->quick->calls);
+    }
+    if (l->quick) {
+        sy_quick_round(l, view);
+    }
+    draw_window(l, view);
+    l->busy = l->mode.gate && any_running(view);
+    l->usual_travel_ns = l->longest_travel_ns;
+    l->longest_travel_ns = 0;
+}
+
 uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                         uint32_t capacity) {
     struct late *l = s->state;
@@ -564,15 +618,9 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
     if (!open) {
         return 0;
     }
-    if (l->net) {
-        sy_learned_look(l->net, view);
-    }
-    draw_window(l, view);
-    l->busy = l->mode.gate && any_running(view);
-    l->usual_travel_ns = l->longest_travel_ns;
-    l->longest_travel_ns = 0;
+    begin_round(l, view);
     for (; i < l->window_count && open && count < capacity; i++) {
-        if (i >= LATE_PRECISE && !l->hungry) {
+        if ((i >= LATE_PRECISE && !l->hungry) || (count && enough(l, i))) {
             break;
         }
         count += consider(l, view, l->window[i], i < LATE_PRECISE, &open, &kept, &ret[count]);
@@ -581,6 +629,9 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
         l->window[kept++] = l->window[i++];
     }
     l->window_count = kept;
+    if (l->quick && !count) {
+        sy_quick_renew(l, view);
+    }
     return count;
 }
 

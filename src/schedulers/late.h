@@ -7,6 +7,7 @@
 
 #include "schedulers/learned.h"
 #include "schedulers/policy.h"
+#include "schedulers/quick.h"
 #include "schedulers/sharing.h"
 
 #define LATE_WINDOW  128 /* ready tasks looked at in one round */
@@ -94,6 +95,7 @@ struct late {
     uint64_t looks;          /* at what is shared */
     struct late_choice *candidates;
     struct learned *net; /* NULL: the heuristic alone */
+    struct quick *quick; /* NULL: every pair is scored anew */
     double surprise;     /* how far durations were from what was expected, of late: |ln|, mean */
     bool doubtful;       /* too far: the network is not asked until that has passed */
 };

@@ -6,14 +6,14 @@
  */
 #include "schedulers/learned.h"
 #include <errno.h>
+#include <string.h>
 
 /* How much the most critical task of a job comes before its least, as a logarithm of jobs' keys: so
  * that the steps of training do not scramble the order of ranks within jobs. */
 #define CRITICAL 0.5F
-#define FAR      8.0 /* times the task's least time: beyond, more is no worse */
 
 static float clip(double x) {
-    return (float)(x < FAR ? x : FAR);
+    return (float)(x < LEARNED_FAR ? x : LEARNED_FAR);
 }
 
 /* 0 at 0, 1/2 at 1, 1 far away. */
@@ -219,7 +219,7 @@ static void look_at_belief(struct learned *n, const struct sy_view *view) {
     }
 }
 
-void sy_learned_look(struct learned *n, const struct sy_view *view) {
+void sy_learned_look(struct learned *n, const struct sy_view *view, bool belief) {
     double devices = view->machine->device_count;
     n->round++;
     n->load = n->ready_count / (n->ready_count + devices);
@@ -229,7 +229,7 @@ void sy_learned_look(struct learned *n, const struct sy_view *view) {
         n->weights[i] = n->block[i] + (float)n->load * loaded[i] + (float)n->alone * alone[i];
     }
     look_at_jobs(n, view);
-    if (view->readings && !n->blind) {
+    if (view->readings && !n->blind && belief) {
         look_at_belief(n, view);
     }
 }
@@ -262,9 +262,30 @@ double sy_learned_priority(struct learned *n, const struct policy *policy,
 
 /* --- a task on a device ------------------------------------------------------------------------
  */
-double sy_learned_score(const struct learned *n, const struct policy *policy,
-                        const struct sy_view *view, uint32_t task, uint32_t device,
-                        const struct learned_terms *t) {
+/* How well a class suits what is ready, on average. */
+static float usual_of(const struct learned *n, uint32_t class_index) {
+    double ready = n->class_ready[class_index];
+    return ready > 0 ? (float)(n->efficiency_sum[class_index] / ready) : 0;
+}
+
+/* Places of those features of a pair that change while a task waits. */
+enum {
+    WAIT = 4,
+    SLOWED,
+    HARM,
+    MEMORY_USE = 7,
+    LINK_USE,
+    USE_SD,
+    SUITED = 16,
+    CROWD,
+    JOB_SHORT = 19,
+    HELD,
+    CRITICAL_WAIT
+};
+
+static void pair_features(const struct learned *n, const struct policy *policy,
+                          const struct sy_view *view, uint32_t task, uint32_t device,
+                          const struct learned_terms *t, float *ret_x) {
     const struct sy_machine *m = view->machine;
     const struct sy_device *self = &m->devices[device];
     uint32_t c = self->class_index, kernel = view->task_kernel[task], job = view->task_job[task];
@@ -273,7 +294,7 @@ double sy_learned_score(const struct learned *n, const struct policy *policy,
     double image_ns = t->exec_ns - t->alone_ns * t->slowdown;
     float slow = clip(excess), travel = clip(t->travel_ns * least);
     float crit = (float)policy->rank[task] / n->job_rank[job];
-    float usual = ready > 0 ? (float)(n->efficiency_sum[c] / ready) : 0;
+    float usual = usual_of(n, c);
     bool fpga = self->board != SY_NONE;
     const float x[LEARNED_PAIR] = {
         slow,
@@ -300,5 +321,52 @@ double sy_learned_score(const struct learned *n, const struct policy *policy,
         crit * clip(t->wait_ns * least),
         self->kind != n->wanted_kind[task] ? clip(n->out_ns[task] * least) : 0,
     };
+    memcpy(ret_x, x, sizeof x);
+}
+
+double sy_learned_score(const struct learned *n, const struct policy *policy,
+                        const struct sy_view *view, uint32_t task, uint32_t device,
+                        const struct learned_terms *t) {
+    float x[LEARNED_PAIR];
+    pair_features(n, policy, view, task, device, t, x);
     return dot(n->weights + LEARNED_TASK + LEARNED_JOB, x, LEARNED_PAIR);
+}
+
+void sy_learned_parts(const struct learned *n, const struct policy *policy,
+                      const struct sy_view *view, uint32_t task, uint32_t device,
+                      const struct learned_terms *t, struct learned_parts *ret) {
+    const float *block = n->block + LEARNED_TASK + LEARNED_JOB;
+    float x[LEARNED_PAIR];
+    pair_features(n, policy, view, task, device, t, x);
+    x[SUITED] += usual_of(n, view->machine->devices[device].class_index);
+    x[WAIT] = x[SLOWED] = x[HARM] = 0;
+    x[MEMORY_USE] = x[LINK_USE] = x[USE_SD] = 0;
+    x[CROWD] = x[JOB_SHORT] = x[HELD] = x[CRITICAL_WAIT] = 0;
+    *ret = (struct learned_parts){.slow = x[0]};
+    for (uint32_t i = 0; i < LEARNED_PAIR; i++) {
+        ret->sum += block[i] * x[i];
+        ret->loaded += block[LEARNED_FEATURES + i] * x[i];
+        ret->lonely += block[2 * LEARNED_FEATURES + i] * x[i];
+    }
+}
+
+struct learned_group sy_learned_group(const struct learned *n, const struct sy_view *view,
+                                      uint32_t device) {
+    const float *weights = n->weights + LEARNED_TASK + LEARNED_JOB;
+    uint32_t c = view->machine->devices[device].class_index;
+    double ready = n->class_ready[c];
+    return (struct learned_group){
+        .slow = weights[CROWD] * squash(ready / view->machine->classes[c].device_count),
+        .more = weights[MEMORY_USE] * n->memory_use[device] +
+                weights[LINK_USE] * n->link_use[device] + weights[USE_SD] * n->use_sd[device] -
+                weights[SUITED] * usual_of(n, c)};
+}
+
+struct learned_slopes sy_learned_slopes(const struct learned *n, uint32_t job, float critical) {
+    const float *weights = n->weights + LEARNED_TASK + LEARNED_JOB;
+    return (struct learned_slopes){.slow = weights[JOB_SHORT] * n->job_short[job],
+                                   .wait = weights[WAIT] + critical * weights[CRITICAL_WAIT],
+                                   .held = weights[HELD] / 4,
+                                   .slowed = weights[SLOWED],
+                                   .harm = weights[HARM]};
 }

@@ -14,6 +14,7 @@
 
 #define LEARNED_KIND  "symphony"
 #define LEARNED_SHAPE 1u
+#define LEARNED_FAR   8.0 /* times the task's least time: beyond, more is no worse */
 
 /* Each feature has three weights: one as it is, one times how loaded the machine is (0..1), one
  * times how alone the job is (1: it is the only one, 1/2: there are two ...). */
@@ -59,8 +60,8 @@ void sy_learned_job_left(struct learned *learned, uint32_t job);
 void sy_learned_task_ready(struct learned *learned, const struct policy *policy,
                            const struct sy_view *view, uint32_t task);
 void sy_learned_task_taken(struct learned *learned, const struct sy_view *view, uint32_t task);
-/* Once before each round of decisions. */
-void sy_learned_look(struct learned *learned, const struct sy_view *view);
+/* Once before each round of decisions; at what is believed of shared resources only if told so. */
+void sy_learned_look(struct learned *learned, const struct sy_view *view, bool belief);
 /* Added to a priority, whose unit is the logarithm of a job's work. */
 double sy_learned_priority(struct learned *learned, const struct policy *policy,
                            const struct sy_view *view, uint32_t task);
@@ -68,5 +69,28 @@ double sy_learned_priority(struct learned *learned, const struct policy *policy,
 double sy_learned_score(const struct learned *learned, const struct policy *policy,
                         const struct sy_view *view, uint32_t task, uint32_t device,
                         const struct learned_terms *terms);
+
+/* --- the same score in parts, of which only the second kind changes while a task waits ---------
+ * score = sum + load * loaded + alone * lonely + slow * (group's slow + task's slow) + group's more
+ *       + task's wait * least(wait for the device in least times, LEARNED_FAR)
+ *       + task's held * tasks that the device holds
+ *       + slowed * time lost by sharing + harm * time that others lose, in least times likewise */
+struct learned_parts {
+    float sum, loaded, lonely, slow;
+};
+struct learned_group { /* of devices */
+    float slow, more;
+};
+struct learned_slopes { /* of a task */
+    float slow, wait, held, slowed, harm;
+};
+void sy_learned_parts(const struct learned *learned, const struct policy *policy,
+                      const struct sy_view *view, uint32_t task, uint32_t device,
+                      const struct learned_terms *terms, struct learned_parts *ret_parts);
+struct learned_group sy_learned_group(const struct learned *learned, const struct sy_view *view,
+                                      uint32_t device);
+/* critical: its rank over the longest of its job. */
+struct learned_slopes sy_learned_slopes(const struct learned *learned, uint32_t job,
+                                        float critical);
 
 #endif
