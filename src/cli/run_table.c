@@ -76,8 +76,10 @@ static void put_rest(const struct sy_record *record, const struct sy_run_figures
         sy_buffer_printf(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
     }
     if (!isnan(summary->decision_p50_ns)) {
-        sy_buffer_printf(buffer, "decisions    %.0f; time per task: median %s, p99 %s\n",
-                         summary->decision_mean, sy_units_time(summary->decision_p50_ns, p50),
+        bool all = summary->decision_mean >= record->graph->task_count;
+        sy_buffer_printf(buffer, "decisions    %.0f%s; time per task: median %s, p99 %s\n",
+                         summary->decision_mean, all ? "" : " recorded",
+                         sy_units_time(summary->decision_p50_ns, p50),
                          sy_units_time(summary->decision_p99_ns, p99));
     }
 }

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define WORLD_MIN 4096
-#define BATCH_MIN 64 /* lay again once so many are new, and as many as the world has */
+#define ROOM_MIN  (WORLD_MIN / 4) /* lay again before the world is full */
+#define BATCH_MIN 64              /* lay again once so many are new, and as many as the world has */
 
 struct plan {
     struct sy_live *live;
@@ -367,7 +368,9 @@ static void *courier_main(void *argument) {
 static bool due(const struct context *context) {
     uint32_t laid = context->count - context->unlaid;
     uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
-    return context->renew || context->unlaid >= batch || (context->flush && context->unlaid > 1);
+    bool full = context->live && sy_live_room(context->live) < ROOM_MIN;
+    return context->renew || full || context->unlaid >= batch ||
+           (context->flush && context->unlaid > 1);
 }
 
 void planner_notice(struct context *context, bool flush) {
