@@ -38,6 +38,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     struct prober *p = s->state;
     struct sy_arena *arena = p->late.base.arena;
     p->probe = probe;
+    p->late.quick = NULL; /* the short way leaves no list of candidates */
     p->unit = sy_arena_alloc(arena, LEARNED_COUNT, sizeof *p->unit);
     p->task_x =
         sy_arena_alloc(arena, (size_t)view->task_capacity * LEARNED_TASK + 1, sizeof *p->task_x);
