@@ -22,9 +22,7 @@ struct run {
 };
 
 uint64_t gn_activity_bytes(uint32_t bin_bases) {
-    uint64_t length = (uint64_t)bin_bases + 2 * GN_HALO;
-    return gn_round(sizeof(struct gn_activity)) + gn_round(length * sizeof(uint16_t)) +
-           gn_round(length * sizeof(uint32_t));
+    return gn_activity_head(bin_bases).bytes;
 }
 
 /* --- one stretch without gaps: of so many bases, all within the arrays ------------------------ */
@@ -32,18 +30,10 @@ uint64_t gn_activity_bytes(uint32_t bin_bases) {
 typedef void (*compare_function)(const uint8_t *bases, const uint8_t *qualities,
                                  const uint8_t *reference, uint32_t length, uint32_t *evidence);
 
-static inline void differ(uint8_t base, uint8_t quality, uint8_t reference, uint32_t *evidence) {
-    if (base < 4 && reference < 4 && quality >= GN_ACTIVITY_QUALITY) {
-        *evidence += quality < GN_ACTIVITY_FULL ? quality : GN_ACTIVITY_FULL;
-    }
-}
-
 static void compare_plain(const uint8_t *bases, const uint8_t *qualities, const uint8_t *reference,
                           uint32_t length, uint32_t *evidence) {
     for (uint32_t at = 0; at < length; at++) {
-        if (bases[at] != reference[at]) {
-            differ(bases[at], qualities[at], reference[at], &evidence[at]);
-        }
+        evidence[at] += gn_activity_weight(bases[at], qualities[at], reference[at]);
     }
 }
 
@@ -58,7 +48,7 @@ compare_avx2(const uint8_t *bases, const uint8_t *qualities, const uint8_t *refe
         uint32_t equal = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(read, other));
         for (uint32_t different = ~equal; different; different &= different - 1) {
             uint32_t at = from + (uint32_t)__builtin_ctz(different);
-            differ(bases[at], qualities[at], reference[at], &evidence[at]);
+            evidence[at] += gn_activity_weight(bases[at], qualities[at], reference[at]);
         }
     }
     compare_plain(bases + from, qualities + from, reference + from, length - from, evidence + from);
@@ -146,9 +136,7 @@ int gn_activity_run(const struct gn_index *index, const struct gn_bin *bin,
                     enum gn_level level) {
     uint32_t length = gn_activity_length(bin);
     uint32_t before = bin->start < GN_HALO ? GN_HALO - bin->start : 0; /* the line's first base */
-    struct gn_activity head = {.length = length, .depth = gn_round(sizeof(head))};
-    head.evidence = head.depth + gn_round(length * sizeof(uint16_t));
-    head.bytes = gn_activity_bytes(bin->end - bin->start);
+    struct gn_activity head = gn_activity_head(bin->end - bin->start);
     uint32_t *steps = calloc(length + 1, sizeof(*steps));
     uint8_t *reference = malloc(length);
     if (!steps || !reference) {
@@ -164,8 +152,7 @@ int gn_activity_run(const struct gn_index *index, const struct gn_bin *bin,
     const struct gn_record *records = gn_at(bin, bin->records);
     const uint8_t *duplicates = gn_at(order, order->duplicates);
     for (uint32_t at = 0; at < bin->record_count; at++) {
-        if (!duplicates[at] && (records[at].flags & GN_ACTIVITY_FLAGS) == 0 &&
-            records[at].mapping_quality >= GN_ACTIVITY_MAPPING) {
+        if (gn_activity_counts(&records[at], duplicates[at])) {
             add_record(&run, bin, &records[at], compare_of(level));
         }
     }

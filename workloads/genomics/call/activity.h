@@ -14,16 +14,8 @@
 #ifndef GENOMICS_CALL_ACTIVITY_H
 #define GENOMICS_CALL_ACTIVITY_H
 
-#include "genomics/genomics.h"
+#include "genomics/call/rules.h"
 #include "genomics/level.h"
-
-enum {
-    GN_ACTIVITY_MAPPING = 20,
-    GN_ACTIVITY_QUALITY = 15,
-    GN_ACTIVITY_FULL = 30,
-    GN_ACTIVITY_CLIP = 6,
-    GN_ACTIVITY_FLAGS = 0x4 | 0x100 | 0x200 | 0x400 | 0x800, /* of reads that are left out */
-};
 
 /* Position i of the arrays is global position bin->start - GN_HALO + i; the first bin begins before
  * the line does, and the last may end behind it: there is nothing. */

@@ -24,33 +24,10 @@ void gn_hmm_fill(struct gn_hmm *blob, float continuation) {
     }
 }
 
-static inline uint32_t gap_of(uint8_t quality) {
-    return quality < 63 ? quality : 63;
-}
-
-static inline uint32_t quality_of(uint8_t quality) {
-    return quality < 127 ? quality : 127;
-}
-
 void gn_hmm_rows(const struct gn_hmm *blob, uint32_t read, struct gn_hmm_row *ret_rows) {
     const struct gn_hmm_read *head = gn_hmm_read(blob, read);
-    const uint8_t *bases = (const uint8_t *)gn_at(blob, blob->read_bases) + head->bases;
-    const uint8_t *qualities = (const uint8_t *)gn_at(blob, blob->read_qualities) + head->bases;
-    const uint8_t *gaps = (const uint8_t *)gn_at(blob, blob->read_gaps) + head->bases;
     for (uint32_t i = 0; i < head->length; i++) {
-        struct gn_hmm_row *row = &ret_rows[i];
-        float error = blob->error[quality_of(qualities[i])];
-        float open = 1.0f - blob->continuation; /* a of the next row */
-        row->next_match = row->deletion = 0;
-        if (i + 1 < head->length) {
-            uint32_t next = gap_of(gaps[i + 1]);
-            open = blob->open[next];
-            row->next_match = blob->stay[next];
-            row->deletion = blob->open[gap_of(gaps[i])] * blob->back[next];
-        }
-        row->base = bases[i] < 4 ? bases[i] : 4;
-        row->match = (1.0f - error) * open;
-        row->mismatch = row->base == 4 ? row->match : error * (1.0f / 3.0f) * open;
+        ret_rows[i] = gn_hmm_row(blob, head, i);
     }
 }
 
@@ -113,11 +90,11 @@ double gn_hmm_exact(const struct gn_hmm *blob, uint32_t read, uint32_t haplotype
     double match[GN_READ_MAX], mismatch[GN_READ_MAX], open[GN_READ_MAX];
     double g = (double)blob->continuation, close = 1 - g, sum = 0;
     for (uint32_t i = 0; i < row_count; i++) {
-        double error = pow(10, -(double)quality_of(qualities[i]) / 10);
-        uint32_t gap = gap_of(gaps[i]) < GN_HMM_GAP_MIN ? GN_HMM_GAP_MIN : gap_of(gaps[i]);
+        double error = pow(10, -fmin(qualities[i], 127) / 10);
+        double gap = fmin(fmax(gaps[i], GN_HMM_GAP_MIN), GN_HMM_GAP_MAX);
         match[i] = 1 - error;
         mismatch[i] = read_bases[i] > 3 ? match[i] : error / 3;
-        open[i] = pow(10, -(double)(gap > GN_HMM_GAP_MAX ? GN_HMM_GAP_MAX : gap) / 10);
+        open[i] = pow(10, -gap / 10);
     }
     d[0] = 0x1p1000;
     for (uint32_t j = 0; row_count > 0 && j < length; j++) {

@@ -34,11 +34,10 @@
 #ifndef GENOMICS_CALL_HMM_H
 #define GENOMICS_CALL_HMM_H
 
-#include "genomics/genomics.h"
+#include "genomics/call/rules.h"
 #include "genomics/level.h"
 
 #define GN_HMM_SMALL 0x1p-40f
-#define GN_HMM_START 0x1p112f
 #define GN_HMM_FLOOR (-600.0) /* log10 of what is less likely still */
 enum {
     GN_HMM_SCALE = 112,

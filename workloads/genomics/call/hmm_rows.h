@@ -13,14 +13,6 @@
 
 enum { GN_HMM_LANES_MAX = 16, GN_HMM_TILE_MAX = 8 };
 
-/* One row of one read, see hmm.h. next: of the row below. */
-struct gn_hmm_row {
-    float match, mismatch; /* P where the bases agree, and where they do not */
-    float next_match;      /* k */
-    float deletion;        /* c */
-    uint32_t base;
-};
-
 /* Sum of one pair, without vectors. */
 float gn_hmm_plain(const struct gn_hmm *blob, uint32_t haplotype, const struct gn_hmm_row *rows,
                    uint32_t row_count);

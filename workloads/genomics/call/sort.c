@@ -23,8 +23,7 @@ struct best {
 };
 
 uint64_t gn_order_bytes(uint32_t record_count) {
-    return gn_round(sizeof(struct gn_order)) + gn_round(sizeof(uint32_t) * (uint64_t)record_count) +
-           gn_round(record_count);
+    return gn_order_head(record_count).bytes;
 }
 
 static const struct gn_record *records_of(const struct gn_bin *bin) {
@@ -79,7 +78,7 @@ static void sort_records(const struct gn_bin *bin, struct key *keys, struct key 
 /* Tables of 2 capacity: firsts of their pairs, then seconds. */
 static struct best *find(struct best *table, uint32_t capacity, const struct gn_record *record) {
     struct best *half = table + (record->flags & 0x80 ? capacity : 0);
-    uint32_t at = (uint32_t)(record->pair_key * 0x9E3779B97F4A7C15u >> 32) & (capacity - 1);
+    uint32_t at = gn_sort_slot(record->pair_key, capacity);
     while (half[at].key != 0 && half[at].key != record->pair_key) {
         at = (at + 1) & (capacity - 1);
     }
@@ -118,9 +117,7 @@ int gn_sort(const struct gn_bin *bin, struct gn_order *order, enum gn_level leve
     if (!room) {
         return -ENOMEM;
     }
-    struct gn_order head = {.record_count = count, .order = gn_round(sizeof(head))};
-    head.bytes = gn_order_bytes(count);
-    head.duplicates = head.order + gn_round(sizeof(uint32_t) * (uint64_t)count);
+    struct gn_order head = gn_order_head(count);
     sort_records(bin, (struct key *)(void *)room, (struct key *)(void *)(room + keys),
                  gn_in(order, head.order));
     memset(room, 0, table);

@@ -10,7 +10,7 @@
 #ifndef GENOMICS_CALL_SORT_H
 #define GENOMICS_CALL_SORT_H
 
-#include "genomics/genomics.h"
+#include "genomics/call/rules.h"
 #include "genomics/level.h"
 
 /* What the blob needs. */
@@ -18,12 +18,5 @@ uint64_t gn_order_bytes(uint32_t record_count);
 
 /* order: gn_order_bytes or more, its header is written too. 0 or -ENOMEM (scratch). */
 SY_MUST_CHECK int gn_sort(const struct gn_bin *bin, struct gn_order *order, enum gn_level level);
-
-/* What is compared among duplicates: the largest stays. Serials are below 2^48. */
-static inline uint64_t gn_sort_merit(const struct gn_record *record) {
-    const uint64_t low = ((uint64_t)1 << 47) - 1;
-    uint64_t quality = record->quality_sum < 0x1ffff ? record->quality_sum : 0x1ffff;
-    return quality << 47 | (low - (record->serial >> 1 & low));
-}
 
 #endif
