@@ -27,7 +27,8 @@ struct best {
 struct sorting {
     const struct gn_bin *bin;
     struct gn_order *order;
-    uint32_t room;      /* records that order has room for */
+    uint64_t order_bytes;
+    uint32_t room;      /* records that order may have room for */
     uint32_t capacity;  /* of each half of table, a power of two */
     struct best *table; /* firsts of their pairs, then seconds */
     uint32_t *starts;   /* of each slot's run */
@@ -38,7 +39,7 @@ struct sorting {
 
 __device__ static inline uint32_t count_of(const struct sorting &sorting) {
     uint32_t count = sorting.bin->record_count;
-    return count <= sorting.room ? count : 0;
+    return gn_order_head(count).bytes <= sorting.order_bytes ? count : 0;
 }
 
 __device__ static inline const struct gn_record *records_of(const struct sorting &sorting) {
@@ -142,9 +143,8 @@ extern "C" cudaError_t gn_cuda_sort(const struct gn_bin *bin, uint64_t bin_bytes
     if (order_bytes < gn_order_head(0).bytes || records > 1u << 30) {
         return cudaErrorInvalidValue;
     }
-    while (records > 0 && gn_order_head((uint32_t)records).bytes > order_bytes) {
-        records -= 1 + (gn_order_head((uint32_t)records).bytes - order_bytes) / 8;
-    }
+    uint64_t fitting = order_bytes / (sizeof(uint32_t) + sizeof(uint8_t));
+    records = records < fitting ? records : fitting;
     while (capacity / 2 < records) {
         capacity *= 2;
     }
@@ -158,9 +158,16 @@ extern "C" cudaError_t gn_cuda_sort(const struct gn_bin *bin, uint64_t bin_bytes
         return code;
     }
     uint32_t *starts = (uint32_t *)(room + table);
-    struct sorting sorting = {
-        bin,    order,          (uint32_t)records,  (uint32_t)capacity,       (struct best *)room,
-        starts, starts + SLOTS, starts + 2 * SLOTS, starts + 2 * SLOTS + SCAN};
+    struct sorting sorting = {bin,
+                              order,
+                              order_bytes,
+                              (uint32_t)records,
+                              (uint32_t)capacity,
+                              (struct best *)room,
+                              starts,
+                              starts + SLOTS,
+                              starts + 2 * SLOTS,
+                              starts + 2 * SLOTS + SCAN};
     code = enqueue(sorting, cleared, stream);
     cudaError_t freed = cudaFreeAsync(room, stream);
     return code != cudaSuccess ? code : freed;
