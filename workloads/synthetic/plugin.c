@@ -93,8 +93,8 @@ static const struct sy_kernel_workload workloads[] = {
      "tasks=16,kind=spin tasks=16,kind=stream tasks=16,kind=transfer", synthetic_build,
      synthetic_fill, synthetic_check, free, NULL},
     {"stream", "items that flow through three stages whose sizes depend on the data",
-     "items=200,jobs=3[,window=32][,bytes=65536][,flops=1e5][,seed=1]", "items=100", NULL, NULL,
-     NULL, NULL, synthetic_drive},
+     "items=200,jobs=3[,window=32][,bytes=65536][,flops=1e5][,seed=1]", "", NULL, NULL, NULL, NULL,
+     synthetic_drive},
 };
 
 static const struct sy_kernel_table table = {
