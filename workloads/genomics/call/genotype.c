@@ -96,6 +96,24 @@ static void find_alleles(struct site *site) {
     }
 }
 
+static void set_called(struct site *site, uint32_t x, uint32_t y) {
+    site->called[0] = 0;
+    site->called_count = 1;
+    if (x > 0 && x != y &&
+        memcmp(carried(site, site->owner[x]), carried(site, site->owner[y]), site->event_count) <
+            0) {
+        uint32_t keep = x; /* alleles in the order of their events */
+        x = y;
+        y = keep;
+    }
+    if (x > 0) {
+        site->called[site->called_count++] = (uint8_t)x;
+    }
+    if (y != x) {
+        site->called[site->called_count++] = (uint8_t)y;
+    }
+}
+
 /* Sums posteriors by genotype; sets what is called. False: nothing is. */
 static bool call(struct site *site) {
     const struct gn_diplotypes *all = site->diplotypes;
@@ -119,14 +137,7 @@ static bool call(struct site *site) {
             }
         }
     }
-    site->called[0] = 0;
-    site->called_count = 1;
-    if (x > 0) {
-        site->called[site->called_count++] = (uint8_t)x;
-    }
-    if (y != x) {
-        site->called[site->called_count++] = (uint8_t)y;
-    }
+    set_called(site, x, y);
     site->genotype[0] = x > 0 ? 1 : 0;
     site->genotype[1] = (uint8_t)(site->called_count - 1);
     return best > 0;
