@@ -16,6 +16,7 @@
 #define REACH        64    /* tasks that a search for gaps looks back over */
 #define MANY         20000 /* tasks of all drafts together; but at least */
 #define FEW_WAYS     2
+#define VAST         400000 /* tasks times devices: from there on one draft, in a hurry */
 
 enum rank { RANK_MEAN, RANK_HARMONIC, RANK_BEST, RANK_BEHIND };
 
@@ -236,13 +237,30 @@ static double slot_ns(const struct draft *plan, const struct sy_view *view, uint
     return fmax(ready_ns, last == SY_NONE ? plan->base_ns[device] : plan->end_ns[last]);
 }
 
+/* Of a vast job's devices that are alike only the first to be free is looked at closely: those that
+ * are free later than one that was looked at are passed over. */
+static bool passed_over(const struct portfolio *p, uint32_t device, uint32_t *group,
+                        double *free_ns) {
+    uint32_t last = p->trial.last[device], own = p->search.group_of[device];
+    double ns = last == SY_NONE ? p->trial.base_ns[device] : p->trial.end_ns[last];
+    if (p->vast && own == *group && ns >= *free_ns) {
+        return true;
+    }
+    *group = own;
+    *free_ns = ns;
+    return false;
+}
+
 static void place_task(struct portfolio *p, const struct sy_view *view, uint32_t task) {
     const struct sy_machine *m = view->machine;
     uint32_t best = SY_NONE, best_before = SY_NONE, memory = SY_NONE, settled = SY_NONE;
+    uint32_t looked_at = SY_NONE;
     double best_score = INFINITY, best_start = 0, best_end = 0, ready_ns = 0, far_ns = 0;
+    double free_ns = 0;
     for (uint32_t d = 0; d < m->device_count; d++) {
         double ns = sy_estimate_time_ns(view, task, d);
-        if (!isfinite(ns) || view->devices[d].lost || p->search.group_of[d] == settled) {
+        if (!isfinite(ns) || view->devices[d].lost || p->search.group_of[d] == settled ||
+            passed_over(p, d, &looked_at, &free_ns)) {
             continue;
         }
         if (m->devices[d].memory != memory) {
@@ -516,7 +534,8 @@ void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t
     const struct way *ways = view->shared_links ? ways_shared : ways_apart;
     size_t count = view->shared_links ? SY_COUNT(ways_shared) : SY_COUNT(ways_apart);
     size_t afford = MANY / (view->jobs[job].task_count + 1u);
-    afford = afford < FEW_WAYS ? FEW_WAYS : afford;
+    p->vast = (double)view->jobs[job].task_count * view->machine->device_count >= VAST;
+    afford = p->vast ? 1 : afford < FEW_WAYS ? FEW_WAYS : afford;
     count = count < afford ? count : afford;
     find_prices(p, view, job);
     p->best.makespan_ns = INFINITY;

@@ -59,6 +59,7 @@ struct portfolio {
     struct search search;
     double *offer_start_ns; /* per task */
     uint32_t drafts;        /* that the plan was chosen from */
+    bool vast;              /* many tasks on many devices: planned in a hurry */
 };
 
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
