@@ -4,24 +4,13 @@
  * other variant against the plain one, bit by bit, on random and on nasty jobs. parasail agrees on
  * scores where it is installed (a bench has that).
  */
-#include "genomics/align/extend.h"
-#include "made.h"
+#include "extend_cases.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include <cmocka.h>
-
-enum { REFERENCE = 12000, JOBS = 300 };
-
-struct world {
-    uint8_t reference[REFERENCE];
-    struct gn_index *index;
-    struct gn_reads *reads;
-    struct gn_jobs *jobs;
-    struct gn_extension *out[2];
-};
 
 /* --- an independent way to the score ---------------------------------------------------------- */
 
@@ -102,74 +91,6 @@ static void check_claims(const struct gn_job *job, const struct gn_extension *ou
     assert_int_equal(score, out->score);
 }
 
-/* --- worlds ----------------------------------------------------------------------------------- */
-
-static void close_world(struct world *world) {
-    free(world->index);
-    free(world->reads);
-    free(world->jobs);
-    free(world->out[0]);
-    free(world->out[1]);
-}
-
-static void open_world(struct world *world, struct made_random *random, const uint8_t *codes,
-                       const uint16_t *lengths, const struct gn_job *jobs, uint32_t count) {
-    (void)random;
-    world->index = made_index(world->reference, REFERENCE);
-    world->reads = made_reads(codes, lengths, count, false);
-    world->jobs = made_jobs(world->reads, jobs, count);
-    for (int at = 0; at < 2; at++) {
-        world->out[at] = malloc((count + 1) * sizeof(struct gn_extension));
-        assert_non_null(world->out[at]);
-    }
-}
-
-/* Random reference with repeats, so that there are ties, and some N. */
-static void make_reference(struct made_random *random, uint8_t *reference) {
-    for (uint32_t at = 0; at < REFERENCE; at++) {
-        uint32_t luck = made_below(random, 400);
-        uint32_t back = 1 + made_below(random, 6);
-        if (luck < 4 && at > 40) {
-            for (uint32_t i = 0; i < 30 && at < REFERENCE; i++, at++) {
-                reference[at] = reference[at - back]; /* a run of a short unit */
-            }
-            at--;
-        } else {
-            reference[at] = (uint8_t)(luck == 399 ? 4 : made_below(random, 4));
-        }
-    }
-}
-
-/* lengths up to longest, windows up to widest, about so many errors. */
-static void make_world(struct world *world, uint64_t seed, uint32_t longest, uint32_t widest) {
-    struct made_random random = {seed, 0};
-    static uint8_t codes[JOBS * GN_READ_MAX];
-    uint16_t lengths[JOBS];
-    struct gn_job jobs[JOBS];
-    uint32_t total = 0;
-    make_reference(&random, world->reference);
-    for (uint32_t at = 0; at < JOBS; at++) {
-        uint32_t length = made_below(&random, 3) ? longest : made_below(&random, longest + 1);
-        uint32_t width = length + made_below(&random, 100);
-        width =
-            width > widest || made_below(&random, 8) == 0 ? made_below(&random, widest + 1) : width;
-        uint32_t place = made_below(&random, REFERENCE - 2 * GN_READ_MAX - 900);
-        uint32_t kind = made_below(&random, 10);
-        jobs[at] = (struct gn_job){.read = at,
-                                   .window = GN_GAP + place - made_below(&random, 60),
-                                   .window_length = (uint16_t)width,
-                                   .reverse = (uint8_t)made_below(&random, 2)};
-        made_copy(&random, world->reference, place, length, kind < 6 ? 0.02 : 0.1,
-                  kind < 8 ? 0.01 : 0.06, jobs[at].reverse, codes + total);
-        for (uint32_t i = 0; kind == 9 && i < length; i++) {
-            codes[total + i] = (uint8_t)made_below(&random, 5); /* fits nowhere */
-        }
-        lengths[at] = (uint16_t)length;
-        total += length;
-    }
-    open_world(world, &random, codes, lengths, jobs, JOBS);
-}
-
 /* --- tests ------------------------------------------------------------------------------------ */
 
 static void levels_agree(const struct world *world, const char *what) {
@@ -237,37 +158,10 @@ static void variants_agree(void **state) {
     }
 }
 
-enum { NASTY = 12 };
-
 static void nasty_jobs(void **state) {
     (void)state;
     static struct world world;
-    struct made_random random = {5, 0};
-    make_reference(&random, world.reference);
-    memset(world.reference + 3000, 0, 1500); /* poly-A: everything ties */
-    memset(world.reference + 6000, 4, 400);  /* N only */
-    static uint8_t codes[NASTY * GN_READ_MAX];
-    static const uint16_t lengths[NASTY] = {0, 150, 150, 512, 240, 241, 150, 1, 150, 40, 512, 150};
-    static const struct gn_job jobs[NASTY] = {
-        {0, 4000, 200, 0, 0},                   /* no read */
-        {1, 4000, 0, 0, 0},                     /* no window */
-        {2, GN_GAP + 6000, 300, 0, 0},          /* all N in both */
-        {3, GN_GAP + 3000, 1400, 0, 0},         /* poly-A, highest score there is */
-        {4, GN_GAP + 3000, 1400, 0, 0},         /* the same in 8 bits */
-        {5, GN_GAP + 3000, 1400, 1, 0},         /* all mismatches */
-        {6, GN_GAP + 3000, 40, 0, 0},           /* window shorter than the read */
-        {7, GN_GAP + 3000, 1, 0, 0},            /* one base */
-        {8, GN_GAP - 70, 150, 0, 0},            /* over the contig's start */
-        {9, GN_GAP + REFERENCE - 30, 60, 0, 0}, /* and its end */
-        {10, GN_GAP + 100, 2048, 0, 0},         /* N in the read only */
-        {11, GN_GAP + 3000, 2048, 0, 0},        /* poly-A read of poly-A and more */
-    };
-    uint32_t offset = 0;
-    for (uint32_t at = 0; at < NASTY; offset += lengths[at], at++) {
-        memset(codes + offset, at == 2 || at == 10 ? 4 : 0, lengths[at]);
-    }
-    memcpy(codes + 0 + 150 + 150 + 512 + 240 + 241 + 150 + 1, world.reference, 150);
-    open_world(&world, &random, codes, lengths, jobs, NASTY);
+    make_nasty(&world);
     levels_agree(&world, "nasty");
     const struct gn_extension *out = world.out[0];
     assert_int_equal(out[0].score, 0);
@@ -313,7 +207,7 @@ static void shapes_of_alignments(void **state) {
     for (uint32_t at = 0; at < 5; at++) {
         jobs[at] = (struct gn_job){.read = at, .window = GN_GAP + 950, .window_length = 200};
     }
-    open_world(&world, &random, codes, lengths, jobs, 5);
+    open_world(&world, codes, lengths, jobs, 5);
     levels_agree(&world, "shapes");
     const struct gn_extension *out = world.out[0];
     assert_int_equal(out[0].cigar_count, 3);

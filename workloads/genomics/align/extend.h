@@ -45,4 +45,10 @@ SY_MUST_CHECK int gn_extend(const struct gn_index *index, const struct gn_reads 
 SY_MUST_CHECK int gn_extend_scores(const struct gn_index *index, const struct gn_reads *reads,
                                    const struct gn_jobs *jobs, int16_t *out, enum gn_level level);
 
+/* Scratch of one work-item of the OpenCL kernel, and how many there should be. */
+enum {
+    GN_EXTEND_SLOT_BYTES = (GN_READ_MAX + 1) * GN_WINDOW_MAX + 4 * (GN_WINDOW_MAX + 1) + 60,
+    GN_EXTEND_SLOTS = 64,
+};
+
 #endif

@@ -7,7 +7,7 @@
  *   VECTOR, WORD       of lanes; an integer with a bit per byte or lane
  *   TARGET             attribute of the functions      LANES
  *   SET, LOAD, STORE, ADD, SUBTRACT (saturating), LARGEST, SELECT(mask, yes, no), EQUAL (a MASK),
- *   BITS (of a MASK), FIVE_WHERE_EQUAL(a, b), MASK
+ *   BITS (of a MASK), MASK, FIVE_MORE(x, a, b): x, and 5 more where a = b
  *
  * The columns of the window are the outer loop. Reads end in the same row; those that are shorter
  * than the longest begin further down, where first gives their start 5. Two lanes' values never
@@ -18,8 +18,7 @@
 #define CELL(before)                                                                               \
     do {                                                                                           \
         VECTOR old = LOAD(h + row * LANES), e = LOAD(gap + row * LANES);                           \
-        VECTOR d = FIVE_WHERE_EQUAL(LOAD(read + row * LANES), base);                               \
-        d = SUBTRACT(ADD(d, before), four);                                                        \
+        VECTOR d = SUBTRACT(FIVE_MORE(before, LOAD(read + row * LANES), base), four);              \
         now = LARGEST(LARGEST(d, e), f);                                                           \
         top = LARGEST(top, now);                                                                   \
         VECTOR open = SUBTRACT(now, seven);                                                        \
@@ -108,11 +107,26 @@ TARGET static void NAME(fill)(struct group *group) {
     }
 }
 
-static uint32_t NAME(bits)(const struct group *group, uint32_t lane, size_t row, size_t column) {
-    const WORD *words = (const WORD *)group->back + (column * group->rows + row) * 4;
-    uint32_t shift = lane * (uint32_t)(8 * sizeof(WORD) / LANES);
-    return (uint32_t)(words[0] >> shift & 1) | (uint32_t)(words[1] >> shift & 1) << 1 |
-           (uint32_t)(~words[2] >> shift & 1) << 2 | (uint32_t)(~words[3] >> shift & 1) << 3;
+/* The way back of one lane. */
+static void NAME(trace)(const struct group *group, uint32_t at, uint32_t window,
+                        struct gn_extension *out) {
+    const struct lane *lane = &group->lanes[at];
+    const LANE *read = group->read, *bases = group->window;
+    size_t before = group->rows - lane->length;
+    uint32_t shift = at * (uint32_t)(8 * sizeof(WORD) / LANES);
+    struct gn_walk walk;
+    gn_walk_begin(&walk, (uint32_t)(lane->row - before + 1), lane->width, lane->length,
+                  lane->score);
+    while (gn_walk_goes_on(&walk)) {
+        size_t row = before + walk.row - 1, column = walk.column - 1;
+        const WORD *words = (const WORD *)group->back + (column * group->rows + row) * 4;
+        uint32_t bits = (uint32_t)(words[0] >> shift & 1) | (uint32_t)(words[1] >> shift & 1) << 1 |
+                        (uint32_t)(~words[2] >> shift & 1) << 2 |
+                        (uint32_t)(~words[3] >> shift & 1) << 3;
+        bool equal = read[row * LANES + at] == bases[column * LANES + at];
+        gn_walk_step(&walk, bits, equal, out);
+    }
+    gn_walk_finish(&walk, window, lane->width, lane->score, out);
 }
 
 #undef NAME
@@ -131,4 +145,4 @@ static uint32_t NAME(bits)(const struct group *group, uint32_t lane, size_t row,
 #undef SELECT
 #undef EQUAL
 #undef BITS
-#undef FIVE_WHERE_EQUAL
+#undef FIVE_MORE

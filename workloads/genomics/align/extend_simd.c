@@ -16,8 +16,8 @@
 #include <immintrin.h>
 
 /* Codes that equal nothing, of each side. */
-enum { PAST_READ = 8, UNKNOWN_READ = 9, PAST_WINDOW = 10, UNKNOWN_WINDOW = 11 };
-enum { LANES_MAX = 64 };
+enum { UNKNOWN_READ = 4, PAST_READ = 8, PAST_WINDOW = 10, UNKNOWN_WINDOW = 11 };
+enum { LANES_MAX = 64, BLOCK = 16 };
 
 struct lane {
     uint32_t job;
@@ -37,82 +37,85 @@ struct group {
     size_t shortest; /* window */
     void *read, *first, *window, *h, *gap;
     void *back;
+    uint8_t *codes; /* [lane][CODES], before they are turned */
 };
 
-#define NAME(x)                avx2_8_##x
-#define TARGET                 __attribute__((target("avx2")))
-#define LANE                   uint8_t
-#define LANES                  32
-#define VECTOR                 __m256i
-#define WORD                   uint32_t
-#define MASK                   __m256i
-#define SET(x)                 _mm256_set1_epi8(x)
-#define LOAD(p)                _mm256_load_si256((const __m256i *)(const void *)(p))
-#define STORE(p, x)            _mm256_storeu_si256((__m256i *)(void *)(p), x)
-#define ADD(a, b)              _mm256_add_epi8(a, b)
-#define SUBTRACT(a, b)         _mm256_subs_epu8(a, b)
-#define LARGEST(a, b)          _mm256_max_epu8(a, b)
-#define SELECT(mask, yes, no)  _mm256_blendv_epi8(no, yes, mask)
-#define EQUAL(a, b)            _mm256_cmpeq_epi8(a, b)
-#define BITS(mask)             ((WORD)_mm256_movemask_epi8(mask))
-#define FIVE_WHERE_EQUAL(a, b) _mm256_and_si256(EQUAL(a, b), five)
+#define NAME(x)               avx2_8_##x
+#define TARGET                __attribute__((target("avx2")))
+#define LANE                  uint8_t
+#define LANES                 32
+#define VECTOR                __m256i
+#define WORD                  uint32_t
+#define MASK                  __m256i
+#define SET(x)                _mm256_set1_epi8(x)
+#define LOAD(p)               _mm256_load_si256((const __m256i *)(const void *)(p))
+#define STORE(p, x)           _mm256_storeu_si256((__m256i *)(void *)(p), x)
+#define ADD(a, b)             _mm256_add_epi8(a, b)
+#define SUBTRACT(a, b)        _mm256_subs_epu8(a, b)
+#define LARGEST(a, b)         _mm256_max_epu8(a, b)
+#define SELECT(mask, yes, no) _mm256_blendv_epi8(no, yes, mask)
+#define EQUAL(a, b)           _mm256_cmpeq_epi8(a, b)
+#define BITS(mask)            ((WORD)_mm256_movemask_epi8(mask))
+/* Codes are below 16: what differs finds 0. */
+#define FIVE_MORE(x, a, b)                                                                         \
+    ADD(x, _mm256_shuffle_epi8(_mm256_setr_epi32(5, 0, 0, 0, 5, 0, 0, 0), _mm256_xor_si256(a, b)))
 #include "genomics/align/extend_lanes.h"
 
-#define NAME(x)                avx2_16_##x
-#define TARGET                 __attribute__((target("avx2")))
-#define LANE                   uint16_t
-#define LANES                  16
-#define VECTOR                 __m256i
-#define WORD                   uint32_t
-#define MASK                   __m256i
-#define SET(x)                 _mm256_set1_epi16(x)
-#define LOAD(p)                _mm256_load_si256((const __m256i *)(const void *)(p))
-#define STORE(p, x)            _mm256_storeu_si256((__m256i *)(void *)(p), x)
-#define ADD(a, b)              _mm256_add_epi16(a, b)
-#define SUBTRACT(a, b)         _mm256_subs_epu16(a, b)
-#define LARGEST(a, b)          _mm256_max_epu16(a, b)
-#define SELECT(mask, yes, no)  _mm256_blendv_epi8(no, yes, mask)
-#define EQUAL(a, b)            _mm256_cmpeq_epi16(a, b)
-#define BITS(mask)             ((WORD)_mm256_movemask_epi8(mask))
-#define FIVE_WHERE_EQUAL(a, b) _mm256_and_si256(EQUAL(a, b), five)
+#define NAME(x)               avx2_16_##x
+#define TARGET                __attribute__((target("avx2")))
+#define LANE                  uint16_t
+#define LANES                 16
+#define VECTOR                __m256i
+#define WORD                  uint32_t
+#define MASK                  __m256i
+#define SET(x)                _mm256_set1_epi16(x)
+#define LOAD(p)               _mm256_load_si256((const __m256i *)(const void *)(p))
+#define STORE(p, x)           _mm256_storeu_si256((__m256i *)(void *)(p), x)
+#define ADD(a, b)             _mm256_add_epi16(a, b)
+#define SUBTRACT(a, b)        _mm256_subs_epu16(a, b)
+#define LARGEST(a, b)         _mm256_max_epu16(a, b)
+#define SELECT(mask, yes, no) _mm256_blendv_epi8(no, yes, mask)
+#define EQUAL(a, b)           _mm256_cmpeq_epi16(a, b)
+#define BITS(mask)            ((WORD)_mm256_movemask_epi8(mask))
+#define FIVE_MORE(x, a, b)    ADD(x, _mm256_and_si256(EQUAL(a, b), five))
 #include "genomics/align/extend_lanes.h"
 
-#define NAME(x)                avx512_8_##x
-#define TARGET                 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#define LANE                   uint8_t
-#define LANES                  64
-#define VECTOR                 __m512i
-#define WORD                   uint64_t
-#define MASK                   __mmask64
-#define SET(x)                 _mm512_set1_epi8(x)
-#define LOAD(p)                _mm512_load_si512(p)
-#define STORE(p, x)            _mm512_storeu_si512(p, x)
-#define ADD(a, b)              _mm512_add_epi8(a, b)
-#define SUBTRACT(a, b)         _mm512_subs_epu8(a, b)
-#define LARGEST(a, b)          _mm512_max_epu8(a, b)
-#define SELECT(mask, yes, no)  _mm512_mask_mov_epi8(no, mask, yes)
-#define EQUAL(a, b)            _mm512_cmpeq_epi8_mask(a, b)
-#define BITS(mask)             ((WORD)(mask))
-#define FIVE_WHERE_EQUAL(a, b) _mm512_maskz_mov_epi8(EQUAL(a, b), five)
+#define NAME(x)               avx512_8_##x
+#define TARGET                __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define LANE                  uint8_t
+#define LANES                 64
+#define VECTOR                __m512i
+#define WORD                  uint64_t
+#define MASK                  __mmask64
+#define SET(x)                _mm512_set1_epi8(x)
+#define LOAD(p)               _mm512_load_si512(p)
+#define STORE(p, x)           _mm512_storeu_si512(p, x)
+#define ADD(a, b)             _mm512_add_epi8(a, b)
+#define SUBTRACT(a, b)        _mm512_subs_epu8(a, b)
+#define LARGEST(a, b)         _mm512_max_epu8(a, b)
+#define SELECT(mask, yes, no) _mm512_mask_mov_epi8(no, mask, yes)
+#define EQUAL(a, b)           _mm512_cmpeq_epi8_mask(a, b)
+#define BITS(mask)            ((WORD)(mask))
+#define FIVE_MORE(x, a, b)    _mm512_mask_add_epi8(x, EQUAL(a, b), x, five)
 #include "genomics/align/extend_lanes.h"
 
-#define NAME(x)                avx512_16_##x
-#define TARGET                 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#define LANE                   uint16_t
-#define LANES                  32
-#define VECTOR                 __m512i
-#define WORD                   uint32_t
-#define MASK                   __mmask32
-#define SET(x)                 _mm512_set1_epi16(x)
-#define LOAD(p)                _mm512_load_si512(p)
-#define STORE(p, x)            _mm512_storeu_si512(p, x)
-#define ADD(a, b)              _mm512_add_epi16(a, b)
-#define SUBTRACT(a, b)         _mm512_subs_epu16(a, b)
-#define LARGEST(a, b)          _mm512_max_epu16(a, b)
-#define SELECT(mask, yes, no)  _mm512_mask_mov_epi16(no, mask, yes)
-#define EQUAL(a, b)            _mm512_cmpeq_epi16_mask(a, b)
-#define BITS(mask)             ((WORD)(mask))
-#define FIVE_WHERE_EQUAL(a, b) _mm512_maskz_mov_epi16(EQUAL(a, b), five)
+#define NAME(x)               avx512_16_##x
+#define TARGET                __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define LANE                  uint16_t
+#define LANES                 32
+#define VECTOR                __m512i
+#define WORD                  uint32_t
+#define MASK                  __mmask32
+#define SET(x)                _mm512_set1_epi16(x)
+#define LOAD(p)               _mm512_load_si512(p)
+#define STORE(p, x)           _mm512_storeu_si512(p, x)
+#define ADD(a, b)             _mm512_add_epi16(a, b)
+#define SUBTRACT(a, b)        _mm512_subs_epu16(a, b)
+#define LARGEST(a, b)         _mm512_max_epu16(a, b)
+#define SELECT(mask, yes, no) _mm512_mask_mov_epi16(no, mask, yes)
+#define EQUAL(a, b)           _mm512_cmpeq_epi16_mask(a, b)
+#define BITS(mask)            ((WORD)(mask))
+#define FIVE_MORE(x, a, b)    _mm512_mask_add_epi16(x, EQUAL(a, b), x, five)
 #include "genomics/align/extend_lanes.h"
 
 struct kind {
@@ -121,14 +124,15 @@ struct kind {
     uint32_t word_bytes; /* of a word of back bits */
     void (*score)(struct group *group);
     void (*fill)(struct group *group);
-    uint32_t (*bits)(const struct group *group, uint32_t lane, size_t row, size_t column);
+    void (*trace)(const struct group *group, uint32_t lane, uint32_t window,
+                  struct gn_extension *out);
 };
 
 static const struct kind kinds[] = {
-    {GN_AVX2, 32, 1, 4, avx2_8_score, avx2_8_fill, avx2_8_bits},
-    {GN_AVX2, 16, 2, 4, avx2_16_score, avx2_16_fill, avx2_16_bits},
-    {GN_AVX512, 64, 1, 8, avx512_8_score, avx512_8_fill, avx512_8_bits},
-    {GN_AVX512, 32, 2, 4, avx512_16_score, avx512_16_fill, avx512_16_bits},
+    {GN_AVX2, 32, 1, 4, avx2_8_score, avx2_8_fill, avx2_8_trace},
+    {GN_AVX2, 16, 2, 4, avx2_16_score, avx2_16_fill, avx2_16_trace},
+    {GN_AVX512, 64, 1, 8, avx512_8_score, avx512_8_fill, avx512_8_trace},
+    {GN_AVX512, 32, 2, 4, avx512_16_score, avx512_16_fill, avx512_16_trace},
 };
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -148,6 +152,7 @@ static void finish(struct group *group) {
     free(group->h);
     free(group->gap);
     free(group->back);
+    free(group->codes);
 }
 
 /* Memory for the largest group there can be; back only where it is needed. */
@@ -155,56 +160,81 @@ static int init(const struct gn_extend_input *input, const struct kind *kind, bo
                 struct group *group) {
     size_t vector = (size_t)kind->lanes * kind->lane_bytes;
     size_t rows = kind->lane_bytes == 1 ? GN_SCORE_LANES_8 : GN_READ_MAX, columns = GN_WINDOW_MAX;
-    rows = input->reads->longest < rows ? input->reads->longest : rows;
+    rows = (input->reads->longest < rows ? input->reads->longest : rows) + BLOCK;
     *group = (struct group){.read = room(rows * vector),
                             .first = room(rows * vector),
                             .window = room(columns * vector),
                             .h = room(rows * vector),
                             .gap = room(rows * vector),
+                            .codes = room((size_t)kind->lanes * GN_WINDOW_MAX + 2 * GN_ALIGN),
                             .back = traced ? room(gn_walk_reach((uint32_t)rows, GN_SCORE_MIN) *
                                                   rows * 4 * kind->word_bytes)
                                            : NULL};
-    return group->read && group->first && group->window && group->h && group->gap &&
+    return group->codes && group->read && group->first && group->window && group->h && group->gap &&
                    (group->back || !traced)
                ? 0
                : -ENOMEM;
 }
 
-static void put(void *array, const struct kind *kind, size_t at, uint32_t lane, uint8_t value) {
+/* 16 bytes of each of 16 lanes become 16 lanes of each of 16 bytes: four perfect shuffles. */
+static void turn_block(const uint8_t *from, size_t from_stride, uint8_t *to, size_t to_stride) {
+    __m128i now[BLOCK], next[BLOCK];
+    for (size_t at = 0; at < BLOCK; at++) {
+        now[at] = _mm_loadu_si128((const __m128i *)(const void *)(from + at * from_stride));
+    }
+    for (int round = 0; round < 4; round++) {
+        for (size_t at = 0; at < BLOCK / 2; at++) {
+            next[2 * at] = _mm_unpacklo_epi8(now[at], now[at + BLOCK / 2]);
+            next[2 * at + 1] = _mm_unpackhi_epi8(now[at], now[at + BLOCK / 2]);
+        }
+        memcpy(now, next, sizeof(now));
+    }
+    for (size_t at = 0; at < BLOCK; at++) {
+        _mm_storeu_si128((__m128i *)(void *)(to + at * to_stride), now[at]);
+    }
+}
+
+/* count codes of each lane, one lane behind the other, into an array of vectors. */
+static void turn(const struct kind *kind, const uint8_t *codes, size_t count, void *array) {
     if (kind->lane_bytes == 1) {
-        ((uint8_t *)array)[at * kind->lanes + lane] = value;
-    } else {
-        ((uint16_t *)array)[at * kind->lanes + lane] = value;
+        for (size_t lane = 0; lane < kind->lanes; lane += BLOCK) {
+            for (size_t at = 0; at < count; at += BLOCK) {
+                turn_block(codes + lane * GN_WINDOW_MAX + at, GN_WINDOW_MAX,
+                           (uint8_t *)array + at * kind->lanes + lane, kind->lanes);
+            }
+        }
+        return;
+    }
+    for (size_t lane = 0; lane < kind->lanes; lane++) {
+        for (size_t at = 0; at < count; at++) {
+            ((uint16_t *)array)[at * kind->lanes + lane] = codes[lane * GN_WINDOW_MAX + at];
+        }
     }
 }
 
-static void load_lane(const struct gn_extend_input *input, const struct kind *kind,
-                      struct group *group, uint32_t lane) {
-    const struct lane *mine = &group->lanes[lane];
-    const struct gn_job *job = &input->jobs[mine->job];
-    uint8_t codes[GN_WINDOW_MAX];
-    size_t before = group->rows - mine->length;
-    gn_extend_read(input, job, codes);
-    for (size_t at = 0; at < before; at++) {
-        put(group->read, kind, at, lane, PAST_READ);
+/* Eight bases a step; what is N is rare and comes after. */
+__attribute__((target("bmi2"))) static void fetch(const struct gn_index *index, uint64_t position,
+                                                  uint32_t width, uint8_t *codes) {
+    const uint64_t *packed = gn_at(index, index->packed), *masked = gn_at(index, index->masked);
+    for (uint32_t at = 0; at < width; at += 32) {
+        uint64_t bases = gn_bases_at(packed, position + at);
+        for (uint32_t part = 0; part < 4; part++) {
+            uint64_t bytes = _pdep_u64(bases >> 16 * part, 0x0303030303030303u);
+            memcpy(codes + at + 8 * part, &bytes, sizeof(bytes));
+        }
     }
-    for (size_t at = 0; at < mine->length; at++) {
-        put(group->read, kind, before + at, lane, codes[at] < 4 ? codes[at] : UNKNOWN_READ);
-    }
-    put(group->first, kind, before, lane, GN_SCORE_END);
-    gn_genome_fetch(input->index, job->window + mine->window, mine->width, codes);
-    for (size_t at = 0; at < mine->width; at++) {
-        put(group->window, kind, at, lane, codes[at] < 4 ? codes[at] : UNKNOWN_WINDOW);
-    }
-    for (size_t at = mine->width; at < group->columns; at++) {
-        put(group->window, kind, at, lane, PAST_WINDOW);
+    for (uint64_t word = position / 64; word <= (position + width - 1) / 64; word++) {
+        for (uint64_t bits = masked[word]; bits; bits &= bits - 1) {
+            uint64_t at = word * 64 + (uint64_t)__builtin_ctzll(bits);
+            if (at >= position && at < position + width) {
+                codes[at - position] = UNKNOWN_WINDOW;
+            }
+        }
     }
 }
 
-/* Lays the lanes out in the group's arrays. */
-static void load(const struct gn_extend_input *input, const struct kind *kind,
-                 struct group *group) {
-    size_t vector = (size_t)kind->lanes * kind->lane_bytes;
+/* The group's size, from its lanes. */
+static void measure(const struct kind *kind, struct group *group) {
     size_t least = GN_READ_MAX;
     group->rows = group->columns = 0;
     group->shortest = GN_WINDOW_MAX;
@@ -215,35 +245,37 @@ static void load(const struct gn_extend_input *input, const struct kind *kind,
         group->shortest = mine->width < group->shortest ? mine->width : group->shortest;
         least = mine->length < least ? mine->length : least;
     }
+    for (uint32_t lane = group->lane_count; lane < kind->lanes; lane++) {
+        group->lanes[lane].width = 0; /* whatever is computed there, nobody looks at it */
+    }
     group->starts = group->rows - least + 1;
+}
+
+/* Lays the lanes out in the group's arrays. */
+static void load(const struct gn_extend_input *input, const struct kind *kind,
+                 struct group *group) {
+    size_t vector = (size_t)kind->lanes * kind->lane_bytes;
+    measure(kind, group);
     memset(group->first, 0, group->starts * vector);
     memset(group->h, 0, group->rows * vector);
     memset(group->gap, 0, group->rows * vector);
     for (uint32_t lane = 0; lane < group->lane_count; lane++) {
-        load_lane(input, kind, group, lane);
+        const struct lane *mine = &group->lanes[lane];
+        uint8_t *codes = group->codes + (size_t)lane * GN_WINDOW_MAX;
+        size_t before = group->rows - mine->length;
+        memset(codes, PAST_READ, before);
+        gn_extend_read(input, &input->jobs[mine->job], codes + before);
+        ((uint8_t *)group->first)[(before * kind->lanes + lane) * kind->lane_bytes] = GN_SCORE_END;
     }
-    for (uint32_t lane = group->lane_count; lane < kind->lanes; lane++) {
-        group->lanes[lane].width =
-            0; /* whatever is there was written before and is not looked at */
+    turn(kind, group->codes, group->rows, group->read);
+    for (uint32_t lane = 0; lane < group->lane_count; lane++) {
+        const struct lane *mine = &group->lanes[lane];
+        uint8_t *codes = group->codes + (size_t)lane * GN_WINDOW_MAX;
+        fetch(input->index, (uint64_t)input->jobs[mine->job].window + mine->window, mine->width,
+              codes);
+        memset(codes + mine->width, PAST_WINDOW, group->columns - mine->width);
     }
-}
-
-static void trace(const struct gn_extend_input *input, const struct kind *kind,
-                  const struct group *group, uint32_t at, struct gn_extension *out) {
-    const struct lane *lane = &group->lanes[at];
-    const struct gn_job *job = &input->jobs[lane->job];
-    size_t before = group->rows - lane->length;
-    const uint8_t *read = group->read, *window = group->window;
-    size_t stride = (size_t)kind->lanes * kind->lane_bytes, offset = (size_t)at * kind->lane_bytes;
-    struct gn_walk walk;
-    gn_walk_begin(&walk, (uint32_t)(lane->row - before + 1), lane->width, lane->length,
-                  lane->score);
-    while (gn_walk_goes_on(&walk)) {
-        size_t row = before + walk.row - 1, column = walk.column - 1;
-        bool equal = read[row * stride + offset] == window[column * stride + offset];
-        gn_walk_step(&walk, kind->bits(group, at, row, column), equal, out);
-    }
-    gn_walk_finish(&walk, job->window + lane->window, lane->width, lane->score, out);
+    turn(kind, group->codes, group->columns, group->window);
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -291,7 +323,8 @@ static void run_traces(const struct gn_extend_input *input, const struct kind *k
         load(input, kind, group);
         kind->fill(group);
         for (uint32_t at = 0; at < group->lane_count; at++) {
-            trace(input, kind, group, at, &out[group->lanes[at].job]);
+            const struct lane *lane = &group->lanes[at];
+            kind->trace(group, at, input->jobs[lane->job].window + lane->window, &out[lane->job]);
         }
     }
 }

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * extend: billions of matrix cells per second (GCUPS) of each variant, beside parasail's in the
+ * same run. The CUDA and OpenCL variants are first compared bit by bit with plain C on random and
+ * nasty jobs. Writes JSON; CPU time on the host, the device's own time on a GPU.
+ *
+ *   genomics_extend [JOBS [SEED]]    20,000 jobs of 150 x 250 unless told
+ *   genomics_extend --check          only compares; exit 77: there is no device
+ *
+ * Exit 1: variants differ.
+ */
+#include "../tests/workloads/genomics/extend_cases.h"
+#include "clock.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#ifdef GUEST_CUDA
+#include "genomics/align/extend_cuda.h"
+#endif
+#ifdef GUEST_OPENCL
+#define CL_TARGET_OPENCL_VERSION 120
+#include "extend_cl.h"
+#include <CL/cl.h>
+#endif
+
+enum { TURNS = 5, LENGTH = 150, WIDTH = 250 };
+
+/* Extensions of one world by a device; the best time of some turns. 0, or what is wrong. */
+typedef const char *(*device_function)(const struct world *world, int turns, double *ret_ns);
+
+/* --- CUDA ------------------------------------------------------------------------------------- */
+
+#ifdef GUEST_CUDA
+static void *upload(const void *from, uint64_t bytes) {
+    void *to = NULL;
+    bool fine = cudaMalloc(&to, bytes + 1) == cudaSuccess &&
+                (!from || cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) == cudaSuccess);
+    return fine ? to : NULL;
+}
+
+static const char *run_cuda(const struct world *world, int turns, double *ret_ns) {
+    uint64_t bytes = world->jobs->job_count * sizeof(struct gn_extension);
+    void *index = upload(world->index, world->index->bytes);
+    void *reads = upload(world->reads, world->reads->bytes);
+    void *jobs = upload(world->jobs, world->jobs->bytes), *out = upload(NULL, bytes);
+    cudaEvent_t from, to;
+    bool fine = index && reads && jobs && out && !cudaEventCreate(&from) && !cudaEventCreate(&to);
+    *ret_ns = 1e300;
+    for (int turn = 0; turn < turns && fine; turn++) {
+        float ms = 0;
+        fine = !cudaEventRecord(from, 0) &&
+               !gn_cuda_extend(index, reads, jobs, world->jobs->bytes, out, bytes, 0) &&
+               !cudaEventRecord(to, 0) && !cudaEventSynchronize(to) &&
+               !cudaEventElapsedTime(&ms, from, to);
+        *ret_ns = ms * 1e6 < *ret_ns ? ms * 1e6 : *ret_ns;
+    }
+    fine = fine && !cudaMemcpy(world->out[1], out, bytes, cudaMemcpyDeviceToHost);
+    cudaFree(index);
+    cudaFree(reads);
+    cudaFree(jobs);
+    cudaFree(out);
+    return fine ? NULL : cudaGetErrorString(cudaGetLastError());
+}
+
+static const char *has_cuda(void) {
+    int count = 0;
+    cudaMemPool_t pool;
+    uint64_t keep = UINT64_MAX;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+        return "no CUDA device";
+    }
+    if (!cudaDeviceGetDefaultMemPool(&pool, 0)) { /* as whoever uses it again and again would */
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    }
+    return NULL;
+}
+#else
+static const char *run_cuda(const struct world *world, int turns, double *ret_ns) {
+    (void)world, (void)turns, (void)ret_ns;
+    return "built without CUDA";
+}
+static const char *has_cuda(void) {
+    return "built without CUDA";
+}
+#endif
+
+/* --- OpenCL ----------------------------------------------------------------------------------- */
+
+#ifdef GUEST_OPENCL
+static struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_kernel kernel;
+    cl_mem scratch;
+} opencl;
+
+static const char *has_opencl(void) {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_uint count = 0;
+    cl_int status = CL_SUCCESS;
+    const char *text = extend_cl;
+    if (clGetPlatformIDs(1, &platform, &count) || count == 0 ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count) || count == 0) {
+        return "no OpenCL device";
+    }
+    opencl.context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    if (status) {
+        return "no OpenCL context";
+    }
+    opencl.queue = clCreateCommandQueue(opencl.context, device, 0, &status);
+    cl_program program = clCreateProgramWithSource(opencl.context, 1, &text, NULL, &status);
+    if (status || clBuildProgram(program, 1, &device, "", NULL, NULL)) {
+        return "the OpenCL kernel does not compile";
+    }
+    opencl.kernel = clCreateKernel(program, "extend", &status);
+    opencl.scratch = clCreateBuffer(opencl.context, CL_MEM_READ_WRITE,
+                                    (size_t)GN_EXTEND_SLOT_BYTES * GN_EXTEND_SLOTS, NULL, &status);
+    return status ? "no memory on the OpenCL device" : NULL;
+}
+
+static const char *run_opencl(const struct world *world, int turns, double *ret_ns) {
+    cl_ulong count = world->jobs->job_count, slot = GN_EXTEND_SLOT_BYTES;
+    const void *from[4] = {world->index, world->reads, world->jobs, NULL};
+    size_t bytes[4] = {world->index->bytes, world->reads->bytes, world->jobs->bytes,
+                       count * sizeof(struct gn_extension)};
+    cl_mem memory[4];
+    cl_int status = CL_SUCCESS;
+    for (cl_uint at = 0; at < 4; at++) {
+        memory[at] = clCreateBuffer(
+            opencl.context, CL_MEM_READ_WRITE | (from[at] ? CL_MEM_COPY_HOST_PTR : 0),
+            bytes[at] + (from[at] ? 0 : 1), (void *)(uintptr_t)from[at], &status);
+        clSetKernelArg(opencl.kernel, at, sizeof(cl_mem), &memory[at]);
+    }
+    clSetKernelArg(opencl.kernel, 4, sizeof(count), &count);
+    clSetKernelArg(opencl.kernel, 5, sizeof(cl_mem), &opencl.scratch);
+    clSetKernelArg(opencl.kernel, 6, sizeof(slot), &slot);
+    *ret_ns = 1e300;
+    size_t items = GN_EXTEND_SLOTS, group = 1;
+    for (int turn = 0; turn < turns && !status; turn++) {
+        struct timespec start, end;
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        status = clEnqueueNDRangeKernel(opencl.queue, opencl.kernel, 1, NULL, &items, &group, 0,
+                                        NULL, NULL);
+        status = status ? status : clFinish(opencl.queue);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        double ns =
+            1e9 * (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec);
+        *ret_ns = ns < *ret_ns ? ns : *ret_ns;
+    }
+    status = status ? status
+                    : clEnqueueReadBuffer(opencl.queue, memory[3], CL_TRUE, 0, bytes[3],
+                                          world->out[1], 0, NULL, NULL);
+    for (int at = 0; at < 4; at++) {
+        clReleaseMemObject(memory[at]);
+    }
+    return status ? "an OpenCL call failed" : NULL;
+}
+#else
+static const char *run_opencl(const struct world *world, int turns, double *ret_ns) {
+    (void)world, (void)turns, (void)ret_ns;
+    return "built without OpenCL";
+}
+static const char *has_opencl(void) {
+    return "built without OpenCL";
+}
+#endif
+
+/* --- comparison ------------------------------------------------------------------------------- */
+
+static bool same(const struct world *world, device_function run, const char *what) {
+    double ns = 0;
+    uint32_t count = world->jobs->job_count, bad = 0;
+    memset(world->out[1], 0xa5, count * sizeof(struct gn_extension));
+    if (gn_extend(world->index, world->reads, world->jobs, world->out[0], GN_PLAIN)) {
+        return false;
+    }
+    const char *trouble = run(world, 1, &ns);
+    if (trouble) {
+        fprintf(stderr, "%s: %s\n", what, trouble);
+        return false;
+    }
+    for (uint32_t at = 0; at < count; at++) {
+        const struct gn_extension *a = &world->out[0][at], *b = &world->out[1][at];
+        if (memcmp(a, b, sizeof(*a)) != 0 && bad++ < 3) {
+            fprintf(stderr, "%s: job %u has score %d at %u instead of %d at %u\n", what, at,
+                    b->score, b->position, a->score, a->position);
+        }
+    }
+    return bad == 0;
+}
+
+static bool check(device_function run, const char *name) {
+    static const uint32_t shapes[][2] = {{150, 250}, {36, 60},   {240, 700}, {300, 500},
+                                         {512, 900}, {120, 200}, {151, 2048}};
+    static struct world world;
+    bool fine = true;
+    for (uint32_t at = 0; at <= GUEST_COUNT(shapes); at++) {
+        char what[80];
+        snprintf(what, sizeof(what), "%s, shape %u", name, at);
+        if (at < GUEST_COUNT(shapes)) {
+            make_world(&world, 100 + at, shapes[at][0], shapes[at][1]);
+        } else {
+            make_nasty(&world);
+        }
+        fine = same(&world, run, what) && fine;
+        close_world(&world);
+    }
+    return fine;
+}
+
+/* --- parasail --------------------------------------------------------------------------------- */
+
+struct parasail {
+    void *(*matrix)(const char *alphabet, int match, int mismatch);
+    void *(*profile)(const char *read, int length, const void *matrix);
+    void *(*align)(const void *profile, const char *window, int width, int open, int gap);
+    void *(*trace)(const void *profile, const char *window, int width, int open, int gap);
+    int (*score)(const void *result);
+    void (*free_result)(void *result);
+    void (*free_profile)(void *profile);
+};
+
+static bool load_parasail(struct parasail *ret_parasail) {
+    static const char *const names[] = {"parasail_matrix_create",
+                                        "parasail_profile_create_avx_256_16",
+                                        "parasail_sw_striped_profile_avx2_256_16",
+                                        "parasail_sw_trace_striped_profile_avx2_256_16",
+                                        "parasail_result_get_score",
+                                        "parasail_result_free",
+                                        "parasail_profile_free"};
+    void *library = dlopen("libparasail.so.8", RTLD_NOW);
+    library = library ? library : dlopen("libparasail.so", RTLD_NOW);
+    bool fine = library != NULL;
+    for (size_t at = 0; at < GUEST_COUNT(names) && fine; at++) {
+        void *symbol = dlsym(library, names[at]);
+        memcpy((char *)ret_parasail + at * sizeof(symbol), &symbol, sizeof(symbol));
+        fine = symbol != NULL;
+    }
+    return fine;
+}
+
+/* parasail knows no reward for ends: its score is at most 10 less than ours. */
+static bool time_parasail(const struct parasail *parasail, const struct world *world,
+                          const int16_t *scores, bool traced, double *ret_ns) {
+    void *matrix = parasail->matrix("ACGTN", 1, -4);
+    const struct gn_job *jobs = gn_at(world->jobs, world->jobs->jobs);
+    const struct gn_read *reads = gn_at(world->reads, world->reads->reads);
+    const uint8_t *bases = gn_at(world->reads, world->reads->bases);
+    uint32_t count = world->jobs->job_count < 4000 ? world->jobs->job_count : 4000;
+    bool fine = true;
+    double from = now_ns();
+    for (uint32_t at = 0; at < count; at++) {
+        char read[GN_READ_MAX], window[GN_WINDOW_MAX];
+        uint32_t length = reads[jobs[at].read].length;
+        for (uint32_t i = 0; i < length; i++) {
+            read[i] = "ACGTN"[bases[reads[jobs[at].read].bases + i]];
+        }
+        for (uint32_t i = 0; i < jobs[at].window_length; i++) {
+            window[i] = "ACGTN"[world->reference[jobs[at].window - GN_GAP + i]];
+        }
+        void *profile = parasail->profile(read, (int)length, matrix);
+        void *result = (traced ? parasail->trace : parasail->align)(profile, window,
+                                                                    jobs[at].window_length, 7, 1);
+        int theirs = parasail->score(result);
+        fine = fine && theirs <= scores[at] && scores[at] <= theirs + 10;
+        parasail->free_result(result);
+        parasail->free_profile(profile);
+    }
+    *ret_ns = (now_ns() - from) / count * world->jobs->job_count;
+    return fine;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* Forward reads of one size, as in a micro-benchmark, with some errors and gaps. */
+static void make_uniform(struct world *world, uint64_t seed, uint32_t count) {
+    struct made_random random = {seed, 0};
+    uint8_t *codes = malloc((size_t)count * LENGTH);
+    uint16_t *lengths = malloc(count * sizeof(*lengths));
+    struct gn_job *jobs = calloc(count, sizeof(*jobs));
+    assert(codes && lengths && jobs);
+    for (uint32_t at = 0; at < REFERENCE; at++) {
+        world->reference[at] = (uint8_t)made_below(&random, 4);
+    }
+    for (uint32_t at = 0; at < count; at++) {
+        uint32_t place = 100 + made_below(&random, REFERENCE - 1000);
+        made_copy(&random, world->reference, place, LENGTH, 0.01, 0.006, false,
+                  codes + (size_t)at * LENGTH);
+        lengths[at] = LENGTH;
+        jobs[at] = (struct gn_job){.read = at,
+                                   .window = GN_GAP + place - 20 - made_below(&random, 60),
+                                   .window_length = WIDTH};
+    }
+    open_world(world, codes, lengths, jobs, count);
+    free(codes);
+    free(lengths);
+    free(jobs);
+}
+
+static bool time_levels(const struct world *world, int16_t *scores) {
+    double cells = (double)world->jobs->cells, asking = clock_ns();
+    bool fine = true;
+    for (int level = GN_PLAIN; level <= (int)gn_level_of_processor(); level++) {
+        double best[2] = {1e300, 1e300};
+        for (int turn = 0; turn < (level == GN_PLAIN ? 1 : TURNS) && fine; turn++) {
+            double from = now_ns();
+            fine = gn_extend_scores(world->index, world->reads, world->jobs, scores,
+                                    (enum gn_level)level) == 0;
+            double between = now_ns();
+            fine =
+                fine && gn_extend(world->index, world->reads, world->jobs,
+                                  world->out[level == GN_PLAIN ? 0 : 1], (enum gn_level)level) == 0;
+            double to = now_ns();
+            best[0] = between - from - asking < best[0] ? between - from - asking : best[0];
+            best[1] = to - between - asking < best[1] ? to - between - asking : best[1];
+        }
+        fine = fine && (level == GN_PLAIN ||
+                        memcmp(world->out[0], world->out[1],
+                               world->jobs->job_count * sizeof(struct gn_extension)) == 0);
+        printf(", \"%s\": {\"score_gcups\": %.2f, \"cigar_gcups\": %.2f}",
+               gn_level_name((enum gn_level)level), cells / best[0], cells / best[1]);
+    }
+    return fine;
+}
+
+static bool time_device(const struct world *world, const char *name, device_function run,
+                        const char *absent) {
+    double ns = 0;
+    if (absent) {
+        printf(", \"%s\": null", name);
+        fprintf(stderr, "%s: %s: that variant is not run\n", name, absent);
+        return true;
+    }
+    bool fine = check(run, name);
+    const char *trouble = run(world, TURNS, &ns);
+    fine = fine && !trouble &&
+           memcmp(world->out[0], world->out[1],
+                  world->jobs->job_count * sizeof(struct gn_extension)) == 0;
+    printf(", \"%s\": {\"cigar_gcups\": %.2f, \"us\": %.1f, \"same\": %s}", name,
+           (double)world->jobs->cells / ns, ns / 1e3, fine ? "true" : "false");
+    return fine;
+}
+
+static int only_check(void) {
+    const char *cuda = has_cuda(), *cl = has_opencl();
+    if (cuda && cl) {
+        printf("skipped: %s, %s\n", cuda, cl);
+        return 77;
+    }
+    bool fine = (cuda || check(run_cuda, "cuda")) && (cl || check(run_opencl, "opencl"));
+    printf("cuda: %s; opencl: %s; %s\n", cuda ? cuda : "compared", cl ? cl : "compared",
+           fine ? "all the same as plain C" : "they differ from plain C");
+    return fine ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--check") == 0) {
+        return only_check();
+    }
+    uint32_t count = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20000;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    static struct world world;
+    struct parasail parasail;
+    int16_t *scores = calloc(count + 1u, sizeof(*scores));
+    assert(scores);
+    make_uniform(&world, seed, count);
+    printf("{\"schema\": \"symph-bench-genomics-extend-1\", \"seed\": %llu, \"jobs\": %u, "
+           "\"length\": %d, \"window\": %d",
+           (unsigned long long)seed, count, LENGTH, WIDTH);
+    bool fine = time_levels(&world, scores);
+    if (load_parasail(&parasail)) {
+        double ns[2] = {0, 0};
+        bool agrees = time_parasail(&parasail, &world, scores, false, &ns[0]);
+        agrees = time_parasail(&parasail, &world, scores, true, &ns[1]) && agrees;
+        printf(", \"parasail\": {\"score_gcups\": %.2f, \"cigar_gcups\": %.2f, \"agrees\": %s}",
+               (double)world.jobs->cells / ns[0], (double)world.jobs->cells / ns[1],
+               agrees ? "true" : "false");
+        fine = fine && agrees;
+    } else {
+        printf(", \"parasail\": null");
+        fprintf(stderr, "libparasail.so is not installed: it is not compared\n");
+    }
+    fine = time_device(&world, "opencl", run_opencl, has_opencl()) && fine;
+    fine = time_device(&world, "cuda", run_cuda, has_cuda()) && fine;
+    printf(", \"all_same\": %s}\n", fine ? "true" : "false");
+    close_world(&world);
+    free(scores);
+    return fine ? 0 : 1;
+}
