@@ -222,12 +222,15 @@ static int load_any(const struct where *where, uint64_t source, struct gn_index 
 
 static void save_any(const struct where *where, const struct gn_index *index,
                      struct gn_index_note *note) {
+    char before[sizeof(note->trouble)]; /* where a second place takes it, the first is no trouble */
+    memcpy(before, note->trouble, sizeof(before));
     for (uint32_t i = 0; i < where->count && !note->kept; i++) {
         int code = where->folders[i][0] ? make_folders(where->folders[i]) : 0;
         code = code ? code : save(where->files[i], index);
         if (code == 0) {
             memcpy(note->file, where->files[i], sizeof(note->file));
             note->kept = true;
+            memcpy(note->trouble, before, sizeof(before));
         } else {
             snprintf(note->trouble, sizeof(note->trouble), "the index cannot be kept: %s",
                      strerror(-code));

@@ -7,8 +7,8 @@
  * position / 2, then one bit (1: the reverse complement was the lesser), then tag_bits bits of the
  * hash that the bucket's number does not have, which spare most looks at the reference in vain.
  *
- * A read's seeds stand at offsets 0, 5, 8, 13, 16, 21 ...: of each parity every eighth, so that
- * wherever the read lies, every eighth offset can meet an even position.
+ * A read's seeds stand at offsets 0, 7, 12, 19, 24, 31 ...: of each parity every twelfth, so that
+ * wherever the read lies, every twelfth offset can meet an even position.
  */
 #ifndef GENOMICS_MAP_RULE_H
 #define GENOMICS_MAP_RULE_H
@@ -25,15 +25,16 @@
 
 enum {
     GN_KMER = 21,
-    GN_SEED_MAX = 128,   /* seeds of one read: those of GN_READ_MAX bases */
-    GN_MAP_PLACES = 256, /* places of one read that are looked at */
+    GN_SEED_MAX = 96,    /* more than the seeds of GN_READ_MAX bases; a multiple of 32 */
+    GN_MAP_PLACES = 128, /* places of one read that are looked at; a power of two */
     GN_MAP_NEAR = 40,    /* diagonals so near are one hit */
-    GN_MAP_STEP = 8,
+    GN_MAP_STEP = 12,    /* from one even seed to the next */
+    GN_MAP_ODD = 7,      /* from an even seed to the odd one behind it */
 };
 
 /* Offset of seed number i in the read; they ascend. */
 GN_BOTH uint32_t gn_seed_offset(uint32_t i) {
-    return i / 2 * GN_MAP_STEP + (i % 2) * 5;
+    return i / 2 * GN_MAP_STEP + (i % 2) * GN_MAP_ODD;
 }
 
 GN_BOTH uint32_t gn_seed_count(uint32_t length, uint32_t kmer) {
@@ -41,7 +42,7 @@ GN_BOTH uint32_t gn_seed_count(uint32_t length, uint32_t kmer) {
         return 0;
     }
     uint32_t last = length - kmer;
-    return last / GN_MAP_STEP * 2 + 1 + (last % GN_MAP_STEP >= 5);
+    return last / GN_MAP_STEP * 2 + 1 + (last % GN_MAP_STEP >= GN_MAP_ODD);
 }
 
 GN_BOTH uint64_t gn_kmer_hash(uint64_t kmer) {
