@@ -306,7 +306,8 @@ static cudaError_t enqueue(const struct gn_hmm *blob, float *sums, struct work w
     }
     uint32_t most = work.capacity / (THREADS / WARP) + 1, blocks = (uint32_t)processors * BLOCKS;
     plan<<<(work.capacity + PLANNERS - 1) / PLANNERS, PLANNERS, 0, stream>>>(blob, sums, work);
-    compute < <<most<blocks ? most : blocks, THREADS, 0, stream>>>(blob, sums, work);
+    blocks = most < blocks ? most : blocks;
+    compute<<<blocks, THREADS, 0, stream>>>(blob, sums, work);
     return cudaGetLastError();
 }
 
