@@ -159,3 +159,41 @@ void guest_lock(struct guest_lock *lock) {
 void guest_unlock(struct guest_lock *lock) {
     atomic_flag_clear_explicit(&lock->taken, memory_order_release);
 }
+
+/* --- lanes --------------------------------------------------------------------------------------
+ */
+static void *find_lane(struct guest_lanes *lanes, const void *queue) {
+    uint32_t count = atomic_load_explicit(&lanes->count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++) {
+        if (lanes->queues[i] == queue) {
+            return lanes->lanes[i];
+        }
+    }
+    return NULL;
+}
+
+int guest_lane_open(struct guest_lanes *lanes, const struct sy_call *call,
+                    int (*make)(const struct sy_call *call, void **ret_lane), void **ret_lane) {
+    void *lane = find_lane(lanes, call->queue);
+    int code = 0;
+    if (!lane) {
+        guest_lock(&lanes->lock);
+        uint32_t count = atomic_load(&lanes->count);
+        lane = find_lane(lanes, call->queue);
+        if (!lane && count == GUEST_LANE_MAX) {
+            code = guest_call_fail(call, -ENOSPC, "more than %d queues", GUEST_LANE_MAX);
+        } else if (!lane) {
+            code = make(call, &lane);
+            if (code == 0) {
+                lanes->queues[count] = call->queue;
+                lanes->lanes[count] = lane;
+                atomic_store_explicit(&lanes->count, count + 1, memory_order_release);
+            }
+        }
+        guest_unlock(&lanes->lock);
+    }
+    if (code == 0) {
+        *ret_lane = lane;
+    }
+    return code;
+}

@@ -76,4 +76,18 @@ struct guest_lock {
 void guest_lock(struct guest_lock *lock);
 void guest_unlock(struct guest_lock *lock);
 
+/* Lanes: what a queue needs for itself, made at its first use and kept as long as the process
+ * lives. Zero-initialised; any thread. */
+enum { GUEST_LANE_MAX = 64 };
+struct guest_lanes {
+    struct guest_lock lock;
+    atomic_uint count;
+    const void *queues[GUEST_LANE_MAX];
+    void *lanes[GUEST_LANE_MAX];
+};
+/* The lane of call->queue; make makes one. */
+SY_MUST_CHECK int guest_lane_open(struct guest_lanes *lanes, const struct sy_call *call,
+                                  int (*make)(const struct sy_call *call, void **ret_lane),
+                                  void **ret_lane);
+
 #endif
