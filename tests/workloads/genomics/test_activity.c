@@ -24,6 +24,15 @@ static void add(const struct counts *counts, uint64_t *to, int64_t position, uin
     }
 }
 
+static uint64_t weight(int64_t position, uint8_t base, uint8_t quality, const uint8_t *codes) {
+    int64_t at = position - GN_GAP;
+    uint8_t reference = at >= 0 && at < BIN_REFERENCE ? codes[at] : 4;
+    if (base > 3 || reference > 3 || base == reference || quality < 15) {
+        return 0;
+    }
+    return quality > 30 ? 30 : quality;
+}
+
 static void walk(const struct counts *counts, const struct gn_bin *bin,
                  const struct gn_record *record, const uint8_t *codes) {
     const uint32_t *cigar = (const uint32_t *)gn_at(bin, bin->cigars) + record->cigar;
@@ -37,17 +46,14 @@ static void walk(const struct counts *counts, const struct gn_bin *bin,
         } else if (operation == GN_CLIP && length >= 6) {
             add(counts, counts->evidence, i == 0 ? position : position - 1, 30);
         }
+        bool covers = operation == GN_MATCH || operation == GN_DELETE;
         for (; length > 0; length--) {
-            int64_t at = position - GN_GAP;
-            uint8_t reference = at >= 0 && at < BIN_REFERENCE ? codes[at] : 4;
-            if (operation == GN_MATCH || operation == GN_DELETE) {
-                add(counts, counts->depth, position, 1);
+            add(counts, counts->depth, position, covers);
+            if (operation == GN_MATCH) {
+                add(counts, counts->evidence, position,
+                    weight(position, *bases, *qualities, codes));
             }
-            if (operation == GN_MATCH && *bases < 4 && reference < 4 && *bases != reference &&
-                *qualities >= 15) {
-                add(counts, counts->evidence, position, *qualities > 30 ? 30 : *qualities);
-            }
-            position += operation == GN_MATCH || operation == GN_DELETE;
+            position += covers;
             bases += operation != GN_DELETE;
             qualities += operation != GN_DELETE;
         }

@@ -68,11 +68,9 @@ static int check_regions(struct run *run) {
     return sum == blob->sum_count ? 0 : -EINVAL;
 }
 
-static int check_sequences(struct run *run) {
+static int check_reads(struct run *run) {
     const struct gn_hmm *blob = run->blob;
-    if (!inside(blob, blob->reads, sizeof(struct gn_hmm_read) * (uint64_t)blob->read_count) ||
-        !inside(blob, blob->haplotypes,
-                sizeof(struct gn_hmm_haplotype) * (uint64_t)blob->haplotype_count)) {
+    if (!inside(blob, blob->reads, sizeof(struct gn_hmm_read) * (uint64_t)blob->read_count)) {
         return -EINVAL;
     }
     for (uint32_t at = 0; at < blob->read_count; at++) {
@@ -84,22 +82,31 @@ static int check_sequences(struct run *run) {
         }
         run->longest_read = read->length > run->longest_read ? read->length : run->longest_read;
     }
+    return 0;
+}
+
+static int check_haplotypes(struct run *run) {
+    const struct gn_hmm *blob = run->blob;
+    if (!inside(blob, blob->haplotypes,
+                sizeof(struct gn_hmm_haplotype) * (uint64_t)blob->haplotype_count)) {
+        return -EINVAL;
+    }
     for (uint32_t at = 0; at < blob->haplotype_count; at++) {
-        const struct gn_hmm_haplotype *haplotype = gn_hmm_haplotype(blob, at);
-        uint64_t end = (uint64_t)haplotype->bases + haplotype->length;
-        if (haplotype->length > GN_HMM_HAPLOTYPE_MAX || !inside(blob, blob->haplotype_bases, end)) {
+        uint32_t bases_at = gn_hmm_haplotype(blob, at)->bases;
+        uint32_t length = gn_hmm_haplotype(blob, at)->length;
+        if (length > GN_HMM_HAPLOTYPE_MAX ||
+            !inside(blob, blob->haplotype_bases, (uint64_t)bases_at + length)) {
             return -EINVAL;
         }
         const uint8_t *bases = gn_hmm_haplotype_bases(blob, at);
-        uint8_t all = 0;
-        for (uint32_t j = 0; j < haplotype->length; j++) {
-            all = all > bases[j] ? all : bases[j];
+        uint8_t largest = 0;
+        for (uint32_t j = 0; j < length; j++) {
+            largest = largest > bases[j] ? largest : bases[j];
         }
-        if (all > 4) {
+        if (largest > 4) {
             return -EINVAL;
         }
-        run->longest_haplotype =
-            haplotype->length > run->longest_haplotype ? haplotype->length : run->longest_haplotype;
+        run->longest_haplotype = length > run->longest_haplotype ? length : run->longest_haplotype;
     }
     return 0;
 }
@@ -309,7 +316,8 @@ static const struct gn_hmm_variant *variant_of(enum gn_level level) {
 int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum gn_level level) {
     struct run run = {.blob = blob, .variant = variant_of(level), .sums = sums};
     int code = check_regions(&run);
-    code = code ? code : check_sequences(&run);
+    code = code ? code : check_reads(&run);
+    code = code ? code : check_haplotypes(&run);
     code = code || !run.variant ? code : make_room(&run);
     if (code) {
         return code;

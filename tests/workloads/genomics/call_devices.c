@@ -3,15 +3,15 @@
  * pairhmm, sort and activity on devices: first compared bit by bit with plain C on random and nasty
  * input, then timed. Writes JSON; a GPU's own time, copies not included.
  *
- *   genomics_call_devices [SEED]     compares and times
- *   genomics_call_devices --check    only compares; exit 77: there is no device
+ *   call_devices [SEED]     compares and times
+ *   call_devices --check    only compares; exit 77: there is no device
  *
  * Exit 1: variants differ.
  */
-#include "../tests/workloads/genomics/bin_cases.h"
-#include "../tests/workloads/genomics/hmm_cases.h"
+#include "bin_cases.h"
 #include "genomics/call/activity.h"
 #include "genomics/call/sort.h"
+#include "hmm_cases.h"
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
