@@ -11,10 +11,18 @@ build=$1 out=$2
 mkdir -p "$out/lib" "$out/workloads"
 cp "$build/symph" "$build/src/engine/starpu/symph-engine" \
     "$build/src/engine/starpu/libsymph-starpu.so" "$out/"
-for program in starpu_overhead neighbour gpu_load; do
-    [ ! -x "$build/bench/$program" ] || cp "$build/bench/$program" "$out/"
+for program in bench/{starpu_overhead,neighbour,gpu_load,genomics_map,genomics_extend,genomics_hmm} \
+    bench/genomics_call_devices workloads/genomics/symph-genomics; do
+    [ ! -x "$build/$program" ] || cp "$build/$program" "$out/"
 done
-cp "$(dirname "$0")"/../bench/{neighbour,real}.py "$out/" # run as OUT/run neighbour.py OUT/symph ...
+cp "$(dirname "$0")"/../bench/{neighbour,real,genomics_gpu}.py "$out/" # OUT/run neighbour.py OUT/symph ...
+peers=() # what genomics_gpu.py compares with, where it is installed
+for peer in bwa samtools bcftools; do
+    if command -v "$peer" >/dev/null; then
+        cp "$(command -v "$peer")" "$out/"
+        peers+=("$out/$peer")
+    fi
+done
 find "$build/workloads" -name '*.so' | while read -r plugin; do
     part=${plugin#"$build/workloads/"}
     mkdir -p "$out/workloads/$(dirname "$part")"
@@ -23,6 +31,7 @@ done
 {
     find "$build/workloads" -name '*.so'
     ls "$build/symph" "$build"/src/engine/starpu/{symph-engine,libsymph-starpu.so}
+    printf '%s\n' "${peers[@]}"
 } | xargs -n 1 ldd | awk '$3 ~ /^\// { print $3 }' | sort -u |
     grep -Ev '/lib(c|m|dl|pthread|rt|cuda|cudart|cublas|cublasLt|cusparse|cusolver|nvJitLink)\.so' |
     xargs -I{} cp -L {} "$out/lib/"

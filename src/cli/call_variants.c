@@ -109,6 +109,25 @@ static void name_of(const char *out, char *name, size_t size) {
     }
 }
 
+/* For the file's header: what the output depends on, and nothing else, so that the same input gives
+ * the same bytes under every policy and on every machine. */
+static void put_command(const struct sy_call_args *args, struct sy_buffer *spec) {
+    struct sy_buffer line = {0};
+    sy_buffer_printf(&line, "symph call-variants --ref %s", args->ref ? args->ref : "");
+    for (uint32_t i = 0; i < args->reads.count; i++) {
+        sy_buffer_printf(&line, "%s%s", i ? " " : " --reads ", args->reads.items[i]);
+    }
+    if (args->samples) {
+        sy_buffer_printf(&line, " --samples %s", args->samples);
+    }
+    if (args->regions) {
+        sy_buffer_printf(&line, " --regions %s", args->regions);
+    }
+    put_argument(spec, "command", line.failed ? NULL : line.text);
+    spec->failed |= line.failed;
+    sy_buffer_finish(&line);
+}
+
 static void put_spec(const struct sy_call_args *args, struct sy_buffer *spec) {
     char name[256] = "", number[32];
     sy_buffer_printf(spec, "genomics:call:");
@@ -132,7 +151,7 @@ static void put_spec(const struct sy_call_args *args, struct sy_buffer *spec) {
         snprintf(number, sizeof(number), "%u", args->batch);
         put_argument(spec, "batch", number);
     }
-    put_argument(spec, "command", args->command_line);
+    put_command(args, spec);
 }
 
 /* --- what was asked -----------------------------------------------------------------------------
@@ -245,29 +264,12 @@ static int call(const struct sy_call_args *args) {
     return r;
 }
 
-/* For the header of the VCF file. */
-static char *join(int argc, char **argv) {
-    struct sy_buffer line = {0};
-    sy_buffer_printf(&line, "symph");
-    for (int i = 0; i < argc; i++) {
-        sy_buffer_printf(&line, " %s", argv[i]);
-    }
-    if (line.failed) {
-        sy_buffer_finish(&line);
-        return NULL;
-    }
-    return line.text;
-}
-
 int sy_cmd_call_variants(int argc, char **argv) {
     struct sy_call_args args = {.run = {.repeat = 1, .cpus = SY_NONE, .cuda = SY_NONE}};
     int r = SY_EXIT_OK;
-    char *line = join(argc, argv);
-    args.command_line = line;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = call(&args);
     }
-    free(line);
     sy_text_list_finish(&args.reads);
     return r;
 }

@@ -13,7 +13,6 @@ struct sy_call_args {
     struct sy_text_list reads;
     double memory_gb; /* 0: the default */
     uint32_t batch;   /* 0: the default */
-    const char *command_line;
     struct sy_run_args run; /* policy, devices, pictures */
 };
 
