@@ -33,6 +33,7 @@ struct work {
     struct gn_events *events;
     struct gn_strand *strands;
     struct gn_picks picks;
+    struct gn_gap_table gap_table;
     uint64_t sum_count, cells;
     /* what becomes struct gn_regions and its blob */
     struct pile regions, all_events, event_bases, carried, supports;
@@ -129,7 +130,7 @@ static bool put_reads(struct work *work) {
         for (uint32_t x = 0; x < length; x++) {
             qualities[x] = gn_base_quality(pick->qualities[x], pick->record->mapping_quality);
         }
-        gn_gap_qualities(pick->bases, length, gaps);
+        gn_gap_qualities(&work->gap_table, pick->bases, length, gaps);
     }
     return true;
 }
@@ -277,6 +278,7 @@ static int make_regions(struct work *work, struct gn_regions **ret_regions) {
 }
 
 static int work_init(struct work *work, const struct gn_bin *bin, const struct gn_order *order) {
+    gn_gap_table_fill(&work->gap_table);
     int rc = gn_picks_init(&work->picks, bin, order, work->options);
     if (rc == 0) {
         rc = gn_graph_create(&work->graph);

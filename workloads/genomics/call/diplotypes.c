@@ -11,10 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORST       (-4.5) /* log10: no read speaks more than this against a haplotype */
-#define PRIOR_SNP   (-3.0)
-#define PRIOR_INDEL (-3.7)
-#define PRIOR_BOTH  (-0.3) /* more, if both haplotypes have it */
+#define WORST        (-4.5) /* log10: no read speaks more than this against a haplotype */
+#define PRIOR_SNP    (-3.0)
+#define PRIOR_INDEL  (-3.7)
+#define PRIOR_BOTH   (-0.3) /* more, if both haplotypes have it */
+#define PRIOR_SINGLE 0.25   /* more, for each copy in a repeat of one base */
+#define PRIOR_UNIT   0.2    /* of longer units */
+#define PRIOR_MORE   2.1    /* at most */
 
 void gn_diplotypes_finish(struct gn_diplotypes *diplotypes) {
     free(diplotypes->reads);
@@ -82,6 +85,19 @@ static uint32_t join_mates(const struct gn_regions *regions, const struct gn_hmm
     return fragments;
 }
 
+/* log10 of how often such an event is met. Repeats change more often the longer they are. */
+static double prior(const struct gn_event *event) {
+    if (event->reference_length == event->alternative_length) {
+        return PRIOR_SNP;
+    }
+    double more = event->unit == 1 ? PRIOR_SINGLE * (event->copies - 5.0)
+                                   : PRIOR_UNIT * (event->copies - 2.0);
+    if (event->unit == 0 || more < 0) {
+        return PRIOR_INDEL;
+    }
+    return PRIOR_INDEL + (more < PRIOR_MORE ? more : PRIOR_MORE);
+}
+
 static double expected(const struct gn_regions *regions, const struct gn_region *region,
                        uint32_t first, uint32_t second) {
     const uint8_t *a = regions->carried + region->carried + (size_t)first * region->event_count;
@@ -90,8 +106,7 @@ static double expected(const struct gn_regions *regions, const struct gn_region 
     for (uint32_t i = 0; i < region->event_count; i++) {
         const struct gn_event *event = &regions->events[region->event + i];
         if (a[i] || b[i]) {
-            bool single = event->reference_length == event->alternative_length;
-            sum += (single ? PRIOR_SNP : PRIOR_INDEL) + (a[i] && b[i] ? PRIOR_BOTH : 0);
+            sum += prior(event) + (a[i] && b[i] ? PRIOR_BOTH : 0);
         }
     }
     return sum;

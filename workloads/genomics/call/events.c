@@ -16,6 +16,7 @@ enum {
     GAP_EXTEND = -11,
     LEAST = -100000000,
     FLANK = 8,
+    UNIT_MAX = 4, /* bases of a tandem repeat's unit */
     SIDE = GN_PATH_MAX + 1,
     DIAGONAL = 0,
     DELETED = 1,
@@ -258,6 +259,28 @@ static void sort(struct gn_events *events, uint32_t haplotype_count) {
     }
 }
 
+/* The tandem repeat behind an indel's first base, if the indel is of whole units. */
+static void find_repeat(struct gn_event *event, const uint8_t *reference, uint32_t length,
+                        uint32_t window) {
+    uint32_t from = event->position - window + 1;
+    int32_t change = (int32_t)event->alternative_length - event->reference_length;
+    event->unit = event->copies = 0;
+    if (change == 0 || (event->reference_length > 1 && event->alternative_length > 1)) {
+        return;
+    }
+    for (uint32_t unit = 1; unit <= UNIT_MAX && event->unit == 0; unit++) {
+        uint32_t to = from + unit;
+        while (to < length && reference[to] == reference[to - unit]) {
+            to++;
+        }
+        uint32_t copies = (to - from) / unit;
+        if (change % (int32_t)unit == 0 && copies >= 3) {
+            event->unit = (uint16_t)unit;
+            event->copies = (uint16_t)copies;
+        }
+    }
+}
+
 void gn_events_find(struct gn_aligner *aligner, uint32_t window, struct gn_haplotypes *haplotypes,
                     struct gn_events *events) {
     uint32_t kept = 1;
@@ -273,4 +296,7 @@ void gn_events_find(struct gn_aligner *aligner, uint32_t window, struct gn_haplo
     }
     haplotypes->count = kept;
     sort(events, kept);
+    for (uint32_t i = 0; i < events->count; i++) {
+        find_repeat(&events->events[i], haplotypes->bases[0], haplotypes->lengths[0], window);
+    }
 }

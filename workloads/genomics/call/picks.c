@@ -20,7 +20,6 @@ enum {
     PICK_MIN = 20,    /* bases */
     AGREED_MAX = 45,  /* quality of a base that both mates show */
     GAP_TOP = 42,     /* Phred of a gap's start elsewhere */
-    UNIT_MAX = 4,     /* bases of a tandem repeat's unit */
     FLAGS_OUT = 0xF04 /* unmapped, secondary, failed, duplicate, supplementary */
 };
 
@@ -350,8 +349,8 @@ uint8_t gn_base_quality(uint8_t quality, uint8_t mapping_quality) {
     return q < 18 ? 6 : q;
 }
 
-/* Phred of a gap's start at one base of a tandem repeat. Copying DNA slips more often the more
- * copies there are; PairHMM adds up what may happen at each base of the repeat. */
+/* Copying slips more often the more copies there are; PairHMM adds up what may happen at each base
+ * of the repeat. */
 static uint8_t gap_quality(uint32_t unit, uint32_t copies) {
     double slips = unit == 1 ? SLIP_SINGLE * pow(SLIP_SINGLE_MORE, copies)
                              : SLIP_UNIT * pow(SLIP_UNIT_MORE, copies);
@@ -359,20 +358,29 @@ static uint8_t gap_quality(uint32_t unit, uint32_t copies) {
     return (uint8_t)(phred > GAP_TOP ? GAP_TOP : phred);
 }
 
-void gn_gap_qualities(const uint8_t *bases, uint32_t length, uint8_t *ret_gaps) {
+void gn_gap_table_fill(struct gn_gap_table *ret_table) {
+    memset(ret_table, GAP_TOP, sizeof(*ret_table));
+    for (uint32_t unit = 1; unit <= GN_UNIT_MAX; unit++) {
+        for (uint32_t copies = unit == 1 ? 4 : 3; copies <= GN_COPIES_MAX; copies++) {
+            ret_table->qualities[unit][copies] = gap_quality(unit, copies);
+        }
+    }
+}
+
+void gn_gap_qualities(const struct gn_gap_table *table, const uint8_t *bases, uint32_t length,
+                      uint8_t *ret_gaps) {
     memset(ret_gaps, GAP_TOP, length);
-    for (uint32_t unit = 1; unit <= UNIT_MAX; unit++) {
+    for (uint32_t unit = 1; unit <= GN_UNIT_MAX; unit++) {
         for (uint32_t from = 0; from + unit < length;) {
             uint32_t to = from;
             while (to + unit < length && bases[to + unit] == bases[to]) {
                 to++;
             }
             uint32_t copies = (to - from + unit) / unit;
-            if (copies >= (unit == 1 ? 4 : 3)) {
-                uint8_t quality = gap_quality(unit, copies);
-                for (uint32_t i = from; i < to + unit; i++) {
-                    ret_gaps[i] = quality < ret_gaps[i] ? quality : ret_gaps[i];
-                }
+            uint8_t quality =
+                table->qualities[unit][copies < GN_COPIES_MAX ? copies : GN_COPIES_MAX];
+            for (uint32_t i = from; quality < GAP_TOP && i < to + unit; i++) {
+                ret_gaps[i] = quality < ret_gaps[i] ? quality : ret_gaps[i];
             }
             from = to + 1;
         }

@@ -45,9 +45,16 @@ void gn_picks_finish(struct gn_picks *picks);
 /* Regions in ascending order. */
 SY_MUST_CHECK int gn_picks_take(struct gn_picks *picks, const struct gn_region *region);
 
-/* Phred of a gap's start at each base, from the tandem repeat it stands in: copying DNA slips there
- * (PCR). */
-void gn_gap_qualities(const uint8_t *bases, uint32_t length, uint8_t *ret_gaps);
+/* Phred of a gap's start in a tandem repeat, by bases of its unit and copies: copying DNA slips
+ * there (PCR). */
+enum { GN_UNIT_MAX = 4, GN_COPIES_MAX = 63 };
+struct gn_gap_table {
+    uint8_t qualities[GN_UNIT_MAX + 1][GN_COPIES_MAX + 1];
+};
+void gn_gap_table_fill(struct gn_gap_table *ret_table);
+/* For each base. */
+void gn_gap_qualities(const struct gn_gap_table *table, const uint8_t *bases, uint32_t length,
+                      uint8_t *ret_gaps);
 /* What PairHMM is told of base qualities. */
 uint8_t gn_base_quality(uint8_t quality, uint8_t mapping_quality);
 

@@ -35,6 +35,8 @@ struct gn_event {
     uint32_t position; /* global, of the first reference base */
     uint16_t reference_length, alternative_length;
     uint32_t bases; /* offset in event_bases of the alternative's codes */
+    uint16_t unit;  /* bases of the tandem repeat's unit that it adds or takes away; 0: no repeat */
+    uint16_t copies; /* of the unit, in the reference */
 };
 
 /* Whether reads of a copy that the reference lacks lie here, by the depth of what is around. */
