@@ -161,52 +161,68 @@ static void report(const struct totals *totals, double index_seconds) {
             (double)totals->cells / (totals->seconds[EXTEND] + 1e-9) * 1e-9);
 }
 
-int main(int count, char **words) {
-    const char *paths[3] = {NULL, NULL, NULL};
-    uint64_t limit = UINT64_MAX, serial = 0;
-    bool quiet = false;
+struct asked {
+    const char *paths[3];
+    uint64_t limit;
+    bool quiet;
+};
+
+static bool parse(int count, char **words, struct asked *asked) {
+    *asked = (struct asked){.limit = UINT64_MAX};
     for (int at = 1, path = 0; at < count; at++) {
         if (strcmp(words[at], "--limit") == 0 && at + 1 < count) {
-            limit = strtoull(words[++at], NULL, 10);
+            asked->limit = strtoull(words[++at], NULL, 10);
         } else if (strcmp(words[at], "--quiet") == 0) {
-            quiet = true;
+            asked->quiet = true;
         } else if (path < 3) {
-            paths[path++] = words[at];
+            asked->paths[path++] = words[at];
         }
     }
-    if (!paths[1]) {
+    return asked->paths[1] != NULL;
+}
+
+static void align_files(const struct gn_index *index, const struct asked *asked,
+                        struct totals *totals) {
+    struct sy_error error = {0};
+    struct gn_fastq *files[2] = {NULL, NULL};
+    struct gn_batch batch;
+    uint64_t serial = 0, left = asked->limit;
+    for (int at = 0; at < 2 && asked->paths[at + 1]; at++) {
+        if (gn_fastq_open(asked->paths[at + 1], &files[at], &error)) {
+            stop(asked->paths[at + 1], &error);
+        }
+    }
+    while (left > 0 && next(files, serial, left, totals, &batch)) {
+        uint32_t reads = batch.reads->read_count, records = files[1] ? reads / 2 : reads;
+        align(index, &batch, asked->quiet, totals);
+        serial += reads;
+        left -= records < left ? records : left;
+        gn_batch_finish(&batch);
+    }
+    gn_fastq_close(files[0]);
+    gn_fastq_close(files[1]);
+}
+
+int main(int count, char **words) {
+    struct asked asked;
+    struct sy_error error = {0};
+    struct gn_index *index = NULL;
+    struct totals totals = {0};
+    if (!parse(count, words, &asked)) {
         fprintf(stderr, "usage: genomics_align REFERENCE.fa READS_1.fq [READS_2.fq] "
                         "[--limit PAIRS] [--quiet]\n");
         return 2;
     }
-    struct sy_error error = {0};
-    struct gn_index *index = NULL;
-    struct gn_fastq *files[2] = {NULL, NULL};
-    struct totals totals = {0};
     double begun = now();
-    if (gn_index_open(paths[0], NULL, &index, NULL, &error)) {
-        stop(paths[0], &error);
+    if (gn_index_open(asked.paths[0], NULL, &index, NULL, &error)) {
+        stop(asked.paths[0], &error);
     }
     double index_seconds = now() - begun;
-    for (int at = 0; at < 2 && paths[at + 1]; at++) {
-        if (gn_fastq_open(paths[at + 1], &files[at], &error)) {
-            stop(paths[at + 1], &error);
-        }
-    }
-    if (!quiet) {
+    if (!asked.quiet) {
         header(index);
     }
-    struct gn_batch batch;
-    while (limit > 0 && next(files, serial, limit, &totals, &batch)) {
-        uint32_t reads = batch.reads->read_count, records = files[1] ? reads / 2 : reads;
-        align(index, &batch, quiet, &totals);
-        serial += reads;
-        limit -= records < limit ? records : limit;
-        gn_batch_finish(&batch);
-    }
+    align_files(index, &asked, &totals);
     report(&totals, index_seconds);
-    gn_fastq_close(files[0]);
-    gn_fastq_close(files[1]);
     gn_index_close(index);
     return 0;
 }
