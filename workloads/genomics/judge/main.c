@@ -20,26 +20,47 @@ static const char help[] =
     "  symph genomics simulate --ref chrX.fa --region X:20000001-25000000 --seed 7 --out h5\n"
     "  symph genomics score --ref demo.fa --truth demo.truth.vcf.gz --calls out.vcf.gz\n"
     "\n"
-    "Usage: symph genomics simulate|score [OPTION]...\n"
+    "Usage: symph genomics COMMAND [OPTION]...\n"
     "\n"
-    "simulate makes a donor of a reference and sequences it: reads are simulated, and results "
-    "from\n"
-    "them are no results on real samples. It writes OUT_1.fq.gz, OUT_2.fq.gz, OUT.truth.vcf.gz "
-    "and\n"
-    "OUT.strata.bed (places that are hard on purpose). score compares calls with the truth by the\n"
-    "sequences that they make, genotypes included.\n"
+    "Sub-commands:\n"
+    "  simulate   make a sample whose variants are known\n"
+    "  score      compare calls with the variants that are there\n"
     "\n"
-    "Options of simulate:\n"
+    "  symph genomics COMMAND --help   the options of one of them\n";
+
+static const char help_simulate[] =
+    "Examples:\n"
+    "  symph genomics simulate --random 1000000 --out demo\n"
+    "  symph genomics simulate --ref chrX.fa --region X:20000001-25000000 --seed 7 --out h5\n"
+    "\n"
+    "Usage: symph genomics simulate --random LENGTH|--ref FASTA --out PREFIX [OPTION]...\n"
+    "\n"
+    "Makes a donor of a reference and sequences it: reads are simulated, and results from them\n"
+    "are no results on real samples. It writes OUT_1.fq.gz, OUT_2.fq.gz, OUT.truth.vcf.gz and\n"
+    "OUT.strata.bed (places that are hard on purpose).\n"
+    "\n"
+    "Options:\n"
     "  --ref FASTA              the reference\n"
     "  --region CONTIG[:A-B]    the stretch that the donor differs in (default: the first contig)\n"
     "  --random LENGTH          make the reference up instead, and write OUT.fa\n"
-    "  --out PREFIX             what the files' names begin with\n"
+    "  --out PREFIX             what the files' names begin with; also -o\n"
     "  --coverage X             mean depth (default 30)\n"
     "  --read-length N          of each read (default 150)\n"
     "  --seed N                 (default 1)\n"
     "  --easy                   no paralogs and no systematic errors\n"
+    "  --json                   print one JSON object\n"
+    "  --quiet                  no notes on standard error\n"
+    "  --help                   this text\n";
+
+static const char help_score[] =
+    "Examples:\n"
+    "  symph genomics score --ref demo.fa --truth demo.truth.vcf.gz --calls out.vcf.gz\n"
     "\n"
-    "Options of score:\n"
+    "Usage: symph genomics score --ref FASTA --truth VCF --calls VCF [OPTION]...\n"
+    "\n"
+    "Compares calls with the truth by the sequences that they make, genotypes included.\n"
+    "\n"
+    "Options:\n"
     "  --ref FASTA              the reference\n"
     "  --truth VCF              variants that are there\n"
     "  --calls VCF              variants that were called\n"
@@ -48,6 +69,7 @@ static const char help[] =
     "  --quality Q              leave out calls below (default 0)\n"
     "  --all                    count calls that fail a filter, too\n"
     "  --json                   print one JSON object\n"
+    "  --quiet                  no notes on standard error\n"
     "  --help                   this text\n";
 
 struct options {
@@ -76,8 +98,8 @@ static const struct option names[] = {
     {"out", 1, NULL, 'o'},   {"coverage", 1, NULL, 'c'}, {"read-length", 1, NULL, 'l'},
     {"seed", 1, NULL, 's'},  {"easy", 0, NULL, 'e'},     {"truth", 1, NULL, 't'},
     {"calls", 1, NULL, 'k'}, {"strata", 1, NULL, 'b'},   {"quality", 1, NULL, 'q'},
-    {"all", 0, NULL, 'a'},   {"json", 0, NULL, 'j'},     {"help", 0, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"all", 0, NULL, 'a'},   {"json", 0, NULL, 'j'},     {"quiet", 0, NULL, 'Q'},
+    {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0},
 };
 
 static bool set_text(struct options *options, int letter, const char *text) {
@@ -122,13 +144,13 @@ static int set_number(struct options *options, int letter, const char *text) {
 }
 
 /* 0: go on; -1: help was printed; else an exit code. */
-static int parse(int argc, char **argv, struct options *options) {
+static int parse(int argc, char **argv, const char *text, struct options *options) {
     int letter, index = 0;
     opterr = 0;
     while ((letter = getopt_long(argc, argv, ":o:", names, &index)) != -1) {
         int code = 0;
         if (letter == 'h') {
-            fputs(help, stdout);
+            fputs(text, stdout);
             return -1;
         }
         if (letter == '?') {
@@ -193,6 +215,13 @@ static int simulate_codes(const struct options *options, const char *contig, uin
     int code = gn_simulate(&simulation, options->out, &made, &error);
     if (code < 0) {
         return fail_with(&error, code);
+    }
+    if (options->json) {
+        printf("{\"schema\": \"symph-genomics-simulate-1\", \"pairs\": %llu, \"snps\": %llu, "
+               "\"indels\": %llu, \"bases\": %u}\n",
+               (unsigned long long)made.pairs, (unsigned long long)made.snps,
+               (unsigned long long)made.indels, length);
+        return 0;
     }
     printf("%s: %llu pairs of simulated reads; %llu SNPs and %llu indels in %u bases of %s\n",
            options->out, (unsigned long long)made.pairs, (unsigned long long)made.snps,
@@ -341,7 +370,7 @@ int main(int argc, char **argv) {
     if (!simulates && strcmp(argv[1], "score") != 0) {
         return fail("symph genomics has no '%s', only simulate and score", argv[1]);
     }
-    int code = parse(argc - 1, argv + 1, &options);
+    int code = parse(argc - 1, argv + 1, simulates ? help_simulate : help_score, &options);
     if (code) {
         return code < 0 ? 0 : code;
     }

@@ -11,6 +11,8 @@
 
 enum { STRATUM_REACH = 20 };
 
+#define OTHER "other"
+
 /* How near variants of one cluster lie, from the widest try to the last. */
 static const uint64_t reaches[] = {30, 10, 3};
 
@@ -47,8 +49,8 @@ static uint32_t find_label(struct gn_score *score, const char *name) {
             return i;
         }
     }
-    if (score->stratum_count + 1 >= GN_STRATUM_MAX) {
-        return SY_NONE;
+    if (score->stratum_count + 1 >= GN_STRATUM_MAX && strcmp(name, OTHER) != 0) {
+        return SY_NONE; /* the last one is for what is in none of them */
     }
     snprintf(score->labels[score->stratum_count], sizeof score->labels[0], "%s", name);
     return score->stratum_count++;
@@ -61,7 +63,7 @@ static int add_stratum(const struct gn_genome *genome, const char *line, struct 
     if (line[0] == '#' || line[0] == '\n') {
         return 0;
     }
-    if (sscanf(line, "%255s %llu %llu %31s", contig, &start, &end, label) != 4) {
+    if (sscanf(line, "%255s %llu %llu %31s", contig, &start, &end, label) != 4 || start > end) {
         return -EBADMSG;
     }
     for (uint32_t i = 0; i < genome->contig_count; i++) {
@@ -214,9 +216,9 @@ static void count_one(struct gn_counts_of *counts, const struct gn_variant *vari
 }
 
 static int judge_all(const struct gn_genome *genome, struct gn_variants *truth,
-                     struct gn_variants *calls, const struct strata *strata,
+                     struct gn_variants *calls, const struct strata *strata, uint32_t other,
                      struct gn_score *score) {
-    uint32_t count = truth->count + calls->count, other = score->stratum_count - 1;
+    uint32_t count = truth->count + calls->count;
     struct gn_variant **all = malloc((count + 1u) * sizeof *all);
     if (!all) {
         return -ENOMEM;
@@ -245,12 +247,11 @@ int gn_score_files(const struct gn_genome *genome, const char *truth, const char
     struct gn_variants sides[2] = {{0}, {0}};
     struct strata list = {0};
     int code = strata ? read_strata(genome, strata, &list, &score, error) : 0;
-    find_label(&score, "other");
-    /* "other" is the last one, whatever the strata are called. */
+    uint32_t other = find_label(&score, OTHER);
     code = code ? code : gn_variants_read(truth, genome, true, options, &sides[0], error);
     code = code ? code : gn_variants_read(calls, genome, false, options, &sides[1], error);
     if (code == 0) {
-        code = judge_all(genome, &sides[0], &sides[1], &list, &score);
+        code = judge_all(genome, &sides[0], &sides[1], &list, other, &score);
         if (code < 0) {
             guest_fail(error, code, NULL, "out of memory");
         }

@@ -15,7 +15,7 @@ void gn_genome_codes(const struct gn_genome *genome, uint64_t start, uint64_t le
     for (uint64_t i = 0; i < length; i++) {
         uint64_t at = start + i;
         bool known = at < genome->length && !(genome->masked[at / 64] >> at % 64 & 1);
-        codes[i] = known ? genome->packed[at / 32] >> 2 * (at % 32) & 3 : 4;
+        codes[i] = known ? (uint8_t)(genome->packed[at / 32] >> 2 * (at % 32) & 3) : 4;
     }
 }
 
@@ -109,6 +109,18 @@ static void trim(struct gn_variant *variant, const uint8_t *reference) {
     }
 }
 
+/* Whether the file was made with this reference. */
+static bool is_reference(const struct gn_genome *genome, uint64_t start, const char *letters) {
+    for (uint64_t at = start; *letters; at++, letters++) {
+        uint8_t code;
+        gn_genome_codes(genome, at, 1, &code);
+        if (code != gn_code(*letters)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static uint8_t *put_codes(uint8_t *to, const char *letters) {
     while (*letters) {
         *to++ = gn_code(*letters++);
@@ -178,6 +190,9 @@ static int read_record(struct reader *reader, const char *path, struct gn_varian
         if (!is_plain(record->d.allele[alleles[i]]) || !is_plain(record->d.allele[0])) {
             return 0; /* symbolic, or covered by a deletion that has its own line */
         }
+    }
+    if (!is_reference(reader->genome, contig->start + (uint64_t)record->pos, record->d.allele[0])) {
+        return fail(error, path, "a variant's REF is not what the reference has there");
     }
     return add_variant(reader, contig, alleles, phased, variants) < 0
                ? guest_fail(error, -ENOMEM, NULL, "out of memory")
