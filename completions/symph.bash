@@ -31,6 +31,10 @@ _symph_options() {
         --without-family --without-machine --singles --tasks --belief --utility --prices --references --pairs --worlds
         --sigma --rate --hinge --validation --every --patience --decisions --alternatives --imitate --gradient
         --validate --scenarios --curve --threads --json --quiet --help" ;;
+    call-variants) echo "--ref --reads --out --bam --sample --samples --regions --index --memory --batch --policy
+        --kernels --models --cpus --opencl --cuda --gantt --trace --record --json --quiet --help" ;;
+    genomics) echo "--ref --region --random --out --coverage --read-length --seed --easy --truth --calls --strata
+        --quality --all --json --quiet --help" ;;
     bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --write --json --quiet --help" ;;
     esac
 }
@@ -40,11 +44,11 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate run explain starpu kernels counters train bench help --help --version" -- "$cur")
+            "machine graph bound simulate run explain starpu kernels counters train call-variants genomics bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels counters train bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels counters train call-variants genomics bench" -- "$cur")
         return
     fi
     if [[ $prev == --policy || $prev == --compare ]]; then
@@ -58,6 +62,10 @@ _symph() {
         mapfile -t COMPREPLY < <(compgen -W "watch sources record replay listing model --help" -- "$cur")
         return
     fi
+    if [[ $command == genomics && COMP_CWORD -eq 2 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "simulate score --help" -- "$cur")
+        return
+    fi
     if [[ $command == starpu && $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -c -f -- "$cur")
         return
@@ -67,7 +75,7 @@ _symph() {
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-    if [[ $command != machine ]]; then
+    if [[ $command != machine && $command != call-variants && $command != genomics ]]; then
         local generators
         mapfile -t generators < <(compgen -W "$(_symph_generators)" -- "$cur")
         COMPREPLY+=("${generators[@]}")
