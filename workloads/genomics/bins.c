@@ -275,10 +275,13 @@ static void put_bases(const struct source *source, uint32_t number, bool reverse
     const struct gn_read *read = (const struct gn_read *)gn_at(reads, reads->reads) + number;
     const uint8_t *bases = (const uint8_t *)gn_at(reads, reads->bases) + read->bases;
     const uint8_t *qualities = source->notes->qualities + read->bases;
-    for (uint32_t i = 0; i < read->length; i++) {
-        uint32_t at = reverse ? read->length - 1u - i : i;
-        uint8_t code = bases[at];
-        out[i] = pack(code > 3 || !reverse ? code : (uint8_t)(3 - code), qualities[at]);
+    int length = read->length; /* known before each loop, so that compilers make vectors of it */
+    for (int i = 0; i < length && !reverse; i++) {
+        out[i] = pack(bases[i], qualities[i]);
+    }
+    for (int i = 0; i < length && reverse; i++) {
+        uint8_t code = bases[length - 1 - i];
+        out[i] = pack(code ^ (code < 4 ? 3 : 0), qualities[length - 1 - i]);
     }
 }
 
@@ -376,7 +379,8 @@ static void gather_chunk(const struct chunk *chunk, const char *payload, struct 
     payload += sizes->records * sizeof *records;
     memcpy(cigars, payload, sizes->cigars * sizeof *cigars);
     payload += sizes->cigars * sizeof *cigars;
-    for (uint64_t i = 0; i < sizes->bases; i++) {
+    uint64_t count = sizes->bases; /* known to the compiler as fixed: vectors */
+    for (uint64_t i = 0; i < count; i++) {
         uint8_t packed = (uint8_t)payload[i];
         bases[i] = packed == PACKED_N ? 4 : packed & 3;
         qualities[i] = packed == PACKED_N ? 0 : (uint8_t)(packed >> 2);
