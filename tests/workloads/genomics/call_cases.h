@@ -178,7 +178,7 @@ static inline struct gn_bin *call_bin(const struct call_reads *reads, uint32_t s
     for (uint32_t i = 0; i < reads->count; i++) {
         const struct gn_record *record = &reads->records[i];
         if (record->position < head.end + GN_HALO &&
-            record->position + record->span > head.start - GN_HALO) {
+            record->position + record->span + GN_HALO > head.start) {
             order[count++] = i;
             cigars += record->cigar_count;
         }

@@ -179,6 +179,14 @@ static void bins_share_borders(void **state) {
     char whole[512], parts[1024];
     call_donor(donor, reads, NULL, whole, sizeof(whole));
     assert_string_equal(whole, "3002 TCA T 0/1;3028 T A 0/1;");
+    struct gn_bin *first = call_bin(reads, 0, CALL_LENGTH, 0);
+    struct gn_lines all;
+    first->start = 0; /* the line's first bin begins with N */
+    assert_int_equal(call_lines(index, first, &options, &all), 0);
+    summary(&all, NULL, parts, sizeof(parts));
+    assert_string_equal(parts, whole);
+    gn_lines_free(&all);
+    free(first);
     for (uint32_t border = 2990; border < 3040; border++) {
         parts[0] = '\0';
         for (uint32_t half = 0; half < 2; half++) {

@@ -6,6 +6,7 @@
  */
 #include "genomics/call/assemble.h"
 #include "genomics/align/index.h"
+#include "genomics/call/activity.h"
 #include "genomics/call/events.h"
 #include "genomics/call/hmm.h"
 #include "genomics/call/picks.h"
@@ -320,8 +321,7 @@ int gn_assemble(const struct gn_index *index, const struct gn_bin *bin,
                 const struct gn_call_options *options, struct gn_regions **ret_regions) {
     struct work work = {.index = index, .options = options};
     struct gn_spans spans = {0};
-    if (order->record_count != bin->record_count ||
-        activity->length != bin->end - bin->start + 2 * GN_HALO || bin->start < GN_HALO ||
+    if (order->record_count != bin->record_count || activity->length != gn_activity_length(bin) ||
         options->haplotype_cap < 2 || options->haplotype_cap > GN_HAPLOTYPE_MAX) {
         return -EINVAL;
     }
