@@ -24,7 +24,8 @@ struct pair {
 
 struct run {
     const struct gn_hmm *blob;
-    const struct gn_hmm_variant *variant;
+    const struct gn_hmm_variant *wide, *narrow; /* may be the same */
+    const struct gn_hmm_variant *variant;       /* the one in use */
     float *sums;
     struct gn_hmm_room room;
     struct gn_hmm_row rows[GN_READ_MAX];
@@ -118,41 +119,47 @@ static uint32_t agreement(uint32_t base) {
     return base > 3 ? 0xf8000000u : 0x80000000u >> base | 0x08000000u;
 }
 
-/* Lays a read's rows into lane, and behind them rows that hand on what comes. */
-static void load_lane(struct run *run, const struct gn_hmm_group *group, uint32_t lane,
+static void store_row(float *to, uint32_t lanes, const struct gn_hmm_row *row, float next_g,
                       bool is_mixed) {
-    uint32_t lanes = run->variant->lanes, length = 0;
-    if (lane < group->count) {
-        gn_hmm_rows(run->blob, group->read[lane], run->rows);
-        length = gn_hmm_read(run->blob, group->read[lane])->length;
+    if (is_mixed) {
+        uint32_t word = agreement(row->base);
+        to[0] = row->match;
+        to[lanes] = row->mismatch;
+        memcpy(&to[2 * lanes], &word, sizeof(word));
+    } else {
+        for (uint32_t base = 0; base < 4; base++) {
+            to[base * lanes] = row->mismatch;
+        }
+        to[row->base * lanes] = row->match;
+        to[4 * lanes] = row->match;
     }
-    float *to = run->room.rows + lane, g = run->blob->continuation;
-    for (uint32_t at = 0; at < length; at++, to += GN_HMM_ROW_VECTORS * lanes) {
-        const struct gn_hmm_row *row = &run->rows[at];
-        if (is_mixed) {
-            uint32_t word = agreement(row->base);
-            to[0] = row->match;
-            to[lanes] = row->mismatch;
-            memcpy(&to[2 * lanes], &word, sizeof(word));
+    to[GN_HMM_K * lanes] = row->next_match;
+    to[GN_HMM_C * lanes] = row->deletion;
+    to[GN_HMM_G * lanes] = next_g;
+}
+
+/* Lays a tile's rows of a read into its lane, and behind its last rows that hand on what
+ * comes. */
+static void load_lane(struct run *run, const struct gn_hmm_group *group, uint32_t lane,
+                      uint32_t first, bool is_mixed) {
+    static const struct gn_hmm_row none;
+    uint32_t lanes = run->variant->lanes;
+    float *to = run->room.rows + (size_t)first * GN_HMM_ROW_VECTORS * lanes + lane;
+    const struct gn_hmm_read *read =
+        lane < group->count ? gn_hmm_read(run->blob, group->read[lane]) : NULL;
+    uint32_t length = read ? read->length : 0;
+    for (uint32_t at = first; at < first + run->variant->tile; at++) {
+        if (at < length) {
+            struct gn_hmm_row row = gn_hmm_row(run->blob, read, at);
+            store_row(to, lanes, &row, at + 1 < length ? run->blob->continuation : 1.0f, is_mixed);
         } else {
-            for (uint32_t base = 0; base < 4; base++) {
-                to[base * lanes] = row->mismatch;
-            }
-            to[row->base * lanes] = row->match;
-            to[4 * lanes] = row->match;
+            store_row(to, lanes, &none, 1.0f, is_mixed);
         }
-        to[GN_HMM_K * lanes] = row->next_match;
-        to[GN_HMM_C * lanes] = row->deletion;
-        to[GN_HMM_G * lanes] = at + 1 < length ? g : 1.0f;
-    }
-    for (uint32_t at = length; at < group->row_count; at++, to += GN_HMM_ROW_VECTORS * lanes) {
-        for (uint32_t vector = 0; vector < GN_HMM_G; vector++) {
-            to[vector * lanes] = 0;
-        }
-        to[GN_HMM_G * lanes] = 1.0f;
+        to += GN_HMM_ROW_VECTORS * lanes;
     }
 }
 
+/* A tile of rows at a time, which stays in the nearest cache while all lanes are laid into it. */
 static void load_group(struct run *run, struct gn_hmm_group *group, bool is_mixed) {
     uint32_t tile = run->variant->tile, longest = 0;
     for (uint32_t lane = 0; lane < group->count; lane++) {
@@ -160,8 +167,10 @@ static void load_group(struct run *run, struct gn_hmm_group *group, bool is_mixe
         longest = length > longest ? length : longest;
     }
     group->row_count = (longest + tile - 1) / tile * tile;
-    for (uint32_t lane = 0; lane < run->variant->lanes; lane++) {
-        load_lane(run, group, lane, is_mixed);
+    for (uint32_t first = 0; first < group->row_count; first += tile) {
+        for (uint32_t lane = 0; lane < run->variant->lanes; lane++) {
+            load_lane(run, group, lane, first, is_mixed);
+        }
     }
 }
 
@@ -200,7 +209,7 @@ static void pool_pair(struct run *run, uint32_t read, uint32_t haplotype, uint32
     uint32_t tile = run->variant->tile;
     uint64_t rows = gn_hmm_read(run->blob, read)->length;
     uint64_t columns = gn_hmm_haplotype(run->blob, haplotype)->length;
-    if (run->pool_count == POOL) {
+    if (run->pool_count == POOL) { /* by the variant in use, which laid out nothing yet */
         drain_pool(run);
     }
     run->pool[run->pool_count++] =
@@ -257,16 +266,30 @@ static void order_reads(struct run *run, const struct gn_hmm_region *region) {
     }
 }
 
+/* Wide vectors for reads that fill most of them; they are slower than narrow ones where not, since
+ * their rows take as long to lay out. */
+static bool fills_wide(const struct run *run, const uint32_t *reads, uint32_t count) {
+    uint32_t lanes = run->wide->lanes;
+    uint64_t rows = 0, longest = gn_hmm_read(run->blob, reads[0])->length;
+    for (uint32_t lane = 0; lane < lanes && lane < count; lane++) {
+        rows += gn_hmm_read(run->blob, reads[lane])->length;
+    }
+    return 20 * rows >= 17 * longest * lanes;
+}
+
 static void run_vectors(struct run *run) {
     for (uint32_t at = 0; at < run->blob->region_count; at++) {
         const struct gn_hmm_region *region = &regions(run->blob)[at];
         order_reads(run, region);
-        for (uint32_t first = 0; first < region->read_count; first += run->variant->lanes) {
+        for (uint32_t first = 0; first < region->read_count;) {
             uint32_t left = region->read_count - first;
-            run_group(run, region, run->order + first,
-                      left < run->variant->lanes ? left : run->variant->lanes);
+            run->variant = fills_wide(run, run->order + first, left) ? run->wide : run->narrow;
+            uint32_t count = left < run->variant->lanes ? left : run->variant->lanes;
+            run_group(run, region, run->order + first, count);
+            first += count;
         }
     }
+    run->variant = run->narrow;
     drain_pool(run);
 }
 
@@ -285,7 +308,7 @@ static void run_plain(struct run *run) {
 }
 
 static int make_room(struct run *run) {
-    size_t vector = run->variant->lanes * sizeof(float);
+    size_t vector = run->wide->lanes * sizeof(float);
     size_t rows = gn_round((run->longest_read + GN_HMM_TILE_MAX) * GN_HMM_ROW_VECTORS * vector);
     size_t columns = gn_round((run->longest_haplotype + 1) * 2 * vector);
     size_t bases = gn_round((run->longest_haplotype + 1) * vector);
@@ -304,21 +327,24 @@ static int make_room(struct run *run) {
     return 0;
 }
 
-static const struct gn_hmm_variant *variant_of(enum gn_level level) {
+static void choose_variants(struct run *run, enum gn_level level) {
 #if defined(__x86_64__)
-    return level == GN_AVX512 ? &gn_hmm_avx512 : level == GN_AVX2 ? &gn_hmm_avx2 : NULL;
+    if (level > GN_PLAIN) {
+        run->narrow = &gn_hmm_avx2;
+        run->wide = level == GN_AVX512 ? &gn_hmm_avx512 : run->narrow;
+    }
 #else
-    (void)level;
-    return NULL;
+    (void)run, (void)level;
 #endif
 }
 
 int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum gn_level level) {
-    struct run run = {.blob = blob, .variant = variant_of(level), .sums = sums};
+    struct run run = {.blob = blob, .sums = sums};
+    choose_variants(&run, level);
     int code = check_regions(&run);
     code = code ? code : check_reads(&run);
     code = code ? code : check_haplotypes(&run);
-    code = code || !run.variant ? code : make_room(&run);
+    code = code || !run.wide ? code : make_room(&run);
     if (code) {
         return code;
     }
@@ -327,7 +353,7 @@ int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum gn_level level) {
     uint32_t control = _mm_getcsr();
     _mm_setcsr(control | 0x8040);
 #endif
-    if (run.variant) {
+    if (run.wide) {
         run_vectors(&run);
     } else {
         run_plain(&run);
