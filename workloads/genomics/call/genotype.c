@@ -29,8 +29,8 @@ enum {
 #define COPY_NEAR    2.0
 #define COPY_HERE    3.0
 #define COPIED_NOT   5.0
-#define CLEAN_ERROR  0.01 /* of reads of the other strand */
-#define STRAND_TOP   1.5  /* log: an error rather than a variant */
+#define CLEAN_ERROR  0.003 /* of reads of the other strand */
+#define STRAND_TOP   2.6   /* log: an error rather than a variant */
 
 struct site { /* events [event, event + event_count) of a region, at one position */
     const struct gn_regions *regions;
@@ -313,9 +313,9 @@ static double one_strand(const struct site *site) {
     }
     for (uint32_t strand = 0; strand < 2; strand++) {
         uint32_t clean = 1 - strand;
-        for (double share = 0.15; share < 0.6; share += 0.1) {
-            error += 0.1 * exp(log_choose(all[strand], others[strand], share) +
-                               log_choose(all[clean], others[clean], CLEAN_ERROR));
+        for (double share = 0.15; share < 0.5; share += 0.1) {
+            error += 0.125 * exp(log_choose(all[strand], others[strand], share) +
+                                 log_choose(all[clean], others[clean], CLEAN_ERROR));
         }
     }
     return log(error + 1e-300) - log_choose(all[0], others[0], 0.5) -
