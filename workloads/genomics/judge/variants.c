@@ -165,6 +165,20 @@ static int add_variant(struct reader *reader, const struct gn_contig *contig, co
     return 0;
 }
 
+/* The contig of a record that lies inside of it; NULL with an error if there is none. */
+static const struct gn_contig *contig_of(const struct reader *reader, const char *path,
+                                         struct sy_error *error) {
+    const bcf1_t *record = reader->record;
+    const char *name = bcf_seqname(reader->header, record);
+    const struct gn_contig *contig = name ? find_contig(reader->genome, name) : NULL;
+    if (!contig || (uint64_t)record->pos + (uint64_t)record->rlen > contig->length) {
+        fail(error, path,
+             contig ? "a variant lies outside of its contig" : "a contig is not in the reference");
+        return NULL;
+    }
+    return contig;
+}
+
 static int read_record(struct reader *reader, const char *path, struct gn_variants *variants,
                        struct sy_error *error) {
     bcf1_t *record = reader->record;
@@ -176,12 +190,9 @@ static int read_record(struct reader *reader, const char *path, struct gn_varian
     if (!is_counted(reader) || !read_genotype(reader, alleles, &phased)) {
         return 0;
     }
-    const char *name = bcf_seqname(reader->header, record);
-    const struct gn_contig *contig = name ? find_contig(reader->genome, name) : NULL;
-    if (!contig || (uint64_t)record->pos + (uint64_t)record->rlen > contig->length) {
-        return fail(error, path,
-                    contig ? "a variant lies outside of its contig"
-                           : "a contig is not in the reference");
+    const struct gn_contig *contig = contig_of(reader, path, error);
+    if (!contig) {
+        return -EBADMSG;
     }
     for (int i = 0; i < 2; i++) {
         if (alleles[i] < 0 || alleles[i] >= record->n_allele) {
