@@ -15,7 +15,7 @@ void gn_genome_codes(const struct gn_genome *genome, uint64_t start, uint64_t le
     for (uint64_t i = 0; i < length; i++) {
         uint64_t at = start + i;
         bool known = at < genome->length && !(genome->masked[at / 64] >> at % 64 & 1);
-        codes[i] = known ? (uint8_t)(genome->packed[at / 32] >> 2 * (at % 32) & 3) : 4;
+        codes[i] = (uint8_t)(known ? genome->packed[at / 32] >> 2 * (at % 32) & 3 : 4);
     }
 }
 
