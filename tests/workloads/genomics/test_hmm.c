@@ -29,6 +29,7 @@ static const struct hmm_case cases[] = {
     {"one base", 2, {19, 19}, {3, 3}, {1, 1}, {1, 1}, 0.2, false},
     {"empty regions", 9, {0, 2}, {0, 2}, {20, 30}, {30, 40}, 0, false},
     {"nothing in them", 3, {18, 18}, {2, 2}, {0, 2}, {0, 2}, 0, false},
+    {"many of one length", 2, {337, 340}, {2, 3}, {30, 31}, {40, 60}, 0.02, false},
     {"unlikely", 2, {10, 20}, {2, 2}, {140, 150}, {200, 220}, 0, true},
 };
 

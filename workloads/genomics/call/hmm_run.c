@@ -209,7 +209,7 @@ static void pool_pair(struct run *run, uint32_t read, uint32_t haplotype, uint32
     uint32_t tile = run->variant->tile;
     uint64_t rows = gn_hmm_read(run->blob, read)->length;
     uint64_t columns = gn_hmm_haplotype(run->blob, haplotype)->length;
-    if (run->pool_count == POOL) { /* by the variant in use, which laid out nothing yet */
+    if (run->pool_count == POOL) {
         drain_pool(run);
     }
     run->pool[run->pool_count++] =
@@ -266,30 +266,33 @@ static void order_reads(struct run *run, const struct gn_hmm_region *region) {
     }
 }
 
-/* Wide vectors for reads that fill most of them; they are slower than narrow ones where not, since
- * their rows take as long to lay out. */
-static bool fills_wide(const struct run *run, const uint32_t *reads, uint32_t count) {
-    uint32_t lanes = run->wide->lanes;
-    uint64_t rows = 0, longest = gn_hmm_read(run->blob, reads[0])->length;
-    for (uint32_t lane = 0; lane < lanes && lane < count; lane++) {
-        rows += gn_hmm_read(run->blob, reads[lane])->length;
+/* Wide vectors only for batches that fill them, and then for all groups: where a part of them is
+ * padding, or wide and narrow ones take turns, narrow ones alone were measured to be faster. */
+static bool fills_wide(struct run *run) {
+    uint64_t rows = 0, padded = 0;
+    for (uint32_t at = 0; run->wide != run->narrow && at < run->blob->region_count; at++) {
+        const struct gn_hmm_region *region = &regions(run->blob)[at];
+        order_reads(run, region);
+        for (uint32_t i = 0; i < region->read_count; i++) {
+            uint64_t length = gn_hmm_read(run->blob, run->order[i])->length;
+            rows += length;
+            padded += i % run->wide->lanes == 0 ? length * run->wide->lanes : 0;
+        }
     }
-    return 20 * rows >= 17 * longest * lanes;
+    return 20 * rows >= 19 * padded;
 }
 
 static void run_vectors(struct run *run) {
+    run->variant = fills_wide(run) ? run->wide : run->narrow;
     for (uint32_t at = 0; at < run->blob->region_count; at++) {
         const struct gn_hmm_region *region = &regions(run->blob)[at];
         order_reads(run, region);
-        for (uint32_t first = 0; first < region->read_count;) {
+        for (uint32_t first = 0; first < region->read_count; first += run->variant->lanes) {
             uint32_t left = region->read_count - first;
-            run->variant = fills_wide(run, run->order + first, left) ? run->wide : run->narrow;
-            uint32_t count = left < run->variant->lanes ? left : run->variant->lanes;
-            run_group(run, region, run->order + first, count);
-            first += count;
+            run_group(run, region, run->order + first,
+                      left < run->variant->lanes ? left : run->variant->lanes);
         }
     }
-    run->variant = run->narrow;
     drain_pool(run);
 }
 
