@@ -84,7 +84,8 @@ struct sy_kernel_workload {
     int (*check)(void *state, void *const *data, double *ret_error, double *ret_tolerance,
                  struct sy_error *error);
     void (*destroy)(void *state);
-    /* Instead of all above: submits tasks until it is done. An error if its result is wrong. */
+    /* Instead of all above: submits tasks until it is done. An error if its result is wrong;
+     * -EBADMSG: the input is malformed; -EIO, -ENOSPC: the output could not be written. */
     int (*drive)(const char *arguments, struct sy_session *session, struct sy_error *error);
 };
 

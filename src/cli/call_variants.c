@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AT(field) offsetof(struct sy_call_args, field)
@@ -164,6 +165,12 @@ static int check_file(const char *option, const char *path) {
     return SY_EXIT_OK;
 }
 
+static bool same_file(const char *a, const char *b) {
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_ino == second.st_ino &&
+           first.st_dev == second.st_dev && S_ISREG(first.st_mode);
+}
+
 static int check_args(const struct sy_call_args *args) {
     if (!args->ref) {
         return sy_options_usage(&command, "--ref is missing: --ref REF.fa");
@@ -171,6 +178,10 @@ static int check_args(const struct sy_call_args *args) {
     if (args->reads.count > 2) {
         return sy_options_usage(&command, "--reads takes one file, or two of paired ends, not %u",
                                 args->reads.count);
+    }
+    if (args->reads.count == 2 && same_file(args->reads.items[0], args->reads.items[1])) {
+        return sy_options_usage(&command, "--reads names the same file twice: %s",
+                                args->reads.items[0]);
     }
     bool one = args->reads.count > 0;
     if (one == (args->samples != NULL)) {
@@ -241,8 +252,10 @@ static int call(const struct sy_call_args *args) {
     struct sy_record *record = NULL;
     struct sy_run_figures figures = {0};
     struct sy_arena *arena = sy_arena_create();
-    put_spec(args, &spec);
     int r = check_args(args);
+    if (r == SY_EXIT_OK) {
+        put_spec(args, &spec);
+    }
     if (r == SY_EXIT_OK && (spec.failed || !arena)) {
         sy_message_fail("out of memory");
         r = SY_EXIT_FAILED;

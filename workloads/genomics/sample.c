@@ -29,7 +29,8 @@ static int open_outputs(struct gn_sample *sample, struct sy_error *error) {
     if (code == 0 && files->bam) {
         code = gn_bam_open(files->bam, sample->index, files->name, command, &sample->bam, error);
     }
-    return code;
+    /* Whatever is wrong with a name, the input is not. */
+    return code < 0 && code != -ENOMEM ? -EIO : code;
 }
 
 static int make_bins(struct gn_sample *sample, struct sy_error *error) {

@@ -162,6 +162,16 @@ static struct sy_engine *create(int count, char **arguments) {
     return engine;
 }
 
+/* Of a session that failed: malformed input may be noticed late; one that submitted nothing was
+ * asked for wrongly, unless the machine failed it. */
+static int whose_fault(const struct sy_engine *engine, int code) {
+    if (!engine->session || code == -EIO || code == -ENOSPC || code == -ENOMEM) {
+        return SY_EXIT_RUN;
+    }
+    bool started = atomic_load(&engine->page->task_count) > 0;
+    return code == -EBADMSG || !started ? SY_EXIT_INPUT : SY_EXIT_RUN;
+}
+
 int main(int count, char **arguments) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     quiet_blas();
@@ -187,10 +197,10 @@ int main(int count, char **arguments) {
         sy_fail(&error, -EAGAIN, "the engine cannot start its watchdog");
         sy_engine_fail(engine, SY_EXIT_RUN, &error);
     }
-    if (sy_engine_run(engine, &error) < 0 || finish(engine, &error) < 0) {
-        /* A session that submitted nothing was asked for wrongly. */
-        bool asked = engine->session && atomic_load(&engine->page->task_count) == 0;
-        sy_engine_fail(engine, asked ? SY_EXIT_INPUT : SY_EXIT_RUN, &error);
+    int code = sy_engine_run(engine, &error);
+    code = code < 0 ? code : finish(engine, &error);
+    if (code < 0) {
+        sy_engine_fail(engine, whose_fault(engine, code), &error);
     }
     stop(engine);
     sy_engine_phase(engine, SY_PHASE_DONE);

@@ -40,6 +40,12 @@ __attribute__((format(printf, 4, 5))) static int fail_at(struct sy_error *error,
     return code;
 }
 
+static int fail_fasta(struct sy_error *error, const char *path) {
+    int code = fail_at(error, path, 1, "'>' where a FASTQ file has '@'");
+    snprintf(error->hint, sizeof error->hint, "this looks like FASTA: reads must be FASTQ");
+    return code;
+}
+
 /* --- reading ------------------------------------------------------------------------------------
  */
 int gn_fastq_open(const char *path, struct gn_fastq **ret_file, struct sy_error *error) {
@@ -152,6 +158,20 @@ static bool only_blank(const char *text, size_t length) {
     return true;
 }
 
+/* Blank lines at the end of a file mean nothing. False: what is left is no whole number of records.
+ */
+static bool drop_blank(const struct gn_fastq *file, uint64_t *seen, size_t *at) {
+    if (only_blank(file->rest, file->rest_length)) {
+        *seen = *at = 0;
+    }
+    while (*seen % 4 != 0 && *at > 1 && only_blank(file->rest + *at - 1, 1) &&
+           file->rest[*at - 2] == '\n') {
+        (*at)--;
+        (*seen)--;
+    }
+    return *seen % 4 == 0;
+}
+
 int gn_fastq_next(struct gn_fastq *file, uint32_t records, struct gn_text *ret_text,
                   struct sy_error *error) {
     uint64_t want = 4 * (uint64_t)records, seen = 0;
@@ -166,17 +186,11 @@ int gn_fastq_next(struct gn_fastq *file, uint32_t records, struct gn_text *ret_t
             return code;
         }
     }
-    if (seen < want && only_blank(file->rest, file->rest_length)) {
-        seen = at = 0; /* blank lines at the end of a file mean nothing */
-    } else if (seen % 4 != 0) {
-        while (seen % 4 != 0 && at && only_blank(file->rest + at - 1, 1) && at > 1 &&
-               file->rest[at - 2] == '\n') {
-            at--;
-            seen--;
-        }
-        if (seen % 4 != 0) {
-            return fail_at(error, file->path, file->line + seen, "the file ends within a record");
-        }
+    if (file->line == 1 && file->rest_length && file->rest[0] == '>') {
+        return fail_fasta(error, file->path);
+    }
+    if (seen < want && !drop_blank(file, &seen, &at)) {
+        return fail_at(error, file->path, file->line + seen, "the file ends within a record");
     }
     char *text = malloc(at + 1);
     if (!text) {

@@ -13,9 +13,11 @@ struct gn_output {
     char *temporary; /* what it is called until then, in the same folder */
     char *index;     /* temporary name of the index beside it; NULL: none */
     char *final_index;
+    int lock; /* on the temporary file, so that others see that somebody writes it; -1: none */
 };
 
-/* suffix: of the index; NULL: none. Creates the temporary file; -EEXIST is never returned. */
+/* suffix: of the index; NULL: none. Creates the temporary file, and removes those of processes that
+ * died while they wrote the same path. -EEXIST is never returned. */
 SY_MUST_CHECK int gn_output_open(struct gn_output *output, const char *path, const char *suffix,
                                  int *ret_descriptor, struct sy_error *error);
 /* Gives files their names. */
