@@ -14,7 +14,7 @@ test: all ## run the tests of the release build
 check: ## everything CI runs
 	./bootstrap check
 
-demo: ## install, build, compare schedulers, draw demo/gantt.svg
+demo: ## install, build, call variants of a made-up sample, draw demo/gantt.symphony.svg
 	./bootstrap demo
 
 asan tsan fuzz: ## one sanitizer or the fuzzers
