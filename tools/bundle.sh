@@ -12,7 +12,7 @@ mkdir -p "$out/lib" "$out/workloads"
 cp "$build/symph" "$build/src/engine/starpu/symph-engine" \
     "$build/src/engine/starpu/libsymph-starpu.so" "$out/"
 for program in bench/{starpu_overhead,neighbour,gpu_load,genomics_map,genomics_extend,genomics_hmm} \
-    bench/genomics_call_devices workloads/genomics/symph-genomics; do
+    tests/workloads/genomics/genomics_call_devices workloads/genomics/symph-genomics; do
     [ ! -x "$build/$program" ] || cp "$build/$program" "$out/"
 done
 cp "$(dirname "$0")"/../bench/{neighbour,real,genomics_gpu}.py "$out/" # OUT/run neighbour.py OUT/symph ...

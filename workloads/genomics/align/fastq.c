@@ -3,25 +3,21 @@
  * Reads FASTQ: see fastq.h. A text holds whole records, so that parsing one needs no other.
  */
 #include "genomics/align/fastq.h"
+#include "genomics/align/unpack.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 enum { CHUNK = 1 << 20, NAME_MAX_BYTES = 1024, QUALITY_MAX = 93 };
 
 struct gn_fastq {
-    gzFile stream;
-    int fd; /* the stream's */
+    struct gn_unpack *file;
     char *path;
     char *rest; /* what was inflated and not yet handed out */
     size_t rest_length, rest_capacity;
-    uint64_t line, total_bytes;
+    uint64_t line;
     bool ended;
 };
 
@@ -50,27 +46,17 @@ static int fail_fasta(struct sy_error *error, const char *path) {
  */
 int gn_fastq_open(const char *path, struct gn_fastq **ret_file, struct sy_error *error) {
     struct gn_fastq *file = calloc(1, sizeof *file);
-    struct stat info = {0};
     if (!file) {
         return guest_fail(error, -ENOMEM, NULL, "out of memory");
     }
     file->line = 1;
     file->path = strdup(path);
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    int code = file->fd < 0 ? -errno : fstat(file->fd, &info) < 0 ? -errno : 0;
-    if (code == 0 && S_ISDIR(info.st_mode)) {
-        code = -EISDIR;
-    }
-    if (code == 0 && file->path) {
-        file->stream = gzdopen(file->fd, "rb");
-    }
-    if (!file->stream) {
+    int code = file->path ? gn_unpack_open(path, &file->file) : -ENOMEM;
+    if (code < 0) {
         gn_fastq_close(file);
-        return guest_fail(error, code ? code : -ENOMEM, "--reads takes one or two FASTQ files",
-                          "cannot read %s: %s", path, strerror(code ? -code : ENOMEM));
+        return guest_fail(error, code, "--reads takes one or two FASTQ files", "cannot read %s: %s",
+                          path, strerror(-code));
     }
-    gzbuffer(file->stream, CHUNK);
-    file->total_bytes = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     *ret_file = file;
     return 0;
 }
@@ -79,20 +65,14 @@ void gn_fastq_close(struct gn_fastq *file) {
     if (!file) {
         return;
     }
-    if (file->stream) {
-        gzclose(file->stream); /* its descriptor too */
-    } else if (file->fd >= 0) {
-        close(file->fd);
-    }
+    gn_unpack_close(file->file);
     free(file->path);
     free(file->rest);
     free(file);
 }
 
 void gn_fastq_progress(const struct gn_fastq *file, uint64_t *ret_done, uint64_t *ret_total) {
-    z_off_t at = file->ended ? (z_off_t)file->total_bytes : gzoffset(file->stream);
-    *ret_done = at > 0 ? (uint64_t)at : 0;
-    *ret_total = file->total_bytes;
+    gn_unpack_progress(file->file, ret_done, ret_total);
 }
 
 static int reserve(struct gn_fastq *file, size_t more) {
@@ -115,17 +95,15 @@ static int inflate_more(struct gn_fastq *file, struct sy_error *error) {
     if (reserve(file, CHUNK) < 0) {
         return guest_fail(error, -ENOMEM, NULL, "out of memory");
     }
-    int got = gzread(file->stream, file->rest + file->rest_length, CHUNK);
-    int problem = Z_OK;
-    const char *words = gzerror(file->stream, &problem);
-    if (got < 0 || problem == Z_BUF_ERROR) {
-        int code = guest_fail(error, problem == Z_ERRNO ? -EIO : -EBADMSG,
-                              "it was cut off or damaged on its way; fetch it again", "%s",
-                              problem == Z_BUF_ERROR ? "the compressed file ends too early"
-                              : problem == Z_ERRNO   ? strerror(errno)
-                                                     : words);
+    ssize_t got = gn_unpack_read(file->file, file->rest + file->rest_length, CHUNK);
+    if (got < 0) {
+        const char *what = got == -ENODATA   ? "the compressed file ends too early"
+                           : got == -EBADMSG ? "the compressed file is damaged"
+                                             : strerror((int)-got);
+        guest_fail(error, (int)got, "it was cut off or damaged on its way; fetch it again", "%s",
+                   what);
         snprintf(error->file, sizeof error->file, "%s", file->path);
-        return code;
+        return got == -ENODATA ? -EBADMSG : (int)got;
     }
     file->ended = got == 0;
     file->rest_length += (size_t)got;
