@@ -145,8 +145,8 @@ class Bench:
 class Sample:
     """One simulated sample, and the results on it."""
 
-    def __init__(self, bench, place, seed):
-        self.bench, self.place, self.seed = bench, place, seed
+    def __init__(self, bench, place, seed, keep):
+        self.bench, self.place, self.seed, self.keep = bench, place, seed, keep
         self.name = place.replace(":", "_") + f"_s{seed}"
         self.folder = bench.path(self.name)
         os.makedirs(self.folder, exist_ok=True)
@@ -162,7 +162,7 @@ class Sample:
     def measure(self, name, commands, output=None, keep=False):
         """Keeps the stages' figures under name, if they are a peer's also in a file."""
         store = self.path(name + ".json")
-        if keep and self.bench.arguments.keep and os.path.exists(store):
+        if keep and self.keep and os.path.exists(store):
             with open(store, encoding="utf-8") as file:
                 old = json.load(file)
             if old["reads"] == self.digest and old["commands"] == commands:
@@ -312,7 +312,7 @@ def compare_places(one, other):
 def accuracy(bench, place, seed, first):
     """One held-out sample: calls of all, scores, concordance of calls and of places. minimap2, of which
     no calls are made, aligns the first sample of each place only."""
-    sample = Sample(bench, place, seed)
+    sample = Sample(bench, place, seed, bench.arguments.keep)
     calls = {"ours": sample.ours("ours", 1, bam=True)}
     aligners = ("bwa", "snap-aligner") + (("minimap2",) if first else ())
     bams = {aligner: sample.align(aligner) for aligner in aligners}
@@ -341,8 +341,7 @@ def accuracy(bench, place, seed, first):
 def speed(bench, text):
     """FASTQ to VCF of one larger sample, by all, in one run: nothing is kept from an earlier one."""
     place, seed = text.rsplit("/", 1)
-    bench.arguments.keep = False
-    sample = Sample(bench, place, int(seed))
+    sample = Sample(bench, place, int(seed), False)
     vcf = sample.ours("ours, 1 core", 1)
     chains = {"ours, 1 core": ["ours, 1 core"]}
     calls = {"ours, 1 core": vcf}
@@ -563,12 +562,12 @@ def main():
               "machine": {"cores": os.cpu_count(), "processor": processor()},
               "versions": versions(bench), "missing": bench.missing, "indexes": bench.indexes,
               "simulated": True, "accuracy": [], "speed": None}
+    if arguments.speed:
+        answer["speed"] = speed(bench, arguments.speed)
     seeds = list(filter(None, arguments.seeds.split(",")))
     for seed in seeds:
         for place in arguments.places.split(","):
             answer["accuracy"].append(accuracy(bench, place, int(seed), seed == seeds[0]))
-    if arguments.speed:
-        answer["speed"] = speed(bench, arguments.speed)
     if arguments.write:
         write(answer, bench)
     else:
