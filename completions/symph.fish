@@ -221,4 +221,4 @@ complete -c symph -n '__symph_using bench' -l zero-shot -x -d 'two policies, tra
 complete -c symph -n '__symph_using bench' -l mutations -x -d 'graphs tried per baseline'
 complete -c symph -n '__symph_using bench' -l save -r -F -d 'folder for the worst graphs'
 complete -c symph -n '__symph_using bench' -l write -r -F -d 'write tables into a folder'
-complete -c symph -n '__symph_using bench' -f -a 'classic ablation streams decisions speed counters belief policy adversarial all'
+complete -c symph -n '__symph_using bench' -f -a 'classic ablation streams decisions speed counters belief policy adversarial applications all'

@@ -102,15 +102,16 @@ static const struct sy_command command = {
              "of it the belief finds again), belief (what policies make of it), policy (learned "
              "policies against "
              "heuristics and oracles, goal by goal), adversarial (the worst graphs for the default "
-             "that a search finds), all.",
+             "that a search finds), applications (shapes of the papers' workloads), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),
     .operand_max = 16,
 };
 
-static const char *const bench_names[] = {"classic",  "ablation", "streams", "decisions",  "speed",
-                                          "counters", "belief",   "policy",  "adversarial"};
+static const char *const bench_names[] = {"classic",     "ablation",    "streams", "decisions",
+                                          "speed",       "counters",    "belief",  "policy",
+                                          "adversarial", "applications"};
 
 /* --- one sheet -----------------------------------------------------------------------------------
  */
@@ -512,8 +513,9 @@ static bool is_bench(const char *name) {
 
 static int run(const struct bench_args *args) {
     if (!args->names.count) {
-        return sy_options_usage(&command, "which bench? classic, ablation, streams, decisions, "
-                                          "speed, counters, belief, policy, adversarial or all");
+        return sy_options_usage(
+            &command, "which bench? classic, ablation, streams, decisions, "
+                      "speed, counters, belief, policy, adversarial, applications or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];

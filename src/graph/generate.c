@@ -14,7 +14,8 @@
 
 static const struct sy_generator *generator_at(uint32_t index) {
     const struct sy_generator *const families[] = {sy_generators_linalg, sy_generators_shapes,
-                                                   sy_generators_pipelines};
+                                                   sy_generators_pipelines,
+                                                   sy_generators_inference};
     for (uint32_t f = 0; f < SY_COUNT(families); f++) {
         for (const struct sy_generator *at = families[f]; at->name; at++) {
             if (index-- == 0) {

@@ -87,6 +87,7 @@ struct sy_generator {
 extern const struct sy_generator sy_generators_linalg[];
 extern const struct sy_generator sy_generators_shapes[];
 extern const struct sy_generator sy_generators_pipelines[];
+extern const struct sy_generator sy_generators_inference[];
 
 /* A kernel from its times per unit of work, 0 where it has no such variant, and its traffic. */
 struct sy_generator_kernel {

@@ -22,6 +22,13 @@ class Bench(cli.Case):
             self.assertGreater(row["p50"]["value"], 0, row)
             self.assertGreaterEqual(row["p99"]["value"], row["p50"]["value"], row)
 
+    def test_applications(self):
+        table = self.ok_json("bench", "applications", "--seeds", "1", "--quiet")["tables"][0]
+        self.assertEqual({len(row) for row in table["rows"]}, {6})
+        for row in table["rows"]:
+            self.assertGreaterEqual(row["EEG-Graph"]["value"], 0.5, row)
+        self.assertIn("shape of AttackTagger", self.ok("graph", "--list-generators"))
+
     def test_without_data(self):
         done = self.run_symph("bench", "ablation", env={"SYMPH_DATA": ""})
         self.assertIn("needs --data", done.stdout + done.stderr)

@@ -46,6 +46,8 @@ static void test_shapes(void **state) {
     check_count("chain:100000", 100000);
     check_count("independent:9", 9);
     check_count("genomics:4,regions=3", 3 * 4 + 3 * 3 + 1);
+    check_count("eeg:4,groups=3", 4 * (2 * 3 + 1) + 1);
+    check_count("attack:3,users=5", 3 * (2 * 5 + 2));
     check_count("gnn:3", 3 * 2 * 2);
     check_count("transformer:2,windows=3", 2 * 3 * 4);
 }
@@ -110,6 +112,8 @@ static void test_critical_paths(void **state) {
                  {"gauss:6", 10},
                  {"layered:5,depth=9", 9},
                  {"genomics:3,regions=4", 7},
+                 {"eeg:4,groups=3", 2 + 4 + 1},
+                 {"attack:3,users=5", 2 + 3 + 1},
                  {"gnn:4,layers=3", 6},
                  {"transformer:3,windows=4", 12},
                  {"lu:5", 13}};
@@ -137,9 +141,33 @@ static void test_genomics_kernels(void **state) {
     sy_graph_destroy(graph);
 }
 
+/* The ratios of inference are the papers': a core, a GPU and an FPGA. */
+static void test_inference_kernels(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec, *kernel;
+        double ratio;
+    } cases[] = {{"eeg:2", "eeg_infer", 102.1}, {"attack:2", "attack_infer", 48.4}};
+    for (uint32_t i = 0; i < SY_COUNT(cases); i++) {
+        struct sy_graph *graph = check_generate(cases[i].spec);
+        const struct sy_variant *variants = NULL;
+        for (uint32_t k = 0; k < graph->kernel_count; k++) {
+            if (strcmp(graph->kernels[k].name, cases[i].kernel) == 0) {
+                variants = graph->kernels[k].variants;
+            }
+        }
+        assert_non_null(variants);
+        double fpga_ns = variants[SY_FPGA].ns_per_work;
+        assert_true(fabs(variants[SY_CPU].ns_per_work / fpga_ns - cases[i].ratio) < 1e-6);
+        assert_true(fabs(variants[SY_GPU].ns_per_work / fpga_ns - 12.5) < 1e-6);
+        sy_graph_destroy(graph);
+    }
+}
+
 static void test_repeatable(void **state) {
     (void)state;
-    const char *specs[] = {"layered:6,depth=9,seed=5", "forkjoin:7,seed=5", "genomics:3,seed=5"};
+    const char *specs[] = {"layered:6,depth=9,seed=5", "forkjoin:7,seed=5", "genomics:3,seed=5",
+                           "eeg:3,seed=5", "attack:3,seed=5"};
     for (uint32_t i = 0; i < SY_COUNT(specs); i++) {
         struct sy_graph *a = check_generate(specs[i]), *b = check_generate(specs[i]);
         check_same(a, b);
@@ -217,21 +245,17 @@ static void test_list(void **state) {
         assert_int_equal(strncmp(help, name, strlen(name)), 0);
         sy_graph_destroy(check_generate(name));
     }
-    assert_int_equal(count, 15);
+    assert_int_equal(count, 17);
     assert_null(sy_graph_generator_at(count, NULL));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_factorizations),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_cholesky),
-        cmocka_unit_test(test_critical_paths),
-        cmocka_unit_test(test_genomics_kernels),
-        cmocka_unit_test(test_repeatable),
-        cmocka_unit_test(test_density),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_factorizations),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_cholesky),         cmocka_unit_test(test_critical_paths),
+        cmocka_unit_test(test_genomics_kernels), cmocka_unit_test(test_inference_kernels),
+        cmocka_unit_test(test_repeatable),       cmocka_unit_test(test_density),
+        cmocka_unit_test(test_errors),           cmocka_unit_test(test_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
