@@ -113,13 +113,7 @@ static const struct sy_kernel_entry kernels[GN_STAGE_COUNT] = {
      features,
      prepare},
     {"genotype", "variants of a bin; work: pairs", 0, {0}, {genotype_c}, features, NULL},
-    {"write",
-     "lines and reads into files, in order; work: bytes",
-     0,
-     {0},
-     {write_c},
-     features,
-     NULL},
+    {"write", "lines and reads into files; work: bytes", 0, {0}, {write_c}, features, NULL},
 };
 
 static const struct sy_kernel_workload workloads[] = {

@@ -45,6 +45,13 @@ static int refill(struct gn_unpack *file) {
     return 0;
 }
 
+/* What the first bytes say: gzip, and if so, bgzip. */
+static void look(struct gn_unpack *file) {
+    file->packed = file->state.avail_in >= 2 && file->input[0] == 0x1f && file->input[1] == 0x8b;
+    file->blocks = file->packed && file->state.avail_in >= 16 && (file->input[3] & 4) &&
+                   file->input[12] == 'B' && file->input[13] == 'C';
+}
+
 int gn_unpack_open(const char *path, struct gn_unpack **ret_file) {
     struct gn_unpack *file = calloc(1, sizeof *file);
     struct stat info = {0};
@@ -63,9 +70,7 @@ int gn_unpack_open(const char *path, struct gn_unpack **ret_file) {
         gn_unpack_close(file);
         return code;
     }
-    file->packed = file->state.avail_in >= 2 && file->input[0] == 0x1f && file->input[1] == 0x8b;
-    file->blocks = file->packed && file->state.avail_in >= 16 && (file->input[3] & 4) &&
-                   file->input[12] == 'B' && file->input[13] == 'C';
+    look(file);
     file->total = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     *ret_file = file;
     return 0;
@@ -114,6 +119,23 @@ static void begin_member(struct gn_unpack *file) {
     file->given = 0;
 }
 
+/* Within a member. 0: nothing came out yet. */
+static ssize_t inflate_some(struct gn_unpack *file, void *to, uint32_t size) {
+    struct inflate_state *state = &file->state;
+    state->next_out = to;
+    state->avail_out = size;
+    int result = isal_inflate(state);
+    if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT) {
+        return -EBADMSG;
+    }
+    file->inside = state->block_state != ISAL_BLOCK_FINISH;
+    file->given += size - state->avail_out;
+    if (state->avail_out < size) {
+        return (ssize_t)(size - state->avail_out);
+    }
+    return file->inside && file->ended && !state->avail_in ? -ENODATA : 0;
+}
+
 ssize_t gn_unpack_read(struct gn_unpack *file, void *to, uint32_t size) {
     struct inflate_state *state = &file->state;
     for (;;) {
@@ -132,22 +154,9 @@ ssize_t gn_unpack_read(struct gn_unpack *file, void *to, uint32_t size) {
         if (!file->inside && file->ended) {
             return file->blocks && file->given ? -ENODATA : 0;
         }
-        if (!file->inside) {
-            continue;
-        }
-        state->next_out = to;
-        state->avail_out = size;
-        int result = isal_inflate(state);
-        if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT) {
-            return -EBADMSG;
-        }
-        file->inside = state->block_state != ISAL_BLOCK_FINISH;
-        file->given += size - state->avail_out;
-        if (state->avail_out < size) {
-            return (ssize_t)(size - state->avail_out);
-        }
-        if (file->inside && file->ended && !state->avail_in) {
-            return -ENODATA;
+        ssize_t got = file->inside ? inflate_some(file, to, size) : 0;
+        if (got != 0) {
+            return got;
         }
     }
 }
