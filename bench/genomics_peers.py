@@ -7,9 +7,9 @@ Debian's package smalt-examples), places in it and seeds. Every place and seed i
 symph genomics simulate. Out: the tables of docs/bench/genomics.md (between its two markers; the
 rest of that file is left as it is) and genomics.json. Peers, each left out by name where it is
 missing: bwa, snap-aligner, minimap2, samtools, bcftools, freebayes. Times are user + system CPU
-seconds of every process of a stage, which a crowded machine changes less than wall time; files
-between stages of peers are not compressed, so that no peer pays for deflate. All start from the same
-compressed FASTQ files and from an index that is already there.
+seconds of every process of a stage, which a crowded machine changes less than wall time. What peers
+hand on in pipes is not compressed; the BAM file that samtools markdup writes is, as usual. All start
+from the same compressed FASTQ files and from an index that is already there.
 
 Calls of bcftools and freebayes are filtered, which they need as much as ours: QUAL at least 20, depth
 at most 1.5 times the coverage, seen on both strands. Scores are by haplotypes and genotype-strict (symph genomics
@@ -199,7 +199,7 @@ class Sample:
         self.measure(aligner, [
             first, ["samtools", "fixmate", "-u", "-m", "-", "-"],
             ["samtools", "sort", "-u", "-T", self.path(aligner + "-sort"), "-"],
-            ["samtools", "markdup", "-u", "-T", self.path(aligner + "-dup"), "-", bam]], keep=True)
+            ["samtools", "markdup", "-T", self.path(aligner + "-dup"), "-", bam]], keep=True)
         return bam
 
     def bcftools(self, name, bam):
@@ -470,7 +470,7 @@ def document(answer, bench):
         text += ["Missing, and left out: " + ", ".join(bench.missing) + ".", ""]
     if results:
         text += ["### Accuracy on held-out places", "",
-                 f"{len(results)} samples: {', '.join(sorted({r['place'] for r in results}))}, seeds "
+                 f"Samples: {len(results)}; {', '.join(sorted({r['place'] for r in results}))}, seeds "
                  f"{', '.join(map(str, sorted({r['seed'] for r in results})))}, {arguments.coverage:g}x, reads "
                  "placed against the whole reference. Means and 95 % intervals over samples; counts are sums. "
                  "Peers filtered: QUAL at least 20, depth at most 1.5 times the coverage, both strands.", ""]
@@ -483,11 +483,13 @@ def document(answer, bench):
                      "written otherwise counts apart.", ""] + concordance_table(results) + [""]
         if all("places" in r for r in results):
             text += ["### Places of reads, beside bwa", ""] + places_table(results) + [""]
-        text += ["CPU seconds of the stages:", ""] + cpu_table(results) + [""]
+        text += ["CPU seconds of the stages (ours with a BAM file here; aligners with fixmate, sort and "
+                 "markdup):", ""] + cpu_table(results) + [""]
     if answer["speed"]:
         one = answer["speed"]
         text += ["### CPU time, FASTQ to VCF", "", f"{one['place']}, seed {one['seed']}, {arguments.coverage:g}x, in "
-                 "one run, indexes there before. Calls with 1 and with 2 cores "
+                 "one run, indexes there before; samtools markdup compresses the BAM file it writes. Calls "
+                 "with 1 and with 2 cores "
                  + ("are the same." if one["same_calls"] else "**differ**."), ""] + speed_table(one) + [""]
     return text + [END]
 
