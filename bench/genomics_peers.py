@@ -364,7 +364,7 @@ def speed(bench, text):
 
 
 def lines_without_header(path):
-    return [line for line in lines_of(path) if not line.startswith("##")]
+    return [line for line in lines_of(path) if not line.startswith("#")]
 
 
 # --- tables ---------------------------------------------------------------------------------------
