@@ -14,9 +14,9 @@ int sy_cmd_genomics(int argc, char **argv) {
     char path[4096];
     (void)argc;
     if (!sy_program_find("symph-genomics", "workloads/genomics", path, sizeof(path))) {
-        sy_message_fail(
-            "there is no symph-genomics: htslib or ISA-L was not found when this symph was built "
-            "(install libhts-dev, zlib1g-dev and libisal-dev and build again)");
+        sy_message_fail("there is no symph-genomics: htslib or libdeflate was not found when this "
+                        "symph was built "
+                        "(install libhts-dev, zlib1g-dev and libdeflate-dev and build again)");
         return SY_EXIT_FAILED;
     }
     execv(path, argv);
