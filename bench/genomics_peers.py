@@ -462,7 +462,7 @@ def speed_table(result):
 def document(answer, bench):
     arguments, results = bench.arguments, answer["accuracy"]
     text = [BEGIN, "", f"Made by `{answer['command']}` on {answer['date']}, commit {answer['commit']}; "
-            f"{answer['machine']['processor']}, {answer['machine']['cores']} cores, shared with others; "
+            f"{answer['machine']['processor']}, {answer['machine']['cores']} cores, load {answer['machine']['load']:.1f} at the start; "
             + ", ".join(answer["versions"]) + ".",
             "**The reads are simulated, by a simulator of the same authors as the caller** (`symph genomics "
             "simulate`): nothing here is a result on real samples.", ""]
@@ -561,7 +561,7 @@ def main():
     bench.index()
     answer = {"schema": "symph-genomics-peers-1", "date": datetime.date.today().isoformat(),
               "commit": commit(), "command": "bench/genomics_peers.py " + told(),
-              "machine": {"cores": os.cpu_count(), "processor": processor()},
+              "machine": {"cores": os.cpu_count(), "processor": processor(), "load": os.getloadavg()[1]},
               "versions": versions(bench), "missing": bench.missing, "indexes": bench.indexes,
               "simulated": True, "accuracy": [], "speed": None}
     if arguments.speed:
