@@ -30,7 +30,7 @@ static void free_batch(struct gn_flow_batch *batch) {
 
 /* --- stage by stage -----------------------------------------------------------------------------
  */
-static int start_batch(struct gn_sample *sample, struct sy_error *error) {
+static int begin_batch(struct gn_sample *sample, struct sy_error *error) {
     struct gn_flow_batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
         return guest_fail(error, -ENOMEM, NULL, "out of memory");
@@ -38,26 +38,36 @@ static int start_batch(struct gn_sample *sample, struct sy_error *error) {
     batch->step.sample = sample;
     batch->step.subject = batch;
     batch->waiting = sample->input_count;
-    sample->batch_count++;
-    sample->inflating = true;
     for (uint32_t i = 0; i < sample->input_count; i++) {
-        struct gn_step *step = &batch->inflates[i];
-        step->sample = sample;
-        step->subject = batch;
-        step->file = i;
-        int code = gn_submit_step(step, GN_INFLATE, sample->settings->batch, NULL, 0, error);
-        if (code < 0) {
-            return code;
-        }
+        batch->inflates[i].sample = sample;
+        batch->inflates[i].subject = batch;
+        batch->inflates[i].file = i;
     }
+    sample->open[sample->batches++ % GN_OPEN_MAX] = batch;
+    sample->batch_count++;
     return 0;
 }
 
+/* Lets every file that is idle read its next batch. */
 int gn_batches_start(struct gn_sample *sample, struct sy_error *error) {
-    if (sample->inflating || sample->ended || sample->batch_count >= sample->batch_limit) {
-        return 0;
+    int code = 0;
+    for (uint32_t file = 0; file < sample->input_count && code == 0; file++) {
+        uint32_t number = sample->read_count[file];
+        bool may_begin = !sample->ended && sample->batch_count < sample->batch_limit;
+        if (sample->busy[file] || (number == sample->batches && !may_begin)) {
+            continue;
+        }
+        if (number == sample->batches) {
+            code = begin_batch(sample, error);
+        }
+        if (code == 0) {
+            struct gn_flow_batch *batch = sample->open[number % GN_OPEN_MAX];
+            sample->busy[file] = true;
+            code = gn_submit_step(&batch->inflates[file], GN_INFLATE, sample->settings->batch, NULL,
+                                  0, error);
+        }
     }
-    return start_batch(sample, error);
+    return code;
 }
 
 /* Both files have given their text. */
@@ -66,8 +76,6 @@ static int parse(struct gn_flow_batch *batch, struct sy_error *error) {
     struct sy_session *session = sample->session;
     const struct gn_text *second = sample->input_count == 2 ? &batch->texts[1] : NULL;
     uint32_t records = batch->texts[0].records;
-    sample->inflating = false;
-    sample->ended = records < sample->settings->batch;
     if (records == 0 && (!second || second->records == 0)) {
         free_batch(batch);
         return 0;
@@ -119,34 +127,39 @@ static int extend(struct gn_flow_batch *batch, struct sy_error *error) {
                                  error);
 }
 
+/* Reads on; or, when everything is in the bins, goes on to them. */
+static int go_on(struct gn_sample *sample, struct sy_error *error) {
+    int code = gn_batches_start(sample, error);
+    if (code == 0 && sample->ended && !sample->batch_count) {
+        code = gn_parts_start(sample, error);
+    }
+    return code;
+}
+
 /* The batch is in the bins. */
 static int finish(struct gn_flow_batch *batch, struct sy_error *error) {
     struct gn_sample *sample = batch->step.sample;
     void *jobs = batch->jobs.memory;
     free_batch(batch);
     free(jobs);
-    int code = gn_batches_start(sample, error);
-    if (code == 0 && sample->ended && !sample->inflating && !sample->batch_count) {
-        code = gn_parts_start(sample, error);
-    }
-    return code;
+    return go_on(sample, error);
+}
+
+static int inflated(struct gn_step *step, struct sy_error *error) {
+    struct gn_flow_batch *batch = step->subject;
+    struct gn_sample *sample = step->sample;
+    sample->busy[step->file] = false;
+    sample->read_count[step->file]++;
+    sample->ended |= batch->texts[step->file].records < sample->settings->batch;
+    int code = --batch->waiting ? 0 : parse(batch, error);
+    return code ? code : go_on(sample, error);
 }
 
 int gn_batch_ended(struct gn_step *step, struct sy_error *error) {
     struct gn_flow_batch *batch = step->subject;
-    struct gn_sample *sample = step->sample;
-    int code = 0;
     switch (step->stage) {
     case GN_INFLATE:
-        if (--batch->waiting) {
-            return 0;
-        }
-        code = parse(batch, error);
-        code = code ? code : gn_batches_start(sample, error);
-        if (code == 0 && sample->ended && !sample->batch_count) {
-            code = gn_parts_start(sample, error); /* the last batch was empty */
-        }
-        return code;
+        return inflated(step, error);
     case GN_PARSE:
         return map(batch, error);
     case GN_CHOOSE:

@@ -109,7 +109,8 @@ static int start_samples(struct run *run, struct sy_session *session, struct sy_
         sample->index = run->index;
         sample->index_datum = run->index_datum;
         sample->bed = run->settings.regions ? &run->bed : NULL;
-        sample->batch_limit = sample->part_limit = limit > 2 ? limit : 2;
+        sample->batch_limit = limit < 2 ? 2 : limit < GN_OPEN_MAX ? limit : GN_OPEN_MAX;
+        sample->part_limit = 2 * sample->batch_limit; /* a slow bin must not keep others waiting */
         code = gn_sample_start(sample, error);
     }
     return code;

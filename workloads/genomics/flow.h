@@ -43,6 +43,8 @@ extern const char *const gn_stage_names[GN_STAGE_COUNT];
 
 struct gn_sample;
 
+enum { GN_OPEN_MAX = 256 /* batches that one file may be ahead of the other */ };
+
 struct gn_step {
     struct gn_step *self; /* the datum of stages that only cores run */
     uint32_t datum;
@@ -74,7 +76,8 @@ struct gn_flow_batch {
 struct gn_part { /* a bin on its way */
     struct gn_step step;
     uint32_t number;
-    bool done; /* waits for its turn to be written */
+    bool done;               /* waits for its turn to be written */
+    struct gn_bin *gathered; /* the bin's memory, by malloc */
     struct gn_blob bin, order, activity, hmm, sums;
     struct gn_regions *regions;
     struct gn_lines lines;
@@ -97,7 +100,12 @@ struct gn_sample {
     uint32_t input_count;
     uint64_t serial;                   /* of the next read */
     uint32_t batch_count, batch_limit; /* on their way */
-    bool inflating, ended;             /* a batch is being read; the files have ended */
+    uint32_t batches;                  /* begun so far */
+    uint32_t read_count[2];            /* of them, by each file */
+    bool busy[2];                      /* the file is being read */
+    bool ended;                        /* a file had fewer reads than a batch: no more are begun */
+    struct gn_flow_batch
+        *open[GN_OPEN_MAX]; /* batch i, at i % GN_OPEN_MAX, until all have read it */
     struct gn_bins *bins;
     struct gn_call_options options;
     uint32_t next_bin, next_written, part_count, part_limit;

@@ -101,7 +101,12 @@ static int pair(const struct sy_call *call) {
 static int gather(const struct sy_call *call) {
     struct gn_step *step = step_of(call);
     struct gn_part *part = step->subject;
-    return outcome(call, gn_bins_gather(step->sample->bins, part->number, part->bin.memory));
+    uint64_t bytes = gn_bins_bytes(step->sample->bins, part->number);
+    part->gathered =
+        aligned_alloc(GN_ALIGN, gn_round(bytes)); /* here: pinning it would take longer */
+    return outcome(call, part->gathered
+                             ? gn_bins_gather(step->sample->bins, part->number, part->gathered)
+                             : -ENOMEM);
 }
 
 static int sort(const struct sy_call *call) {
@@ -113,11 +118,22 @@ static int activity(const struct sy_call *call) {
                                          argument(call, 3), gn_level()));
 }
 
+/* Those that start in the bin proper: each is counted in one bin. */
+static uint64_t duplicates_of(const struct gn_bin *bin, const struct gn_order *order) {
+    const struct gn_record *records = gn_at(bin, bin->records);
+    const uint8_t *marks = gn_at(order, order->duplicates);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < bin->record_count; i++) {
+        count += marks[i] && records[i].position >= bin->start && records[i].position < bin->end;
+    }
+    return count;
+}
+
 static int assemble(const struct sy_call *call) {
     struct gn_step *step = step_of(call);
     struct gn_part *part = step->subject;
     const struct gn_order *order = argument(call, 2);
-    atomic_fetch_add(&step->sample->counts.duplicates, order->duplicate_count);
+    atomic_fetch_add(&step->sample->counts.duplicates, duplicates_of(argument(call, 1), order));
     return outcome(call, gn_assemble(step->sample->index, argument(call, 1), order,
                                      argument(call, 3), &step->sample->options, &part->regions));
 }

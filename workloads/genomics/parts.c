@@ -20,13 +20,21 @@ static bool is_wanted(const struct gn_sample *sample, uint32_t number) {
                                                            gn_bin_start(number + 1))));
 }
 
+/* What is needed until haplotypes are assembled; longer only for a BAM. */
+static void drop_reads(struct gn_part *part) {
+    struct gn_sample *sample = part->step.sample;
+    gn_blob_drop(sample, &part->activity, true);
+    gn_blob_drop(sample, &part->order, true);
+    gn_blob_drop(sample, &part->bin, false);
+    free(part->gathered);
+    part->gathered = NULL;
+}
+
 static void free_part(struct gn_part *part) {
     struct gn_sample *sample = part->step.sample;
     gn_blob_drop(sample, &part->sums, true);
     gn_blob_drop(sample, &part->hmm, false); /* the regions' */
-    gn_blob_drop(sample, &part->activity, true);
-    gn_blob_drop(sample, &part->order, true);
-    gn_blob_drop(sample, &part->bin, true);
+    drop_reads(part);
     gn_regions_free(part->regions);
     gn_lines_free(&part->lines);
     free(part);
@@ -44,8 +52,7 @@ static int start_part(struct gn_sample *sample, uint32_t number, struct sy_error
     part->number = number;
     uint64_t bytes = gn_bins_bytes(sample->bins, number);
     sample->part_count++;
-    int code = gn_blob_make(sample, "bin", bytes, &part->bin, error);
-    return code ? code : gn_submit_step(&part->step, GN_GATHER, (double)bytes, NULL, 0, error);
+    return gn_submit_step(&part->step, GN_GATHER, (double)bytes, NULL, 0, error);
 }
 
 static int refill(struct gn_sample *sample, struct sy_error *error) {
@@ -62,11 +69,13 @@ static int refill(struct gn_sample *sample, struct sy_error *error) {
 
 static int sort(struct gn_part *part, struct sy_error *error) {
     struct gn_sample *sample = part->step.sample;
-    const struct gn_bin *bin = part->bin.memory;
+    struct gn_bin *bin = part->gathered;
     const struct gn_blob *inputs[] = {&part->bin};
     double records = bin->record_count;
-    int code =
-        gn_blob_make(sample, "order", gn_order_bytes(bin->record_count), &part->order, error);
+    int code = gn_blob_share(sample, "bin", bin, bin->bytes, &part->bin, error);
+    code = code ? code
+                : gn_blob_make(sample, "order", gn_order_bytes(bin->record_count), &part->order,
+                               error);
     return code ? code
                 : gn_submit_kernel(sample, GN_SORT, records, false, inputs, 1, &part->order, error);
 }
@@ -89,6 +98,9 @@ static int weigh(struct gn_part *part, struct sy_error *error) {
     struct gn_hmm *hmm = part->regions->hmm;
     const struct gn_blob *inputs[] = {&part->hmm}, *sums[] = {&part->sums};
     uint64_t bytes = ((uint64_t)hmm->sum_count + 1) * sizeof(float);
+    if (!sample->bam) {
+        drop_reads(part);
+    }
     int code = gn_blob_share(sample, "regions", hmm, hmm->bytes, &part->hmm, error);
     code = code ? code : gn_blob_make(sample, "sums", bytes, &part->sums, error);
     if (code == 0 && hmm->sum_count) {
