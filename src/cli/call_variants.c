@@ -247,6 +247,14 @@ static int write_files(const struct sy_call_args *args, struct sy_record *record
     return sy_run_write(&runs);
 }
 
+/* The title of pictures: what was asked for, not how it was spelt for the engine. */
+static void put_title(const struct sy_call_args *args, struct sy_record *record) {
+    char title[512];
+    snprintf(title, sizeof(title), "call-variants %s", args->out ? args->out : args->samples);
+    char *copy = sy_arena_strdup(record->arena, title);
+    record->spec = copy ? copy : record->spec;
+}
+
 static int call(const struct sy_call_args *args) {
     struct sy_buffer spec = {0}, text = {0};
     struct sy_record *record = NULL;
@@ -266,6 +274,7 @@ static int call(const struct sy_call_args *args) {
         r = SY_EXIT_FAILED;
     }
     if (r == SY_EXIT_OK) {
+        put_title(args, record);
         r = write_files(args, record, &text, &figures);
         int told = sy_call_tell(args, record, &figures);
         r = r ? r : told;
