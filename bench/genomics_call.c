@@ -325,7 +325,7 @@ int main(int count, char **arguments) {
     struct totals totals = {0};
     struct all all = {0};
     char name[256];
-    unsigned long low, high;
+    unsigned long low = 0, high = 0;
     if (count != 5 || sscanf(arguments[3], "%255[^:]:%lu-%lu", name, &low, &high) != 3 || low < 1 ||
         high < low) {
         die("usage: genomics_call REFERENCE.fa SORTED.bam CONTIG:FROM-TO OUT.vcf[.gz]");
