@@ -266,7 +266,7 @@ static int list_entries(const struct gn_bins *bins, const struct gn_aligned *ali
 
 static uint8_t pack(uint8_t code, uint8_t quality) {
     quality = quality < QUALITY_CAP ? quality : QUALITY_CAP;
-    return code > 3 ? PACKED_N : (uint8_t)(quality << 2 | code);
+    return (uint8_t)(code > 3 ? PACKED_N : quality << 2 | code);
 }
 
 /* Bases and qualities in the reference's direction. */
