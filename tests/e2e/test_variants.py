@@ -140,6 +140,36 @@ class Inputs(Case):
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
         self.assertIn("26666 + 0 primary\n", done.stdout)
 
+    def test_reads_without_a_place(self):
+        """They stand in the BAM, alone or beside their mate, and change nothing in the VCF."""
+        rng = random.Random(5)
+        files = []
+        for end in (1, 2):
+            with gzip.open(made(f"s_{end}.fq.gz"), "rt") as lines:
+                text = "".join(line for _, line in zip(range(4 * 4000), lines))
+            for i in range(200):
+                strange = i < 100 or end == 2  # of the second hundred only one mate
+                known = text.splitlines()[4 * i + 1]
+                bases = "".join(rng.choice("ACGT") for _ in known) if strange else known
+                text += f"@strange{i}\n{bases}\n+\n{'I' * len(bases)}\n"
+            files.append(f"odd_{end}.fq")
+            self.write(files[-1], text)
+        self.assertEqual(self.call("without.vcf", reads=files),
+                         self.call("with.vcf", "--bam", "with.bam", reads=files))
+        if shutil.which("samtools"):
+            count = subprocess.run(["samtools", "view", "-c", "with.bam"], cwd=self.folder, capture_output=True,
+                                   text=True, check=True).stdout
+            self.assertEqual(int(count), 2 * 4200)
+
+    def test_regions_at_borders_of_bins(self):
+        """What lies in the intervals is the same whether the rest is looked at or not."""
+        whole = self.lines(self.call("whole.vcf"))
+        border = 98304  # where the second bin begins
+        for start, end in ((border, border + 3000), (border - 3000, border)):
+            self.write("part.bed", f"made_up\t{start}\t{end}\n")
+            part = self.lines(self.call("part.vcf", "--regions", "part.bed"))
+            self.assertEqual(part, [line for line in whole if start < int(line.split("\t")[1]) <= end])
+
     def test_regions(self):
         bed = self.write("r.bed", "# comment\nmade_up\t20000\t60000\nmade_up\t150000\t150500\n")
         inside = [line for line in self.lines(self.call("all.vcf"))
@@ -215,6 +245,10 @@ class Rejected(Case):
         self.assertIn("nowhere.fa", self.rejects(3, "--reads", "a.fq", ref="nowhere.fa"))
         self.write("empty.fa", "")
         self.assertIn("empty", self.rejects(3, "--reads", "a.fq", ref="empty.fa"))
+
+    def test_outputs_that_are_the_same(self):
+        for args in (["--bam", "no.vcf.gz"], ["--bam", made("s.fa")]):
+            self.rejects(3, "--reads", made("s_1.fq.gz"), made("s_2.fq.gz"), *args)
 
     def test_tables(self):
         self.write("t.tsv", "# samples\nx\ta.fq\n")

@@ -6,18 +6,21 @@
 #include "genomics/bins.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
     PACKED_N = 0xFF,
-    QUALITY_CAP = 62, /* what fits beside a code; sequencers say less */
+    CHUNK_OVERHEAD = 16, /* of malloc; a chunk's head stays in memory when its payload does not */
+    QUALITY_CAP = 62,    /* what fits beside a code; sequencers say less */
 };
 
 struct sizes {
     uint32_t records, cigars;
     uint64_t bases, names;
+    uint64_t placed; /* of the bases: of reads that have a place */
 };
 
 struct chunk {
@@ -54,6 +57,7 @@ static void add_sizes(struct sizes *sum, const struct sizes *more) {
     sum->cigars += more->cigars;
     sum->bases += more->bases;
     sum->names += more->names;
+    sum->placed += more->placed;
 }
 
 /* Where the parts of a blob of these sizes lie. */
@@ -132,7 +136,7 @@ uint32_t gn_bins_records(const struct gn_bins *bins, uint32_t bin) {
 }
 
 uint64_t gn_bins_bases(const struct gn_bins *bins, uint32_t bin) {
-    return bin < bins->count ? bins->bins[bin].sizes.bases : 0;
+    return bins->bins[bin].sizes.placed;
 }
 
 uint64_t gn_bins_bytes(const struct gn_bins *bins, uint32_t bin) {
@@ -145,12 +149,25 @@ uint64_t gn_bins_spilled(const struct gn_bins *bins) {
 
 /* --- the file -----------------------------------------------------------------------------------
  */
+/* Without a name; on file systems that cannot do that, one that is removed at once. */
+static int make_file(const char *folder) {
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/symph-reads-XXXXXX", folder);
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd >= 0) {
+            unlink(path);
+        }
+    }
+    return fd < 0 ? -errno : fd;
+}
+
 static int open_file(struct gn_bins *bins) {
     guest_lock(&bins->lock);
     if (bins->fd < 0) {
         const char *folder = bins->options.folder ? bins->options.folder : "/tmp";
-        bins->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        bins->fd = bins->fd < 0 ? -errno : bins->fd;
+        bins->fd = make_file(folder);
     }
     int fd = bins->fd;
     guest_unlock(&bins->lock);
@@ -176,8 +193,8 @@ static int transfer(int fd, char *bytes, uint64_t count, uint64_t offset, bool o
 
 /* Keeps the chunk's payload in memory, or puts it into the file. */
 static int settle(struct gn_bins *bins, struct chunk *chunk) {
-    uint64_t bytes = payload_bytes(&chunk->sizes);
-    uint64_t resident = atomic_fetch_add(&bins->resident, bytes) + bytes;
+    uint64_t bytes = payload_bytes(&chunk->sizes), always = sizeof *chunk + CHUNK_OVERHEAD;
+    uint64_t resident = atomic_fetch_add(&bins->resident, bytes + always) + bytes + always;
     if (!bins->options.memory_bytes || resident <= bins->options.memory_bytes) {
         return 0;
     }
@@ -326,7 +343,8 @@ static int add_chunk(struct gn_bins *bins, const struct source *source, const st
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct gn_record *record = &source->aligned->records[entries[i].record];
-        struct sizes one = {1, record->cigar_count, record->length, 0};
+        bool placed = !(record->flags & GN_FLAG_UNMAPPED);
+        struct sizes one = {1, record->cigar_count, record->length, 0, placed ? record->length : 0};
         one.names = bins->options.names ? strlen(name_of(source, entries[i].record)) + 1 : 0;
         add_sizes(&chunk->sizes, &one);
     }

@@ -78,15 +78,14 @@ static void tell_progress(struct sy_session *session, const struct run *run) {
     session->ops->progress(session, 100 * done, 100.0 * run->settings.count, "%");
 }
 
-static void tell_counts(struct sy_session *session, const struct gn_sample *sample, uint64_t calls,
-                        uint64_t passed) {
+static void tell_counts(struct sy_session *session, const struct gn_sample *sample) {
     const struct gn_counts *counts = &sample->counts;
     double reads = (double)atomic_load(&counts->reads),
            mapped = (double)atomic_load(&counts->mapped);
     note(session, sample->files->name,
          "%.0f reads, %.2f %% mapped, %.0f duplicates, %llu variants (%llu pass) in %s", reads,
          reads > 0 ? 100 * mapped / reads : 0, (double)atomic_load(&counts->duplicates),
-         (unsigned long long)calls, (unsigned long long)passed, sample->files->out);
+         (unsigned long long)sample->calls, (unsigned long long)sample->passed, sample->files->out);
     if (gn_bins_spilled(sample->bins)) {
         note(session, sample->files->name, "%.1f MB of reads waited in a file in %s",
              (double)gn_bins_spilled(sample->bins) / 1e6, gn_spill_folder());
@@ -95,7 +94,7 @@ static void tell_counts(struct sy_session *session, const struct gn_sample *samp
 
 /* --- the run ------------------------------------------------------------------------------------
  */
-static int start_samples(struct run *run, struct sy_session *session, struct sy_error *error) {
+static int open_samples(struct run *run, struct sy_session *session, struct sy_error *error) {
     uint32_t count = run->settings.count;
     uint32_t cores = session->ops->device_count(session, "parse", SY_FLAVOUR_C);
     uint32_t limit = (2 * (cores ? cores : 1) + 4 + count - 1) / count;
@@ -111,7 +110,15 @@ static int start_samples(struct run *run, struct sy_session *session, struct sy_
         sample->bed = run->settings.regions ? &run->bed : NULL;
         sample->batch_limit = limit < 2 ? 2 : limit < GN_OPEN_MAX ? limit : GN_OPEN_MAX;
         sample->part_limit = 2 * sample->batch_limit; /* a slow bin must not keep others waiting */
-        code = gn_sample_start(sample, error);
+        code = gn_sample_open(sample, error);
+    }
+    return code;
+}
+
+static int start_samples(struct run *run, struct sy_error *error) {
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < run->settings.count; i++) {
+        code = gn_sample_start(&run->samples[i], error);
     }
     return code;
 }
@@ -128,17 +135,15 @@ static int loop(struct run *run, struct sy_session *session, struct sy_error *er
         }
         struct gn_step *step = tag;
         struct gn_sample *sample = step->sample;
-        struct gn_vcf *vcf = sample->vcf;
-        uint64_t calls = 0, passed = 0;
-        if (vcf) {
-            gn_vcf_count(vcf, &calls, &passed);
+        if (step->stage == GN_WRITE) { /* nobody writes just now */
+            gn_vcf_count(sample->vcf, &sample->calls, &sample->passed);
         }
         code = gn_sample_ended(step, error);
         if (code < 0) {
             return code;
         }
         if (sample->finished) {
-            tell_counts(session, sample, calls, passed);
+            tell_counts(session, sample);
         }
         tell_progress(session, run);
     }
@@ -162,11 +167,15 @@ int gn_drive(const char *arguments, struct sy_session *session, struct sy_error 
         return code;
     }
     code = open_reference(&run, session, error);
-    code = code ? code : start_samples(&run, session, error);
+    code = code ? code : open_samples(&run, session, error);
+    code = code ? code : start_samples(&run, error);
     code = code ? code : loop(&run, session, error);
     if (code < 0) {
-        /* Tasks may still run and use what is here; the process ends next. Only files are cleared.
-         */
+        /* Nothing new is submitted; what runs may still write. Then only files are cleared: the
+         * process ends next. */
+        void *tag = NULL;
+        while (session->ops->wait(session, &tag) == 0 && tag) {
+        }
         for (uint32_t i = 0; run.samples && i < run.settings.count; i++) {
             gn_vcf_abandon(run.samples[i].vcf);
             if (run.samples[i].bam) {

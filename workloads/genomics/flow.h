@@ -114,9 +114,13 @@ struct gn_sample {
     struct gn_vcf *vcf;
     struct gn_bam *bam; /* NULL: not asked for */
     struct gn_counts counts;
+    uint64_t calls, passed; /* lines written so far */
 };
 
-/* Opens files; starts the first batches. */
+/* Opens its files. */
+SY_MUST_CHECK int gn_sample_open(struct gn_sample *sample, struct sy_error *error);
+/* Starts the first batches. Once all samples are open: a file that is not there must stop
+ * everything before anything runs. */
 SY_MUST_CHECK int gn_sample_start(struct gn_sample *sample, struct sy_error *error);
 /* A step has ended: submits what follows. sample->finished once everything is written. */
 SY_MUST_CHECK int gn_sample_ended(struct gn_step *step, struct sy_error *error);

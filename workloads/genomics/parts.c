@@ -13,11 +13,12 @@ static bool is_last(const struct gn_sample *sample, uint32_t number) {
     return gn_bin_start(number) >= sample->index->length;
 }
 
-/* Nobody looks at what is outside of the regions asked for, unless a BAM is written. */
+/* Nobody looks at what is outside of the regions asked for, unless a BAM is written. A bin may own
+ * what begins a little outside of it. */
 static bool is_wanted(const struct gn_sample *sample, uint32_t number) {
-    return sample->bam || (gn_bins_records(sample->bins, number) &&
-                           (!sample->bed || gn_bed_touches(sample->bed, gn_bin_start(number),
-                                                           gn_bin_start(number + 1))));
+    uint64_t start = gn_bin_start(number) - GN_HALO, end = gn_bin_start(number + 1) + GN_HALO;
+    bool inside = !sample->bed || gn_bed_touches(sample->bed, start, end);
+    return sample->bam || (inside && gn_bins_records(sample->bins, number));
 }
 
 /* What is needed until haplotypes are assembled; longer only for a BAM. */

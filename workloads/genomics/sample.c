@@ -45,19 +45,20 @@ static int make_bins(struct gn_sample *sample, struct sy_error *error) {
     return code < 0 ? guest_fail(error, code, NULL, "out of memory") : 0;
 }
 
+int gn_sample_open(struct gn_sample *sample, struct sy_error *error) {
+    int code = open_inputs(sample, error);
+    code = code ? code : open_outputs(sample, error);
+    return code ? code : make_bins(sample, error);
+}
+
 int gn_sample_start(struct gn_sample *sample, struct sy_error *error) {
     struct sy_session *session = sample->session;
     const struct gn_sample_settings *files = sample->files;
-    int code = open_inputs(sample, error);
-    code = code ? code : open_outputs(sample, error);
-    code = code ? code : make_bins(sample, error);
-    if (code == 0) {
-        code = session->ops->begin_job(session, files->name, files->tenant, 1, &sample->job);
-        if (code < 0) {
-            guest_fail(error, code, NULL, "%s: %s", files->name, strerror(-code));
-        }
+    int code = session->ops->begin_job(session, files->name, files->tenant, 1, &sample->job);
+    if (code < 0) {
+        return guest_fail(error, code, NULL, "%s: %s", files->name, strerror(-code));
     }
-    return code ? code : gn_batches_start(sample, error);
+    return gn_batches_start(sample, error);
 }
 
 int gn_sample_ended(struct gn_step *step, struct sy_error *error) {

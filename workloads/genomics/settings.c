@@ -212,6 +212,30 @@ static int take_sample(struct gn_settings *settings, struct gn_sample_settings *
     return 0;
 }
 
+/* Every output is a file of its own, and none of them an input. */
+static int check_outputs(const struct gn_settings *settings, struct sy_error *error) {
+    for (uint32_t i = 0; i < settings->count; i++) {
+        const struct gn_sample_settings *mine = &settings->list[i];
+        const char *const outputs[2] = {mine->out, mine->bam};
+        for (uint32_t j = 0; j < settings->count; j++) {
+            const struct gn_sample_settings *other = &settings->list[j];
+            const char *const taken[] = {j < i ? other->out : NULL, j <= i ? other->bam : NULL,
+                                         other->reads1, other->reads2, settings->ref};
+            for (size_t k = 0; k < GUEST_COUNT(taken); k++) {
+                bool same =
+                    taken[k] &&
+                    (strcmp(outputs[0], taken[k]) == 0 ||
+                     (outputs[1] && !(j == i && k == 1) && strcmp(outputs[1], taken[k]) == 0));
+                if (same) {
+                    return guest_fail(error, -EINVAL, "give every output a name of its own",
+                                      "%s would be written over", taken[k]);
+                }
+            }
+        }
+    }
+    return 0;
+}
+
 int gn_settings_parse(const char *arguments, struct gn_settings *ret_settings,
                       struct sy_error *error) {
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -230,6 +254,7 @@ int gn_settings_parse(const char *arguments, struct gn_settings *ret_settings,
     if (code == 0 && !settings.count) {
         code = guest_fail(error, -EINVAL, NULL, "%s names no sample", settings.samples);
     }
+    code = code ? code : check_outputs(&settings, error);
     free_sample(&sample);
     if (code < 0) {
         gn_settings_finish(&settings);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 20, NAME_MAX_BYTES = 1024, QUALITY_MAX = 93 };
+enum { CHUNK = 1 << 20, NAME_MAX_BYTES = 254 /* what a BAM can hold */, QUALITY_MAX = 93 };
 
 struct gn_fastq {
     struct gn_unpack *file;
@@ -116,7 +116,7 @@ static int inflate_more(struct gn_fastq *file, struct sy_error *error) {
 /* Steps over lines from *at; stops after `lines` of them, or where text ends. How many it saw. */
 static uint64_t skip_lines(const char *text, size_t length, uint64_t lines, size_t *at) {
     uint64_t seen = 0;
-    while (seen < lines) {
+    while (seen < lines && *at < length) {
         const char *end = memchr(text + *at, '\n', length - *at);
         if (!end) {
             break;

@@ -386,7 +386,7 @@ static void emit(const struct work *work, const struct side *side, const struct 
                             : UINT32_MAX,
         .span = mine ? mine->span : 0,
         .serial = work->reads->serial + side->read,
-        .pair_key = key,
+        .pair_key = mine ? key : 0, /* what has no place is nobody's duplicate */
         .quality_sum = quality_sum,
         .mate_position = other          ? other->position
                          : mine && mate ? mine->position

@@ -25,8 +25,9 @@ enum kind { PLAIN, GZIP, BGZIP };
 struct gn_unpack {
     int fd;
     enum kind kind;
-    bool ended; /* the file has no more bytes */
-    uint64_t done, total;
+    bool ended;            /* the file has no more bytes */
+    _Atomic uint64_t done; /* read by whoever shows progress */
+    uint64_t total;
     uint32_t at, end; /* what of input is not used yet */
     /* GZIP */
     z_stream stream;
@@ -122,7 +123,7 @@ void gn_unpack_close(struct gn_unpack *file) {
 }
 
 void gn_unpack_progress(const struct gn_unpack *file, uint64_t *ret_done, uint64_t *ret_total) {
-    *ret_done = file->done - (file->end - file->at);
+    *ret_done = file->done;
     *ret_total = file->total;
 }
 

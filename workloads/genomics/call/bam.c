@@ -98,7 +98,8 @@ static int set_record(struct gn_bam *bam, const struct gn_bin *bin, const struct
     uint32_t contig = gn_contig_of(bam->index, record->position), mate = SY_NONE;
     char bases[GN_READ_MAX], made[32];
     const char *name = made;
-    if (contig == SY_NONE || record->length > GN_READ_MAX) {
+    bool placed = record->position != UINT32_MAX;
+    if ((placed && contig == SY_NONE) || record->length > GN_READ_MAX) {
         return 0;
     }
     if (record->mate_position != UINT32_MAX) {
@@ -114,9 +115,10 @@ static int set_record(struct gn_bam *bam, const struct gn_bin *bin, const struct
     }
     int32_t edits = record->edits;
     uint16_t flags = (uint16_t)(record->flags | (duplicate ? BAM_FDUP : 0));
-    if (bam_set1(bam->record, strlen(name), name, flags, (int32_t)contig,
-                 (hts_pos_t)(record->position - contigs[contig].start), record->mapping_quality,
-                 record->cigar_count, cigar, mate == SY_NONE ? -1 : (int32_t)mate,
+    if (bam_set1(bam->record, strlen(name), name, flags, placed ? (int32_t)contig : -1,
+                 placed ? (hts_pos_t)(record->position - contigs[contig].start) : -1,
+                 record->mapping_quality, record->cigar_count, cigar,
+                 mate == SY_NONE ? -1 : (int32_t)mate,
                  mate == SY_NONE ? -1 : (hts_pos_t)(record->mate_position - contigs[mate].start),
                  record->template_length, record->length, bases, qualities, 16) < 0 ||
         bam_aux_append(bam->record, "NM", 'i', 4, (uint8_t *)&edits) < 0 ||
@@ -133,8 +135,9 @@ int gn_bam_write(struct gn_bam *bam, const struct gn_bin *bin, const struct gn_o
     const uint8_t *duplicates = gn_at(order, order->duplicates);
     for (uint32_t i = 0; i < order->record_count; i++) {
         const struct gn_record *record = &records[sorted[i]];
-        if (record->position >= bin->start && record->position < bin->end &&
-            set_record(bam, bin, record, duplicates[sorted[i]] != 0) < 0) {
+        bool mine = bin->end == 0 || /* the reads without a place */
+                    (record->position >= bin->start && record->position < bin->end);
+        if (mine && set_record(bam, bin, record, duplicates[sorted[i]] != 0) < 0) {
             return no_write(bam, error);
         }
     }

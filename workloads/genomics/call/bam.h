@@ -12,7 +12,8 @@ struct gn_bam;
 
 SY_MUST_CHECK int gn_bam_open(const char *path, const struct gn_index *index, const char *sample,
                               const char *command, struct gn_bam **ret_bam, struct sy_error *error);
-/* The reads that start inside the bin proper. Bins in the order of the reference. */
+/* The reads that start inside the bin proper. Bins in the order of the reference; at last one that
+ * ends at 0, with the reads that have no place. */
 SY_MUST_CHECK int gn_bam_write(struct gn_bam *bam, const struct gn_bin *bin,
                                const struct gn_order *order, struct sy_error *error);
 SY_MUST_CHECK int gn_bam_close(struct gn_bam *bam, struct sy_error *error);

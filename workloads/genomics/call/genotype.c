@@ -16,7 +16,7 @@
 enum {
     ALLELE_MAX = 8, /* of one site, the reference's included; the rest counts as another one */
     SEQUENCE_MAX = 1100,
-    LINE_MAX = 3 * SEQUENCE_MAX + 512,
+    LINE_MAX = 3 * SEQUENCE_MAX + 4096 /* a contig's name */ + 512,
     QUALITY_TOP = 3000,
     QUALITY_LOW = 20,
     PL_TOP = 9999,

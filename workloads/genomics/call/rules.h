@@ -47,7 +47,7 @@ GN_BOTH struct gn_hmm_row gn_hmm_row(const struct gn_hmm *blob, const struct gn_
 GN_BOTH uint64_t gn_sort_merit(const struct gn_record *record) {
     const uint64_t low = ((uint64_t)1 << 47) - 1;
     uint64_t quality = record->quality_sum < 0x1ffff ? record->quality_sum : 0x1ffff;
-    return quality << 47 | (low - (record->serial >> 1 & low));
+    return quality << 47 | (low - (record->serial >> (record->flags & 1) & low));
 }
 
 /* Where the table of duplicates is first looked at. */
