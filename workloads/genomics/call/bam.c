@@ -89,21 +89,31 @@ int gn_bam_open(const char *path, const struct gn_index *index, const char *samp
     return 0;
 }
 
+/* A place as BAM counts it: the contig's number and the position in it; -1 and -1: none. */
+struct place {
+    int32_t contig;
+    hts_pos_t position;
+};
+
+static struct place place_of(const struct gn_index *index, uint32_t position) {
+    uint32_t contig = position == UINT32_MAX ? SY_NONE : gn_contig_of(index, position);
+    return contig == SY_NONE
+               ? (struct place){-1, -1}
+               : (struct place){(int32_t)contig,
+                                (hts_pos_t)(position - gn_contigs(index)[contig].start)};
+}
+
 static int set_record(struct gn_bam *bam, const struct gn_bin *bin, const struct gn_record *record,
                       bool duplicate) {
     const uint8_t *codes = (const uint8_t *)gn_at(bin, bin->bases) + record->bases;
     const char *qualities = (const char *)gn_at(bin, bin->qualities) + record->bases;
     const uint32_t *cigar = (const uint32_t *)gn_at(bin, bin->cigars) + record->cigar;
-    const struct gn_contig *contigs = gn_contigs(bam->index);
-    uint32_t contig = gn_contig_of(bam->index, record->position), mate = SY_NONE;
+    struct place place = place_of(bam->index, record->position);
+    struct place mate = place_of(bam->index, record->mate_position);
     char bases[GN_READ_MAX], made[32];
     const char *name = made;
-    bool placed = record->position != UINT32_MAX;
-    if ((placed && contig == SY_NONE) || record->length > GN_READ_MAX) {
+    if ((record->position != UINT32_MAX && place.contig < 0) || record->length > GN_READ_MAX) {
         return 0;
-    }
-    if (record->mate_position != UINT32_MAX) {
-        mate = gn_contig_of(bam->index, record->mate_position);
     }
     if (bin->names && record->name != UINT32_MAX) {
         name = (const char *)gn_at(bin, bin->names) + record->name;
@@ -115,11 +125,8 @@ static int set_record(struct gn_bam *bam, const struct gn_bin *bin, const struct
     }
     int32_t edits = record->edits;
     uint16_t flags = (uint16_t)(record->flags | (duplicate ? BAM_FDUP : 0));
-    if (bam_set1(bam->record, strlen(name), name, flags, placed ? (int32_t)contig : -1,
-                 placed ? (hts_pos_t)(record->position - contigs[contig].start) : -1,
-                 record->mapping_quality, record->cigar_count, cigar,
-                 mate == SY_NONE ? -1 : (int32_t)mate,
-                 mate == SY_NONE ? -1 : (hts_pos_t)(record->mate_position - contigs[mate].start),
+    if (bam_set1(bam->record, strlen(name), name, flags, place.contig, place.position,
+                 record->mapping_quality, record->cigar_count, cigar, mate.contig, mate.position,
                  record->template_length, record->length, bases, qualities, 16) < 0 ||
         bam_aux_append(bam->record, "NM", 'i', 4, (uint8_t *)&edits) < 0 ||
         bam_aux_append(bam->record, "RG", 'Z', 2, (const uint8_t *)"1") < 0) {
