@@ -26,11 +26,12 @@ BELOW = {
             "belief"],
     "train": ["base", "trace", "graph", "topology", "cost", "schedulers", "sim", "listing",
               "counters", "belief", "policy"],
+    "planner": ["base", "trace", "graph", "topology", "cost", "listing"],
     "kernels": ["base", "graph"],
-    "engine": ["base", "trace", "graph", "topology", "cost", "schedulers", "kernels", "listing",
-               "counters", "belief", "policy"],
-    "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "schedulers", "sim", "kernels",
-            "engine", "listing", "counters", "belief", "policy", "train"],
+    "engine": ["base", "trace", "graph", "topology", "cost", "planner", "schedulers", "kernels",
+               "listing", "counters", "belief", "policy"],
+    "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "planner", "schedulers", "sim",
+            "kernels", "engine", "listing", "counters", "belief", "policy", "train"],
 }
 
 # The room that each public header speaks for.
@@ -38,7 +39,8 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
           "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/training.h", "belief/discrete.h", "train/actor.h", "belief/senses.h"}
+SECOND = {"belief/training.h", "belief/discrete.h", "train/actor.h", "belief/senses.h",
+          "planner/pipeline.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

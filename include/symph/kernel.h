@@ -18,9 +18,10 @@
 extern "C" {
 #endif
 
-#define SY_KERNEL_ABI       2
-#define SY_ARGUMENT_MAX     16
-#define SY_CALL_MESSAGE_MAX 256
+#define SY_KERNEL_ABI         3
+#define SY_ARGUMENT_MAX       16
+#define SY_CALL_PARAMETER_MAX 8
+#define SY_CALL_MESSAGE_MAX   256
 
 enum sy_flavour { SY_FLAVOUR_C, SY_FLAVOUR_CUDA, SY_FLAVOUR_OPENCL, SY_FLAVOUR_COUNT };
 
@@ -34,7 +35,15 @@ struct sy_argument {
 struct sy_call {
     const struct sy_argument *arguments;
     uint32_t argument_count;
-    double work;         /* the task's */
+    double work; /* the task's */
+    /* Sizes and switches that the submitter gives, in an order that the kernel documents; none for
+     * tasks of a graph. */
+    const double *parameters;
+    uint32_t parameter_count;
+    /* The call shall do part `part` of part_count equal ones of the result's rows, while others do
+     * the rest; 0 of 1: everything. More than one part only for C, and only where the submitter
+     * asked for it. */
+    uint32_t part, part_count;
     uint32_t device;     /* number among the devices of its flavour */
     void *queue;         /* CUDA: cudaStream_t; OpenCL: cl_command_queue; C: NULL */
     void *context;       /* OpenCL: cl_context; else NULL */
@@ -61,6 +70,10 @@ struct sy_kernel_entry {
     /* From sizes and work, or from the data where pointers are set (they may be NULL). NULL: work
      * and the sum of the arguments' bytes. */
     void (*features)(const struct sy_call *call, struct sy_cost_features *ret_features);
+    /* How long a declared FPGA card would take, by a model of its cycles: no card is asked.
+     * Pointers of arguments are in host memory, or NULL where they are not there yet. NAN: not for
+     * this call; NULL: there is no model. Whoever shows the number says that it is a model. */
+    double (*fpga_model_ns)(const struct sy_call *call);
     /* Called once per device of a flavour before its first task: compile, create handles. May be
      * NULL. */
     int (*prepare)(enum sy_flavour flavour, const struct sy_call *call);
@@ -89,6 +102,29 @@ struct sy_kernel_workload {
     int (*drive)(const char *arguments, struct sy_session *session, struct sy_error *error);
 };
 
+/* A pipeline: the same few kernels for every item of a stream, e.g. "gnn:gcn:items=200". `symph
+ * plan` maps it onto devices, `symph run --pipeline` streams items through it. */
+struct sy_kernel_pipeline {
+    const char *name;
+    const char *summary;
+    const char *usage; /* its arguments, as of a workload */
+    const char *text;  /* symph-pipeline-1: kernels, data, features of an item */
+    /* A stream of items. */
+    int (*open)(const char *arguments, void **ret_state, struct sy_error *error);
+    /* The next item, numbered from 0: 1, or 0 when there are no more, or a negative errno.
+     * ret_values: its features in the order of the text. Items with the same *ret_input have the
+     * same bytes as input, which are then filled in once. */
+    int (*next)(void *state, uint64_t item, double *ret_values, uint64_t *ret_input);
+    /* Fills a datum (by its number in the text): an input of an item, or, with item UINT64_MAX,
+     * what is constant. Called from one thread. */
+    int (*fill)(void *state, uint64_t item, uint32_t datum, void *pointer, uint64_t bytes);
+    /* The result of an item: data[i] is datum i in host memory, NULL where it is not there (neither
+     * input, constant nor output). Relative error, to be compared with tolerance. */
+    int (*check)(void *state, uint64_t item, void *const *data, double *ret_error,
+                 double *ret_tolerance, struct sy_error *error);
+    void (*close)(void *state);
+};
+
 struct sy_kernel_table {
     const char *name; /* of the plug-in, in "linalg:cholesky:..." */
     const char *version;
@@ -97,6 +133,8 @@ struct sy_kernel_table {
     uint32_t kernel_count;
     const struct sy_kernel_workload *workloads;
     uint32_t workload_count;
+    const struct sy_kernel_pipeline *pipelines;
+    uint32_t pipeline_count;
 };
 
 #define SY_KERNEL_PLUGIN(table)                                                                    \

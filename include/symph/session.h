@@ -24,6 +24,11 @@ struct sy_session;
  * submitted. */
 #define SY_FETCH_BACK 4u
 
+/* A device, by flavour (enum sy_flavour) and number among those of the flavour. */
+struct sy_session_place {
+    uint32_t flavour, number;
+};
+
 struct sy_session_task {
     const char *kernel; /* of the same plug-in, or "plugin:kernel" */
     const char *name;   /* for records and pictures; copied; NULL: the kernel's */
@@ -34,6 +39,19 @@ struct sy_session_task {
     int32_t
         priority; /* only between tasks of the same job, and only for policies that look at it */
     void *tag;    /* comes back from wait; NULL: the end of the task is not reported */
+    const double *parameters; /* for the call; copied; at most SY_CALL_PARAMETER_MAX */
+    uint32_t parameter_count;
+    /* Where it must run, instead of where the policy would put it; place_count 0: the policy
+     * decides. Several, all C: the call is split into as many parts, one on each. */
+    const struct sy_session_place *places;
+    uint32_t place_count;
+};
+
+/* How a task that ended ran. Of parts: from the first start to the last end. */
+struct sy_session_ended {
+    double start_ns, end_ns;       /* since the session began */
+    double duration_ns;            /* of computing: without waiting, without copies */
+    struct sy_session_place place; /* of the first part */
 };
 
 struct sy_session_ops {
@@ -58,6 +76,10 @@ struct sy_session_ops {
     /* The next task that ended, in the order in which they ended; blocks. NULL: nothing that would
      * be reported is submitted any more. */
     int (*wait)(struct sy_session *session, void **ret_tag);
+    /* Of the task that wait returned last. */
+    void (*ended)(struct sy_session *session, struct sy_session_ended *ret_ended);
+    /* Time since the session began. */
+    double (*now_ns)(struct sy_session *session);
     /* For the progress bar: what is done of what will have to be, in any unit; total 0: not known.
      */
     void (*progress)(struct sy_session *session, double done, double total, const char *unit);

@@ -40,6 +40,11 @@ const struct sy_kernel_workload *sy_kernel_set_workload(const struct sy_kernel_s
                                                         const char *spec,
                                                         const char **ret_arguments,
                                                         struct sy_error *error);
+/* The same for a pipeline: "gnn:gcn:items=200". */
+const struct sy_kernel_pipeline *sy_kernel_set_pipeline(const struct sy_kernel_set *set,
+                                                        const char *spec,
+                                                        const char **ret_arguments,
+                                                        struct sy_error *error);
 /* Every kernel of the graph has an entry whose arguments fit its tasks; fills ret_entries, one per
  * kernel of the graph. The error names the task and the kernel. */
 SY_MUST_CHECK int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph,
