@@ -19,9 +19,11 @@ static void generate(const char *text, size_t size) {
     }
     memcpy(spec, text, size);
     spec[size] = '\0';
+    /* Leading zeros make no number larger. */
     uint32_t digits = 0, longest = 0;
     for (size_t i = 0; i < size; i++) {
-        digits = spec[i] >= '0' && spec[i] <= '9' ? digits + 1 : 0;
+        bool is_digit = spec[i] >= '0' && spec[i] <= '9';
+        digits = !is_digit ? 0 : spec[i] == '0' && digits == 0 ? 0 : digits + 1;
         longest = digits > longest ? digits : longest;
     }
     struct sy_error error = {0};

@@ -8,5 +8,5 @@ set -eu
 found=$(mktemp -d)
 trap 'rm -rf "$found"' EXIT
 name=$(basename "$1")
-"$1" -max_total_time="$3" -timeout=30 -rss_limit_mb=2560 -max_len=65536 -seed=1 -verbosity=0 \
+"$1" -max_total_time="$3" -timeout=10 -rss_limit_mb=2560 -max_len=65536 -seed=1 -verbosity=0 \
     -artifact_prefix="$PWD/$name-" "$found" "$2" || exit 1 # libFuzzer's 77 would read as a skip
