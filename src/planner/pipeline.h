@@ -50,7 +50,8 @@ struct sy_pipeline_kernel {
     bool writes[SY_PIPELINE_ARGUMENT_MAX];
     uint32_t parameter_count, parameters[SY_PIPELINE_PARAMETER_MAX]; /* expressions */
     uint32_t cost_count, costs[SY_PIPELINE_COST_MAX];                /* expressions */
-    const char *cost_names[SY_PIPELINE_COST_MAX]; /* "flops" and "bytes" first, always there */
+    /* "flops" and "bytes" first, always there, then by name: the order of struct sy_sample, too */
+    const char *cost_names[SY_PIPELINE_COST_MAX];
     bool split; /* rows may be split between devices that share memory, or have all of the input */
 };
 
@@ -89,7 +90,7 @@ void sy_pipeline_destroy(struct sy_pipeline *pipeline);
 SY_MUST_CHECK int sy_pipeline_values(const struct sy_pipeline *pipeline, const char *text,
                                      double *ret_values, struct sy_error *error);
 /* All expressions for these values; ret_numbers: expression_count. -EDOM: one is not a positive
- * finite number, named in the error. */
+ * finite number (a parameter: a finite one), named in the error. */
 SY_MUST_CHECK int sy_pipeline_measure(const struct sy_pipeline *pipeline, const double *values,
                                       double *ret_numbers, struct sy_error *error);
 
@@ -105,7 +106,7 @@ struct sy_sample {
     const char *source;              /* "measured", "model" */
     uint32_t width;
     uint32_t cost_count;
-    const char *const *cost_names;
+    const char *const *cost_names; /* "flops", "bytes", then by name */
     const double *costs;
     double time_ns;
     double watts; /* above idle, of all devices of the width; NAN: not known */
@@ -145,8 +146,14 @@ SY_MUST_CHECK int sy_samples_read_file(const char *path, sy_sample_visit visit, 
                                        struct sy_error *error);
 SY_MUST_CHECK int sy_samples_read_text(const char *file, const char *text, size_t length,
                                        sy_sample_visit visit, void *user, struct sy_error *error);
-/* The header, or NULL sample; then a line each. */
-void sy_samples_write(struct sy_buffer *buffer, const struct sy_sample *sample, const char *input);
+/* names: the columns of cost features, "flops" and "bytes" among them; sample NULL: the header. */
+void sy_samples_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
+                      const struct sy_sample *sample, const char *input);
+/* For these columns: adds the names of the pipeline's cost features that are not among the first
+ * count of names, which has room for SY_SAMPLES_NAME_MAX. Returns how many there are then. */
+#define SY_SAMPLES_NAME_MAX 64
+uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char **names,
+                                uint32_t count);
 
 /* --- a system: what there is to plan on --------------------------------------------------------
  */
