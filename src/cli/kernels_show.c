@@ -65,6 +65,20 @@ static void put_workloads(const struct sy_kernel_table *table, bool bold,
     sy_table_write(&rows, 2, bold, buffer);
 }
 
+static void put_pipelines(const struct sy_kernel_table *table, bool bold,
+                          struct sy_buffer *buffer) {
+    struct sy_table rows;
+    sy_table_init(&rows, (const char *const[]){"pipeline", ""}, "ll");
+    for (uint32_t i = 0; i < table->pipeline_count; i++) {
+        const struct sy_kernel_pipeline *pipeline = &table->pipelines[i];
+        const char *usage = text_of(pipeline->usage);
+        sy_table_cell(&rows, "%s:%s%s%s", table->name, pipeline->name, usage[0] ? ":" : "", usage);
+        sy_table_cell(&rows, "%s", text_of(pipeline->summary));
+    }
+    sy_buffer_printf(buffer, "\n");
+    sy_table_write(&rows, 2, bold, buffer);
+}
+
 static uint32_t wanted_kernels(const struct sy_kernel_list *list,
                                const struct sy_kernel_table *table) {
     uint32_t count = 0;
@@ -79,11 +93,17 @@ static bool wants_workloads(const struct sy_kernel_list *list,
     return table->workload_count > 0 && sy_kernel_list_wants(list, table, table->name);
 }
 
+static bool wants_pipelines(const struct sy_kernel_list *list,
+                            const struct sy_kernel_table *table) {
+    return table->pipeline_count > 0 && sy_kernel_list_wants(list, table, table->name);
+}
+
 static void put_plugin(const struct sy_kernel_list *list, uint32_t index, bool bold,
                        struct sy_buffer *buffer) {
     const struct sy_kernel_table *table = sy_kernel_set_table(list->set, index);
     bool kernels = wanted_kernels(list, table) > 0, workloads = wants_workloads(list, table);
-    if (!kernels && !workloads) {
+    bool pipelines = wants_pipelines(list, table);
+    if (!kernels && !workloads && !pipelines) {
         return;
     }
     const char *version = text_of(table->version), *summary = text_of(table->summary);
@@ -94,6 +114,9 @@ static void put_plugin(const struct sy_kernel_list *list, uint32_t index, bool b
     }
     if (workloads) {
         put_workloads(table, bold, buffer);
+    }
+    if (pipelines) {
+        put_pipelines(table, bold, buffer);
     }
     sy_buffer_printf(buffer, "\n");
 }
@@ -209,10 +232,20 @@ static void write_workload(const struct sy_kernel_workload *workload,
     sy_json_close(writer, '}');
 }
 
+static void write_pipeline(const struct sy_kernel_pipeline *pipeline,
+                           struct sy_json_writer *writer) {
+    sy_json_open(writer, '{');
+    sy_json_member_string(writer, "name", pipeline->name);
+    sy_json_member_string(writer, "summary", text_of(pipeline->summary));
+    sy_json_member_string(writer, "usage", text_of(pipeline->usage));
+    sy_json_close(writer, '}');
+}
+
 static void write_plugin(const struct sy_kernel_list *list, uint32_t index,
                          struct sy_json_writer *writer) {
     const struct sy_kernel_table *table = sy_kernel_set_table(list->set, index);
-    if (wanted_kernels(list, table) == 0 && !wants_workloads(list, table)) {
+    if (wanted_kernels(list, table) == 0 && !wants_workloads(list, table) &&
+        !wants_pipelines(list, table)) {
         return;
     }
     sy_json_open(writer, '{');
@@ -232,6 +265,12 @@ static void write_plugin(const struct sy_kernel_list *list, uint32_t index,
     sy_json_open(writer, '[');
     for (uint32_t i = 0; i < table->workload_count && wants_workloads(list, table); i++) {
         write_workload(&table->workloads[i], writer);
+    }
+    sy_json_close(writer, ']');
+    sy_json_key(writer, "pipelines");
+    sy_json_open(writer, '[');
+    for (uint32_t i = 0; i < table->pipeline_count && wants_pipelines(list, table); i++) {
+        write_pipeline(&table->pipelines[i], writer);
     }
     sy_json_close(writer, ']');
     sy_json_close(writer, '}');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who has which kernel or workload, and do a graph's tasks fit their kernels.
+ * Who has which kernel, workload or pipeline, and do a graph's tasks fit their kernels.
  */
 #include "graph/graph.h"
 #include "kernels/set.h"
@@ -77,33 +77,60 @@ const struct sy_kernel_entry *sy_kernel_set_find(const struct sy_kernel_set *set
     return found;
 }
 
-static void fail_workload(const struct sy_kernel_table *table, const char *name, size_t length,
-                          struct sy_error *error) {
-    const char *names[NEAR_MAX];
+/* What plug-ins have by name beside kernels. */
+enum thing { WORKLOAD, PIPELINE };
+
+static uint32_t thing_count(const struct sy_kernel_table *table, enum thing thing) {
+    return thing == WORKLOAD ? table->workload_count : table->pipeline_count;
+}
+
+static const char *thing_name(const struct sy_kernel_table *table, enum thing thing, uint32_t i) {
+    return thing == WORKLOAD ? table->workloads[i].name : table->pipelines[i].name;
+}
+
+static void fail_thing(const struct sy_kernel_table *table, enum thing thing, const char *name,
+                       size_t length, struct sy_error *error) {
+    const char *names[NEAR_MAX], *what = thing == WORKLOAD ? "workload" : "pipeline";
     char copy[64];
-    uint32_t count = table->workload_count < NEAR_MAX ? table->workload_count : NEAR_MAX;
+    uint32_t count = thing_count(table, thing) < NEAR_MAX ? thing_count(table, thing) : NEAR_MAX;
     struct sy_buffer all = {0};
     for (uint32_t i = 0; i < count; i++) {
-        names[i] = table->workloads[i].name;
+        names[i] = thing_name(table, thing, i);
         sy_buffer_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     snprintf(copy, sizeof copy, "%.*s", (int)(length < 60 ? length : 60), name);
     const char *near = sy_nearest(copy, names, count);
-    sy_fail(error, -ENOENT, "plug-in '%s' has no workload '%s'", table->name, copy);
+    sy_fail(error, -ENOENT, "plug-in '%s' has no %s '%s'", table->name, what, copy);
     if (near) {
         sy_hint(error, "did you mean '%s:%s'?", table->name, near);
     } else if (count > 0 && !all.failed) {
         sy_hint(error, "it has: %s", all.text);
+    } else if (thing == PIPELINE) {
+        sy_hint(error, "symph kernels lists the plug-ins that have pipelines");
     } else {
         sy_hint(error, "it has kernels only: name them in a graph file");
     }
     sy_buffer_finish(&all);
 }
 
-const struct sy_kernel_workload *sy_kernel_set_workload(const struct sy_kernel_set *set,
-                                                        const char *spec,
-                                                        const char **ret_arguments,
-                                                        struct sy_error *error) {
+/* Is there another kind of thing by that name? Then that was meant. */
+static void hint_other(const struct sy_kernel_table *table, enum thing thing, const char *name,
+                       size_t length, struct sy_error *error) {
+    enum thing other = thing == WORKLOAD ? PIPELINE : WORKLOAD;
+    for (uint32_t i = 0; i < thing_count(table, other); i++) {
+        const char *known = thing_name(table, other, i);
+        if (strlen(known) == length && memcmp(known, name, length) == 0) {
+            sy_hint(error, "'%s' is a %s: symph run %s%s:%s", known,
+                    other == PIPELINE ? "pipeline" : "workload",
+                    other == PIPELINE ? "--pipeline " : "", table->name, known);
+        }
+    }
+}
+
+/* SY_NONE: there is none; without an error if no plug-in has the name before the colon. */
+static uint32_t find_thing(const struct sy_kernel_set *set, enum thing thing, const char *spec,
+                           const struct sy_kernel_table **ret_table, const char **ret_arguments,
+                           struct sy_error *error) {
     const char *colon = strchr(spec, ':');
     const struct sy_kernel_table *table =
         colon ? find_table(set, spec, (size_t)(colon - spec)) : NULL;
@@ -111,19 +138,39 @@ const struct sy_kernel_workload *sy_kernel_set_workload(const struct sy_kernel_s
         if (error) {
             *error = (struct sy_error){0};
         }
-        return NULL;
+        return SY_NONE;
     }
     const char *name = colon + 1;
     size_t length = strcspn(name, ":");
-    for (uint32_t i = 0; i < table->workload_count; i++) {
-        const struct sy_kernel_workload *workload = &table->workloads[i];
-        if (strlen(workload->name) == length && memcmp(workload->name, name, length) == 0) {
+    for (uint32_t i = 0; i < thing_count(table, thing); i++) {
+        const char *known = thing_name(table, thing, i);
+        if (strlen(known) == length && memcmp(known, name, length) == 0) {
             *ret_arguments = name + length + (name[length] == ':');
-            return workload;
+            *ret_table = table;
+            return i;
         }
     }
-    fail_workload(table, name, length, error);
-    return NULL;
+    fail_thing(table, thing, name, length, error);
+    hint_other(table, thing, name, length, error);
+    return SY_NONE;
+}
+
+const struct sy_kernel_workload *sy_kernel_set_workload(const struct sy_kernel_set *set,
+                                                        const char *spec,
+                                                        const char **ret_arguments,
+                                                        struct sy_error *error) {
+    const struct sy_kernel_table *table = NULL;
+    uint32_t found = find_thing(set, WORKLOAD, spec, &table, ret_arguments, error);
+    return found == SY_NONE ? NULL : &table->workloads[found];
+}
+
+const struct sy_kernel_pipeline *sy_kernel_set_pipeline(const struct sy_kernel_set *set,
+                                                        const char *spec,
+                                                        const char **ret_arguments,
+                                                        struct sy_error *error) {
+    const struct sy_kernel_table *table = NULL;
+    uint32_t found = find_thing(set, PIPELINE, spec, &table, ret_arguments, error);
+    return found == SY_NONE ? NULL : &table->pipelines[found];
 }
 
 static const char *mode_name(uint32_t mode) {

@@ -101,19 +101,51 @@ static int check_workloads(const struct sy_kernel_table *table, const char *path
     return 0;
 }
 
+static int check_pipelines(const struct sy_kernel_table *table, const char *path,
+                           struct sy_error *error) {
+    for (uint32_t i = 0; i < table->pipeline_count; i++) {
+        const struct sy_kernel_pipeline *pipeline = &table->pipelines[i];
+        if (!is_name(pipeline->name)) {
+            return refuse(error, path, "pipeline", pipeline->name,
+                          "needs a name of letters, digits and _-.+");
+        }
+        if (!pipeline->text || !pipeline->text[0]) {
+            return refuse(error, path, "pipeline", pipeline->name, "has no description");
+        }
+        if (!pipeline->open || !pipeline->next || !pipeline->fill || !pipeline->close) {
+            return refuse(error, path, "pipeline", pipeline->name,
+                          "lacks one of open, next, fill and close");
+        }
+        for (uint32_t j = 0; j < i; j++) {
+            if (strcmp(table->pipelines[j].name, pipeline->name) == 0) {
+                return refuse(error, path, "pipeline", pipeline->name, "is there twice");
+            }
+        }
+    }
+    return 0;
+}
+
+static bool counts_hold(const struct sy_kernel_table *table) {
+    return table->kernel_count <= COUNT_MAX && table->workload_count <= COUNT_MAX &&
+           table->pipeline_count <= COUNT_MAX && (!table->kernel_count || table->kernels) &&
+           (!table->workload_count || table->workloads) &&
+           (!table->pipeline_count || table->pipelines);
+}
+
 int sy_kernel_table_check(const struct sy_kernel_table *table, const char *path,
                           struct sy_error *error) {
     if (!is_name(table->name) || strcmp(table->name, "gen") == 0) {
         return refuse(error, path, "plug-in", table->name,
                       "needs a name of letters, digits and _-.+ that is not \"gen\"");
     }
-    if (table->kernel_count > COUNT_MAX || table->workload_count > COUNT_MAX ||
-        (table->kernel_count && !table->kernels) || (table->workload_count && !table->workloads)) {
+    if (!counts_hold(table)) {
         return refuse(error, path, "plug-in", table->name, "counts what it does not have");
     }
-    if (table->kernel_count == 0 && table->workload_count == 0) {
-        return refuse(error, path, "plug-in", table->name, "has neither kernels nor workloads");
+    if (table->kernel_count == 0 && table->workload_count == 0 && table->pipeline_count == 0) {
+        return refuse(error, path, "plug-in", table->name,
+                      "has neither kernels nor workloads nor pipelines");
     }
     int code = check_kernels(table, path, error);
-    return code ? code : check_workloads(table, path, error);
+    code = code ? code : check_workloads(table, path, error);
+    return code ? code : check_pipelines(table, path, error);
 }

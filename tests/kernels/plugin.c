@@ -36,6 +36,28 @@ __attribute__((unused)) static int drive(const char *arguments, struct sy_sessio
     return -ENOSYS;
 }
 
+__attribute__((unused)) static int stream_open(const char *arguments, void **ret_state,
+                                               struct sy_error *error) {
+    (void)arguments, (void)ret_state, (void)error;
+    return -ENOSYS;
+}
+
+__attribute__((unused)) static int stream_next(void *state, uint64_t item, double *ret_values,
+                                               uint64_t *ret_input) {
+    (void)state, (void)item, (void)ret_values, (void)ret_input;
+    return 0;
+}
+
+__attribute__((unused)) static int stream_fill(void *state, uint64_t item, uint32_t datum,
+                                               void *pointer, uint64_t bytes) {
+    (void)state, (void)item, (void)datum, (void)pointer, (void)bytes;
+    return -ENOSYS;
+}
+
+__attribute__((unused)) static void stream_close(void *state) {
+    (void)state;
+}
+
 #define C_ONLY                                                                                     \
     { nothing, NULL, NULL }
 #define DEFAULT_KERNELS                                                                            \
@@ -46,6 +68,12 @@ __attribute__((unused)) static int drive(const char *arguments, struct sy_sessio
 #define WORKLOAD(word)                                                                             \
     { .name = word, .usage = "n=SIZE", .calibration = "n=1 n=2", .build = build }
 
+#define PIPELINE(word)                                                                             \
+    {                                                                                              \
+        .name = word, .usage = "items=N", .text = "{}", .open = stream_open, .next = stream_next,  \
+        .fill = stream_fill, .close = stream_close                                                 \
+    }
+
 #if TABLE == 0 /* good */
 #define NAME    "good"
 #define KERNELS DEFAULT_KERNELS
@@ -53,6 +81,7 @@ __attribute__((unused)) static int drive(const char *arguments, struct sy_sessio
     WORKLOAD("walk"), WORKLOAD("run"), {                                                           \
         .name = "driven", .drive = drive                                                           \
     }
+#define PIPELINES PIPELINE("stream"), PIPELINE("walk")
 #elif TABLE == 1 /* another with the same kernel */
 #define NAME "other"
 #define KERNELS                                                                                    \
@@ -116,16 +145,45 @@ __attribute__((unused)) static int drive(const char *arguments, struct sy_sessio
 #define KERNELS DEFAULT_KERNELS
 #define WORKLOADS                                                                                  \
     { .name = "walk", .fill = fill, .drive = drive }
+#elif TABLE == 13
+#define NAME      "wordless"
+#define KERNELS   DEFAULT_KERNELS
+#define WORKLOADS WORKLOAD("walk")
+#define PIPELINES                                                                                  \
+    { .name = "stream", .open = stream_open }
+#elif TABLE == 14
+#define NAME      "closed"
+#define KERNELS   DEFAULT_KERNELS
+#define WORKLOADS WORKLOAD("walk")
+#define PIPELINES                                                                                  \
+    { .name = "stream", .text = "{}", .next = stream_next, .fill = stream_fill }
+#elif TABLE == 15
+#define NAME      "double"
+#define KERNELS   DEFAULT_KERNELS
+#define WORKLOADS WORKLOAD("walk")
+#define PIPELINES PIPELINE("stream"), PIPELINE("stream")
+#elif TABLE == 16
+#define NAME      "spaced"
+#define KERNELS   DEFAULT_KERNELS
+#define WORKLOADS WORKLOAD("walk")
+#define PIPELINES PIPELINE("a stream")
 #endif
 
 static const struct sy_kernel_entry kernels[] = {KERNELS};
 static const struct sy_kernel_workload workloads[] = {WORKLOADS};
+#ifdef PIPELINES
+static const struct sy_kernel_pipeline pipelines[] = {PIPELINES};
+#endif
 static const struct sy_kernel_table table = {
     .name = NAME,
     .kernels = kernels,
     .kernel_count = sizeof kernels / sizeof kernels[0],
     .workloads = workloads,
     .workload_count = sizeof workloads / sizeof workloads[0],
+#ifdef PIPELINES
+    .pipelines = pipelines,
+    .pipeline_count = sizeof pipelines / sizeof pipelines[0],
+#endif
 };
 
 #ifdef WRONG_ABI

@@ -51,6 +51,30 @@ static void workloads_and_their_arguments(void **state) {
     sy_kernel_set_close(set);
 }
 
+static void pipelines_and_their_arguments(void **state) {
+    (void)state;
+    struct sy_error error = {.message = "old"};
+    const char *rest = NULL;
+    struct sy_kernel_set *set = open_plugins("good", "other");
+    assert_string_equal(sy_kernel_set_pipeline(set, "good:stream:items=4:x", &rest, &error)->name,
+                        "stream");
+    assert_string_equal(rest, "items=4:x");
+    assert_string_equal(sy_kernel_set_pipeline(set, "good:walk", &rest, &error)->usage, "items=N");
+    assert_string_equal(rest, "");
+    assert_null(sy_kernel_set_pipeline(set, "file.json", &rest, &error));
+    assert_string_equal(error.message, "");
+    assert_null(sy_kernel_set_pipeline(set, "good:sream", &rest, &error));
+    assert_non_null(strstr(error.message, "no pipeline 'sream'"));
+    assert_non_null(strstr(error.hint, "good:stream"));
+    assert_null(sy_kernel_set_pipeline(set, "good:run", &rest, &error));
+    assert_non_null(strstr(error.hint, "'run' is a workload"));
+    assert_null(sy_kernel_set_workload(set, "good:stream:items=4", &rest, &error));
+    assert_non_null(strstr(error.hint, "symph run --pipeline good:stream"));
+    assert_null(sy_kernel_set_pipeline(set, "other:xxxxxxxx", &rest, &error));
+    assert_non_null(strstr(error.hint, "symph kernels"));
+    sy_kernel_set_close(set);
+}
+
 /* One task of the kernel that accesses as many data, all in one mode. */
 static struct sy_graph *graph_of(const char *kernel, uint32_t count, uint32_t mode) {
     struct sy_graph *graph = sy_graph_create("g", false);
@@ -119,6 +143,7 @@ int main(void) {
         cmocka_unit_test(first_loaded_answers_plain_names),
         cmocka_unit_test(unknown_names_get_the_nearest),
         cmocka_unit_test(workloads_and_their_arguments),
+        cmocka_unit_test(pipelines_and_their_arguments),
         cmocka_unit_test(tasks_must_fit_their_kernels),
         cmocka_unit_test(features_of_the_kernel_or_of_the_call),
     };

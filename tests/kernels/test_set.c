@@ -30,12 +30,22 @@ static void good_one_is_loaded(void **state) {
 static void each_contradiction_is_named(void **state) {
     (void)state;
     static const char *const cases[][2] = {
-        {"abi", "version 77"},      {"stranger", "no kernel plug-in"},
-        {"bad3", "is there twice"}, {"bad4", "has no function"},
-        {"bad5", "more arguments"}, {"bad6", "access mode"},
-        {"bad7", "more arguments"}, {"bad8", "needs a name"},
-        {"bad9", "needs a name"},   {"bad10", "cannot build"},
-        {"bad11", "both a graph"},  {"bad12", "drives a session"},
+        {"abi", "version 77"},
+        {"stranger", "no kernel plug-in"},
+        {"bad3", "is there twice"},
+        {"bad4", "has no function"},
+        {"bad5", "more arguments"},
+        {"bad6", "access mode"},
+        {"bad7", "more arguments"},
+        {"bad8", "needs a name"},
+        {"bad9", "needs a name"},
+        {"bad10", "cannot build"},
+        {"bad11", "both a graph"},
+        {"bad12", "drives a session"},
+        {"bad13", "no description"},
+        {"bad14", "lacks one of"},
+        {"bad15", "pipeline 'stream' is there twice"},
+        {"bad16", "pipeline 'a stream' needs a name"},
     };
     char path[PLUGIN_PATH_MAX];
     for (size_t i = 0; i < SY_COUNT(cases); i++) {
