@@ -28,8 +28,7 @@ struct gn_bins_options {
     uint64_t memory_bytes; /* more goes to the file; 0: no limit */
     const char *folder;    /* of that file */
     bool names;            /* keep names, for a BAM */
-    bool
-        unmapped; /* keep reads without a place: beside their mate, or in a last bin of their own */
+    bool unmapped; /* keep reads without a place: beside their mate, or in last bins of their own */
 };
 
 SY_MUST_CHECK int gn_bins_create(const struct gn_bins_options *options, struct gn_bins **ret_bins);
@@ -39,7 +38,8 @@ void gn_bins_destroy(struct gn_bins *bins);
 SY_MUST_CHECK int gn_bins_add(struct gn_bins *bins, const struct gn_reads *reads,
                               const struct gn_notes *notes, const struct gn_aligned *aligned);
 
-/* Including the one of reads without a place, which is the last. */
+/* Including those of reads without a place, which are the last, in order of serials. Grows while
+ * reads are added. */
 uint32_t gn_bins_count(const struct gn_bins *bins);
 uint32_t gn_bins_records(const struct gn_bins *bins, uint32_t bin);
 /* Bases of its records that have a place. */

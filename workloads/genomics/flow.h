@@ -76,7 +76,6 @@ struct gn_flow_batch {
 struct gn_part { /* a bin on its way */
     struct gn_step step;
     uint32_t number;
-    bool done;               /* waits for its turn to be written */
     struct gn_bin *gathered; /* the bin's memory, by malloc */
     struct gn_blob bin, order, activity, hmm, sums;
     struct gn_regions *regions;

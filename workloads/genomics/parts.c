@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The reads without a place, if they are kept, stand in a last bin that is only written. */
+/* The reads without a place, if they are kept, stand in last bins that are only written. */
 static bool is_last(const struct gn_sample *sample, uint32_t number) {
     return gn_bin_start(number) >= sample->index->length;
 }
@@ -17,6 +17,9 @@ static bool is_last(const struct gn_sample *sample, uint32_t number) {
  * what begins a little outside of it. */
 static bool is_wanted(const struct gn_sample *sample, uint32_t number) {
     uint64_t start = gn_bin_start(number) - GN_HALO, end = gn_bin_start(number + 1) + GN_HALO;
+    if (is_last(sample, number)) {
+        return gn_bins_records(sample->bins, number) > 0;
+    }
     bool inside = !sample->bed || gn_bed_touches(sample->bed, start, end);
     return sample->bam || (inside && gn_bins_records(sample->bins, number));
 }

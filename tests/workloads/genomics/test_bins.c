@@ -14,7 +14,8 @@
 
 #include <cmocka.h>
 
-enum { READS = 3000, LENGTH = 30, BINS = 4 };
+/* Half of the serials are in the first bin of reads without a place, half in the second. */
+enum { READS = 3000, LENGTH = 30, BINS = 4, FIRST_SERIAL = 32768 - READS / 2, BATCH = 100 };
 #define SEED 20261115u
 
 static uint64_t draw(uint64_t index) {
@@ -58,7 +59,7 @@ static void make(struct made *made) {
             .position =
                 unmapped ? SY_NONE : (uint32_t)(r >> 16) % (GN_GAP + BINS * GN_BIN_BASES - LENGTH),
             .span = LENGTH - clip,
-            .serial = i,
+            .serial = FIRST_SERIAL + i,
             .flags = (uint16_t)((unmapped ? GN_FLAG_UNMAPPED : 0) | (r & 1 ? GN_FLAG_REVERSE : 0)),
             .length = LENGTH,
             .cigar = 2 * i,
@@ -82,7 +83,7 @@ static void drop(struct made *made) {
 static bool belongs(const struct made *made, uint32_t read, uint32_t bin) {
     const struct gn_record *record = &made->aligned.records[read];
     if (record->flags & GN_FLAG_UNMAPPED) {
-        return bin == BINS;
+        return bin == BINS + (read >= READS / 2);
     }
     const uint32_t *cigar = &made->aligned.cigars[record->cigar];
     int64_t clip = (cigar[0] & 15) == GN_CLIP ? cigar[0] >> 4 : 0;
@@ -93,7 +94,7 @@ static bool belongs(const struct made *made, uint32_t read, uint32_t bin) {
 
 static void check_record(const struct made *made, const struct gn_bin *bin,
                          const struct gn_record *record) {
-    uint32_t read = (uint32_t)record->serial;
+    uint32_t read = (uint32_t)record->serial - FIRST_SERIAL;
     const struct gn_record *from = &made->aligned.records[read];
     const uint8_t *codes = (const uint8_t *)gn_at(made->reads, made->reads->bases) + read * LENGTH;
     const uint8_t *bases = (const uint8_t *)gn_at(bin, bin->bases) + record->bases;
@@ -113,6 +114,26 @@ static void check_record(const struct made *made, const struct gn_bin *bin,
     }
 }
 
+static void add_batch(struct gn_bins *bins, const struct made *made, uint32_t first) {
+    uint64_t table = gn_round(sizeof(struct gn_reads));
+    uint64_t bases = table + gn_round(BATCH * sizeof(struct gn_read));
+    struct gn_reads *reads = calloc(1, bases + BATCH * LENGTH);
+    *reads = (struct gn_reads){.read_count = BATCH, .reads = table, .bases = bases};
+    for (uint32_t i = 0; i < BATCH; i++) {
+        ((struct gn_read *)gn_in(reads, table))[i] = (struct gn_read){i * LENGTH, LENGTH, 0};
+    }
+    const uint8_t *codes = (const uint8_t *)gn_at(made->reads, made->reads->bases);
+    memcpy(gn_in(reads, bases), codes + first * LENGTH, BATCH * LENGTH);
+    struct gn_notes notes = made->notes;
+    notes.qualities += first * LENGTH;
+    notes.name_offsets += first;
+    struct gn_aligned aligned = made->aligned;
+    aligned.count = BATCH;
+    aligned.records += first;
+    assert_int_equal(gn_bins_add(bins, reads, &notes, &aligned), 0);
+    free(reads);
+}
+
 static void check_bins(uint64_t memory_bytes) {
     struct made made = {0};
     struct gn_bins *bins;
@@ -123,10 +144,12 @@ static void check_bins(uint64_t memory_bytes) {
                                       .names = true,
                                       .unmapped = true};
     assert_int_equal(gn_bins_create(&options, &bins), 0);
-    assert_int_equal(gn_bins_add(bins, made.reads, &made.notes, &made.aligned), 0);
-    assert_int_equal(gn_bins_count(bins), BINS + 1);
+    for (uint32_t first = 0; first < READS; first += BATCH) {
+        add_batch(bins, &made, first);
+    }
+    assert_int_equal(gn_bins_count(bins), BINS + 2);
     assert_int_equal(gn_bins_spilled(bins) > 0, memory_bytes > 0);
-    for (uint32_t b = 0; b <= BINS; b++) {
+    for (uint32_t b = 0; b < BINS + 2; b++) {
         uint64_t bytes = gn_bins_bytes(bins, b);
         struct gn_bin *bin = aligned_alloc(GN_ALIGN, bytes);
         assert_int_equal(gn_bins_gather(bins, b, bin), 0);
@@ -134,8 +157,8 @@ static void check_bins(uint64_t memory_bytes) {
         bool seen[READS] = {false};
         for (uint32_t i = 0; i < bin->record_count; i++) {
             const struct gn_record *record = (const struct gn_record *)gn_at(bin, bin->records) + i;
-            assert_false(seen[record->serial]);
-            seen[record->serial] = true;
+            assert_false(seen[record->serial - FIRST_SERIAL]);
+            seen[record->serial - FIRST_SERIAL] = true;
             check_record(&made, bin, record);
         }
         for (uint32_t r = 0; r < READS; r++) {
