@@ -21,7 +21,7 @@
 #ifdef GUEST_OPENCL
 #define CL_TARGET_OPENCL_VERSION 120
 #include "hmm_cl.h"
-#include <CL/cl.h>
+#include "opencl_device.h"
 #endif
 
 enum { TURNS = 7, SEEDS = 3 };
@@ -161,33 +161,10 @@ static const char *bin_cuda(const struct gn_index *index, const struct gn_bin *b
 /* --- OpenCL ----------------------------------------------------------------------------------- */
 
 #ifdef GUEST_OPENCL
-static struct {
-    cl_context context;
-    cl_command_queue queue;
-    cl_kernel kernel;
-} opencl;
+static struct opencl_device opencl;
 
 static const char *has_opencl(void) {
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_uint count = 0;
-    cl_int status = CL_SUCCESS;
-    const char *text = hmm_cl;
-    if (clGetPlatformIDs(1, &platform, &count) || count == 0 ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count) || count == 0) {
-        return "no OpenCL device";
-    }
-    opencl.context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    if (status) {
-        return "no OpenCL context";
-    }
-    opencl.queue = clCreateCommandQueue(opencl.context, device, 0, &status);
-    cl_program program = clCreateProgramWithSource(opencl.context, 1, &text, NULL, &status);
-    if (status || clBuildProgram(program, 1, &device, "", NULL, NULL)) {
-        return "the OpenCL kernel does not compile";
-    }
-    opencl.kernel = clCreateKernel(program, "pairhmm", &status);
-    return status ? "the OpenCL program has no such kernel" : NULL;
+    return opencl_open(&opencl, hmm_cl, "pairhmm");
 }
 
 static double wall_ns(void) {

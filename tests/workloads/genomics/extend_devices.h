@@ -14,7 +14,7 @@
 #ifdef GUEST_OPENCL
 #define CL_TARGET_OPENCL_VERSION 120
 #include "extend_cl.h"
-#include <CL/cl.h>
+#include "opencl_device.h"
 #endif
 
 /* Extensions of one world by a device; the best time of some turns. 0, or what is wrong. */
@@ -79,36 +79,18 @@ static const char *has_cuda(void) {
 /* --- OpenCL ----------------------------------------------------------------------------------- */
 
 #ifdef GUEST_OPENCL
-static struct {
-    cl_context context;
-    cl_command_queue queue;
-    cl_kernel kernel;
-    cl_mem scratch;
-} opencl;
+static struct opencl_device opencl;
+static cl_mem opencl_scratch;
 
 static const char *has_opencl(void) {
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_uint count = 0;
     cl_int status = CL_SUCCESS;
-    const char *text = extend_cl;
-    if (clGetPlatformIDs(1, &platform, &count) || count == 0 ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count) || count == 0) {
-        return "no OpenCL device";
+    const char *why = opencl_open(&opencl, extend_cl, "extend");
+    if (!why) {
+        opencl_scratch =
+            clCreateBuffer(opencl.context, CL_MEM_READ_WRITE,
+                           (size_t)GN_EXTEND_SLOT_BYTES * GN_EXTEND_SLOTS, NULL, &status);
     }
-    opencl.context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    if (status) {
-        return "no OpenCL context";
-    }
-    opencl.queue = clCreateCommandQueue(opencl.context, device, 0, &status);
-    cl_program program = clCreateProgramWithSource(opencl.context, 1, &text, NULL, &status);
-    if (status || clBuildProgram(program, 1, &device, "", NULL, NULL)) {
-        return "the OpenCL kernel does not compile";
-    }
-    opencl.kernel = clCreateKernel(program, "extend", &status);
-    opencl.scratch = clCreateBuffer(opencl.context, CL_MEM_READ_WRITE,
-                                    (size_t)GN_EXTEND_SLOT_BYTES * GN_EXTEND_SLOTS, NULL, &status);
-    return status ? "no memory on the OpenCL device" : NULL;
+    return status ? "no memory on the OpenCL device" : why;
 }
 
 static const char *run_opencl(const struct world *world, int turns, double *ret_ns) {
@@ -125,7 +107,7 @@ static const char *run_opencl(const struct world *world, int turns, double *ret_
         clSetKernelArg(opencl.kernel, at, sizeof(cl_mem), &memory[at]);
     }
     clSetKernelArg(opencl.kernel, 4, sizeof(count), &count);
-    clSetKernelArg(opencl.kernel, 5, sizeof(cl_mem), &opencl.scratch);
+    clSetKernelArg(opencl.kernel, 5, sizeof(cl_mem), &opencl_scratch);
     clSetKernelArg(opencl.kernel, 6, sizeof(slot), &slot);
     *ret_ns = 1e300;
     size_t items = GN_EXTEND_SLOTS, group = 1;
