@@ -162,10 +162,10 @@ void guest_unlock(struct guest_lock *lock) {
 
 /* --- lanes --------------------------------------------------------------------------------------
  */
-static void *find_lane(struct guest_lanes *lanes, const void *queue) {
+static void *find_lane(struct guest_lanes *lanes, const struct sy_call *call) {
     uint32_t count = atomic_load_explicit(&lanes->count, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++) {
-        if (lanes->queues[i] == queue) {
+        if (lanes->queues[i] == call->queue && lanes->devices[i] == call->device) {
             return lanes->lanes[i];
         }
     }
@@ -174,18 +174,19 @@ static void *find_lane(struct guest_lanes *lanes, const void *queue) {
 
 int guest_lane_open(struct guest_lanes *lanes, const struct sy_call *call,
                     int (*make)(const struct sy_call *call, void **ret_lane), void **ret_lane) {
-    void *lane = find_lane(lanes, call->queue);
+    void *lane = find_lane(lanes, call);
     int code = 0;
     if (!lane) {
         guest_lock(&lanes->lock);
         uint32_t count = atomic_load(&lanes->count);
-        lane = find_lane(lanes, call->queue);
+        lane = find_lane(lanes, call);
         if (!lane && count == GUEST_LANE_MAX) {
             code = guest_call_fail(call, -ENOSPC, "more than %d queues", GUEST_LANE_MAX);
         } else if (!lane) {
             code = make(call, &lane);
             if (code == 0) {
                 lanes->queues[count] = call->queue;
+                lanes->devices[count] = call->device;
                 lanes->lanes[count] = lane;
                 atomic_store_explicit(&lanes->count, count + 1, memory_order_release);
             }

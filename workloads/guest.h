@@ -83,9 +83,10 @@ struct guest_lanes {
     struct guest_lock lock;
     atomic_uint count;
     const void *queues[GUEST_LANE_MAX];
+    uint32_t devices[GUEST_LANE_MAX];
     void *lanes[GUEST_LANE_MAX];
 };
-/* The lane of call->queue; make makes one. */
+/* The lane of the call's queue and device; make makes one. */
 SY_MUST_CHECK int guest_lane_open(struct guest_lanes *lanes, const struct sy_call *call,
                                   int (*make)(const struct sy_call *call, void **ret_lane),
                                   void **ret_lane);

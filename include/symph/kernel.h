@@ -70,13 +70,13 @@ struct sy_kernel_entry {
     /* From sizes and work, or from the data where pointers are set (they may be NULL). NULL: work
      * and the sum of the arguments' bytes. */
     void (*features)(const struct sy_call *call, struct sy_cost_features *ret_features);
+    /* Called once per device of a flavour before its first task: compile, create handles. May be
+     * NULL. */
+    int (*prepare)(enum sy_flavour flavour, const struct sy_call *call);
     /* How long a declared FPGA card would take, by a model of its cycles: no card is asked.
      * Pointers of arguments are in host memory, or NULL where they are not there yet. NAN: not for
      * this call; NULL: there is no model. Whoever shows the number says that it is a model. */
     double (*fpga_model_ns)(const struct sy_call *call);
-    /* Called once per device of a flavour before its first task: compile, create handles. May be
-     * NULL. */
-    int (*prepare)(enum sy_flavour flavour, const struct sy_call *call);
 };
 
 struct sy_session;

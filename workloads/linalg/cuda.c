@@ -13,8 +13,9 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 #include <errno.h>
+#include <stdlib.h>
 
-enum { LANE_MAX = 64, SIZE_MAX_COUNT = 16, PANEL_MAX = 128, WARM_SIDE = 512 };
+enum { SIZE_MAX_COUNT = 16, PANEL_MAX = 128, WARM_SIDE = 512 };
 
 /* Doubles of workspace that the factorizations of one tile size ask for. */
 struct need {
@@ -22,7 +23,6 @@ struct need {
 };
 
 struct lane {
-    int device;
     cudaStream_t stream;
     cublasHandle_t blas;
     cusolverDnHandle_t solver;
@@ -35,12 +35,7 @@ struct lane {
     bool warm;
 };
 
-/* Shared by all threads; lanes are made under the lock and never change place. */
-static struct {
-    struct guest_lock lock;
-    atomic_uint count;
-    struct lane lanes[LANE_MAX];
-} self = {.lock = {ATOMIC_FLAG_INIT}};
+static struct guest_lanes lanes;
 
 /* Each library's status as ours; says which step failed. */
 static int from_cuda(const struct sy_call *call, const char *what, cudaError_t status) {
@@ -64,18 +59,8 @@ static int from_solver(const struct sy_call *call, const char *what, cusolverSta
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static struct lane *find(int device, cudaStream_t stream) {
-    uint32_t count = atomic_load_explicit(&self.count, memory_order_acquire);
-    for (uint32_t at = 0; at < count; at++) {
-        if (self.lanes[at].device == device && self.lanes[at].stream == stream) {
-            return &self.lanes[at];
-        }
-    }
-    return NULL;
-}
-
-static int make_lane(const struct sy_call *call, int device, struct lane *lane) {
-    *lane = (struct lane){.device = device, .stream = call->queue};
+static int fill_lane(const struct sy_call *call, struct lane *lane) {
+    lane->stream = call->queue;
     int code = from_blas(call, "cublasCreate", cublasCreate(&lane->blas));
     code =
         code ? code : from_blas(call, "cublasSetStream", cublasSetStream(lane->blas, lane->stream));
@@ -87,32 +72,19 @@ static int make_lane(const struct sy_call *call, int device, struct lane *lane) 
                 : from_cuda(call, "cudaMalloc", cudaMalloc((void **)&lane->info, sizeof(int)));
 }
 
-static int open_lane(const struct sy_call *call, struct lane **ret_lane) {
-    int device = 0;
-    int code = from_cuda(call, "cudaGetDevice", cudaGetDevice(&device));
+static int make_lane(const struct sy_call *call, void **ret_lane) {
+    struct lane *lane = calloc(1, sizeof *lane);
+    int code = lane ? fill_lane(call, lane) : guest_call_fail(call, -ENOMEM, "out of memory");
     if (code) {
+        free(lane);
         return code;
     }
-    struct lane *lane = find(device, call->queue);
-    if (!lane) {
-        guest_lock(&self.lock);
-        uint32_t count = atomic_load(&self.count);
-        lane = find(device, call->queue);
-        if (!lane && count == LANE_MAX) {
-            code = guest_call_fail(call, -ENOSPC, "more than %d CUDA streams", LANE_MAX);
-        } else if (!lane) {
-            lane = &self.lanes[count];
-            code = make_lane(call, device, lane);
-            if (!code) {
-                atomic_store_explicit(&self.count, count + 1, memory_order_release);
-            }
-        }
-        guest_unlock(&self.lock);
-    }
-    if (!code) {
-        *ret_lane = lane;
-    }
-    return code;
+    *ret_lane = lane;
+    return 0;
+}
+
+static int open_lane(const struct sy_call *call, struct lane **ret_lane) {
+    return guest_lane_open(&lanes, call, make_lane, (void **)ret_lane);
 }
 
 /* Grows a buffer of the lane; cudaFree waits for whoever still uses the old one. */

@@ -15,12 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 64, SOLVE = 32, GROUP = 64, PANEL = 64, LANE_MAX = 64 };
+enum { BLOCK = 64, SOLVE = 32, GROUP = 64, PANEL = 64 };
 enum { KERNEL_GEMM, KERNEL_SOLVE, KERNEL_SUBTRACT, KERNEL_COUNT };
 
 /* What one queue needs. Lives as long as the process: queues do. */
 struct lane {
-    cl_command_queue queue;
     cl_context context;
     cl_device_id device;
     cl_program program;
@@ -30,12 +29,7 @@ struct lane {
     bool warm;
 };
 
-/* Shared by all threads; lanes are made under the lock and never change place. */
-static struct {
-    struct guest_lock lock;
-    atomic_uint count;
-    struct lane lanes[LANE_MAX];
-} self = {.lock = {ATOMIC_FLAG_INIT}};
+static struct guest_lanes lanes;
 
 /* A matrix inside a tile. */
 struct view {
@@ -75,8 +69,8 @@ static int compile(const struct sy_call *call, struct lane *lane) {
     if (doubles == 0) {
         return guest_call_fail(call, -ENOTSUP, "the device has no double precision");
     }
-    for (uint32_t at = 0; at < atomic_load(&self.count); at++) {
-        struct lane *other = &self.lanes[at];
+    for (uint32_t at = 0; at < atomic_load(&lanes.count); at++) {
+        const struct lane *other = lanes.lanes[at];
         if (other->context == lane->context && other->device == lane->device) {
             lane->program = other->program;
         }
@@ -100,42 +94,26 @@ static int compile(const struct sy_call *call, struct lane *lane) {
     return 0;
 }
 
-static struct lane *find(const struct sy_call *call) {
-    uint32_t count = atomic_load_explicit(&self.count, memory_order_acquire);
-    for (uint32_t at = 0; at < count; at++) {
-        if (self.lanes[at].queue == call->queue) {
-            return &self.lanes[at];
-        }
+static int make_lane(const struct sy_call *call, void **ret_lane) {
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (!lane) {
+        return guest_call_fail(call, -ENOMEM, "out of memory");
     }
-    return NULL;
+    lane->context = call->context;
+    lane->device = call->opencl_device;
+    int code = compile(call, lane);
+    if (code) {
+        free(lane);
+        return code;
+    }
+    /* Retained, so that no later queue can have the same address. */
+    clRetainCommandQueue(call->queue);
+    *ret_lane = lane;
+    return 0;
 }
 
 static int open_lane(const struct sy_call *call, struct lane **ret_lane) {
-    struct lane *lane = find(call);
-    int code = 0;
-    if (!lane) {
-        guest_lock(&self.lock);
-        uint32_t count = atomic_load(&self.count);
-        lane = find(call);
-        if (!lane && count == LANE_MAX) {
-            code = guest_call_fail(call, -ENOSPC, "more than %d OpenCL queues", LANE_MAX);
-        } else if (!lane) {
-            lane = &self.lanes[count];
-            *lane = (struct lane){
-                .queue = call->queue, .context = call->context, .device = call->opencl_device};
-            code = compile(call, lane);
-            if (!code) {
-                /* Retained, so that no later queue can have the same address. */
-                clRetainCommandQueue(lane->queue);
-                atomic_store_explicit(&self.count, count + 1, memory_order_release);
-            }
-        }
-        guest_unlock(&self.lock);
-    }
-    if (!code) {
-        *ret_lane = lane;
-    }
-    return code;
+    return guest_lane_open(&lanes, call, make_lane, (void **)ret_lane);
 }
 
 static int grow_scratch(const struct sy_call *call, struct lane *lane, int side) {

@@ -148,7 +148,7 @@ KERNEL(tsmqr, LINALG_TSMQR)
     {                                                                                              \
 #word, summary, count,                                                                     \
             {__VA_ARGS__ }, {word##_c, GUEST_IF_CUDA(word##_cuda), opencl }, word##_features,      \
-                             prepare                                                               \
+                             .prepare = prepare                                                    \
     }
 #define R  SY_READ
 #define W  SY_WRITE
@@ -246,13 +246,13 @@ static const struct sy_kernel_workload workloads[] = {
 };
 
 static const struct sy_kernel_table table = {
-    "linalg",
-    SYMPH_VERSION,
-    "tiled Cholesky, LU, QR and matrix product in double precision",
-    kernels,
-    LINALG_KERNEL_COUNT,
-    workloads,
-    GUEST_COUNT(workloads),
+    .name = "linalg",
+    .version = SYMPH_VERSION,
+    .summary = "tiled Cholesky, LU, QR and matrix product in double precision",
+    .kernels = kernels,
+    .kernel_count = LINALG_KERNEL_COUNT,
+    .workloads = workloads,
+    .workload_count = GUEST_COUNT(workloads),
 };
 
 SY_KERNEL_PLUGIN(table);

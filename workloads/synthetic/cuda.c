@@ -9,23 +9,15 @@
 #include "load.h"
 #include "synthetic.h"
 #include <errno.h>
-
-enum { LANE_MAX = 64 };
+#include <stdlib.h>
 
 struct lane {
-    int device;
-    cudaStream_t stream;
     void *staging; /* pinned, on the host */
     void *moved;   /* the same on the device */
     double *sink;  /* on the device */
 };
 
-/* Shared by all threads; lanes are made under the lock and never change place. */
-static struct {
-    struct guest_lock lock;
-    atomic_uint count;
-    struct lane lanes[LANE_MAX];
-} self = {.lock = {ATOMIC_FLAG_INIT}};
+static struct guest_lanes lanes;
 
 static int failed(const struct sy_call *call, const char *what, cudaError_t status) {
     return status == cudaSuccess
@@ -34,52 +26,29 @@ static int failed(const struct sy_call *call, const char *what, cudaError_t stat
                                  "%s: %s", what, cudaGetErrorString(status));
 }
 
-static struct lane *find(int device, cudaStream_t stream) {
-    uint32_t count = atomic_load_explicit(&self.count, memory_order_acquire);
-    for (uint32_t at = 0; at < count; at++) {
-        if (self.lanes[at].device == device && self.lanes[at].stream == stream) {
-            return &self.lanes[at];
-        }
+static int make_lane(const struct sy_call *call, void **ret_lane) {
+    struct lane *lane = calloc(1, sizeof *lane);
+    if (!lane) {
+        return guest_call_fail(call, -ENOMEM, "out of memory");
     }
-    return NULL;
-}
-
-static int make_lane(const struct sy_call *call, int device, struct lane *lane) {
-    *lane = (struct lane){.device = device, .stream = call->queue};
     int code = failed(call, "cudaHostAlloc",
                       cudaHostAlloc(&lane->staging, SYNTHETIC_STAGING_BYTES, cudaHostAllocDefault));
     code =
         code ? code : failed(call, "cudaMalloc", cudaMalloc(&lane->moved, SYNTHETIC_STAGING_BYTES));
-    return code ? code
-                : failed(call, "cudaMalloc", cudaMalloc((void **)&lane->sink, sizeof(double)));
+    code =
+        code ? code : failed(call, "cudaMalloc", cudaMalloc((void **)&lane->sink, sizeof(double)));
+    if (code) {
+        cudaFreeHost(lane->staging);
+        cudaFree(lane->moved);
+        free(lane);
+        return code;
+    }
+    *ret_lane = lane;
+    return 0;
 }
 
 static int open_lane(const struct sy_call *call, struct lane **ret_lane) {
-    int device = 0;
-    int code = failed(call, "cudaGetDevice", cudaGetDevice(&device));
-    if (code) {
-        return code;
-    }
-    struct lane *lane = find(device, call->queue);
-    if (!lane) {
-        guest_lock(&self.lock);
-        uint32_t count = atomic_load(&self.count);
-        lane = find(device, call->queue);
-        if (!lane && count == LANE_MAX) {
-            code = guest_call_fail(call, -ENOSPC, "more than %d CUDA streams", LANE_MAX);
-        } else if (!lane) {
-            lane = &self.lanes[count];
-            code = make_lane(call, device, lane);
-            if (!code) {
-                atomic_store_explicit(&self.count, count + 1, memory_order_release);
-            }
-        }
-        guest_unlock(&self.lock);
-    }
-    if (!code) {
-        *ret_lane = lane;
-    }
-    return code;
+    return guest_lane_open(&lanes, call, make_lane, (void **)ret_lane);
 }
 
 static int prepare(const struct sy_call *call) {

@@ -14,24 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP = 64, SPINNERS = 1 << 14, LANE_MAX = 64 };
+enum { GROUP = 64, SPINNERS = 1 << 14 };
 enum { STAMP, SPIN, ADD_ONE, READ_ALL, KERNEL_COUNT };
 
 /* Lives as long as the process: queues do. */
 struct lane {
-    cl_command_queue queue;
     cl_kernel kernels[KERNEL_COUNT];
     cl_mem sink, moved; /* a double; SYNTHETIC_STAGING_BYTES on the device */
     char *staging;      /* the same on the host */
     bool warm;
 };
 
-/* Shared by all threads; lanes are made under the lock and never change place. */
-static struct {
-    struct guest_lock lock;
-    atomic_uint count;
-    struct lane lanes[LANE_MAX];
-} self = {.lock = {ATOMIC_FLAG_INIT}};
+static struct guest_lanes lanes;
 
 static int failed(const struct sy_call *call, const char *what, cl_int status) {
     return status == CL_SUCCESS
@@ -42,12 +36,11 @@ static int failed(const struct sy_call *call, const char *what, cl_int status) {
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static int make_lane(const struct sy_call *call, struct lane *lane) {
+static int fill_lane(const struct sy_call *call, struct lane *lane) {
     static const char *const names[KERNEL_COUNT] = {"stamp", "spin", "add_one", "read_all"};
     const char *text = load_cl;
     cl_device_id device = call->opencl_device;
     cl_int status = CL_SUCCESS;
-    *lane = (struct lane){.queue = call->queue};
     cl_program program = clCreateProgramWithSource(call->context, 1, &text, NULL, &status);
     if (status == CL_SUCCESS) {
         status = clBuildProgram(program, 1, &device, "", NULL, NULL);
@@ -69,42 +62,23 @@ static int make_lane(const struct sy_call *call, struct lane *lane) {
                       status ? status : CL_MEM_OBJECT_ALLOCATION_FAILURE);
     }
     /* Retained, so that no later queue can have the same address. */
-    clRetainCommandQueue(lane->queue);
+    clRetainCommandQueue(call->queue);
     return 0;
 }
 
-static struct lane *find(const struct sy_call *call) {
-    uint32_t count = atomic_load_explicit(&self.count, memory_order_acquire);
-    for (uint32_t at = 0; at < count; at++) {
-        if (self.lanes[at].queue == call->queue) {
-            return &self.lanes[at];
-        }
+static int make_lane(const struct sy_call *call, void **ret_lane) {
+    struct lane *lane = calloc(1, sizeof *lane);
+    int code = lane ? fill_lane(call, lane) : guest_call_fail(call, -ENOMEM, "out of memory");
+    if (code) {
+        free(lane);
+        return code;
     }
-    return NULL;
+    *ret_lane = lane;
+    return 0;
 }
 
 static int open_lane(const struct sy_call *call, struct lane **ret_lane) {
-    struct lane *lane = find(call);
-    int code = 0;
-    if (!lane) {
-        guest_lock(&self.lock);
-        uint32_t count = atomic_load(&self.count);
-        lane = find(call);
-        if (!lane && count == LANE_MAX) {
-            code = guest_call_fail(call, -ENOSPC, "more than %d OpenCL queues", LANE_MAX);
-        } else if (!lane) {
-            lane = &self.lanes[count];
-            code = make_lane(call, lane);
-            if (!code) {
-                atomic_store_explicit(&self.count, count + 1, memory_order_release);
-            }
-        }
-        guest_unlock(&self.lock);
-    }
-    if (!code) {
-        *ret_lane = lane;
-    }
-    return code;
+    return guest_lane_open(&lanes, call, make_lane, (void **)ret_lane);
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ KERNEL(emulate, SYNTHETIC_EMULATE)
     {                                                                                              \
 #word, summary, 0,                                                                         \
             {0 }, {word##_c, GUEST_IF_CUDA(word##_cuda), GUEST_IF_OPENCL(word##_opencl) },         \
-                   features, prepare                                                               \
+                   features, .prepare = prepare                                                    \
     }
 
 static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT] = {
@@ -98,13 +98,13 @@ static const struct sy_kernel_workload workloads[] = {
 };
 
 static const struct sy_kernel_table table = {
-    "synthetic",
-    SYMPH_VERSION,
-    "tunable load on cores, memory and links",
-    kernels,
-    SYNTHETIC_KERNEL_COUNT,
-    workloads,
-    GUEST_COUNT(workloads),
+    .name = "synthetic",
+    .version = SYMPH_VERSION,
+    .summary = "tunable load on cores, memory and links",
+    .kernels = kernels,
+    .kernel_count = SYNTHETIC_KERNEL_COUNT,
+    .workloads = workloads,
+    .workload_count = GUEST_COUNT(workloads),
 };
 
 SY_KERNEL_PLUGIN(table);
