@@ -83,4 +83,22 @@ struct sy_plot {
 /* Every point is drawn: keep them to a few thousand. Points that are not finite leave a gap. */
 void sy_plot_write_svg(const struct sy_plot *plot, struct sy_buffer *buffer);
 
+/* --- points in two scales: what can be had (up) for what (left) ---------------------------------
+ */
+struct sy_scatter_point {
+    double x, y;       /* above 0 */
+    uint32_t group;    /* decides the colour */
+    const char *title; /* shown when one points at it */
+    const char *label; /* stands beside it; NULL: none */
+    bool marked;       /* with a ring around it */
+};
+struct sy_scatter {
+    const char *title, *subtitle, *x_label, *y_label;
+    const char *const *groups;
+    uint32_t group_count;
+    const struct sy_scatter_point *points;
+    uint32_t count;
+};
+void sy_scatter_write_svg(const struct sy_scatter *scatter, struct sy_buffer *buffer);
+
 #endif
