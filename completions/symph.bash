@@ -31,7 +31,7 @@ _symph_options() {
         --without-family --without-machine --singles --tasks --belief --utility --prices --references --pairs --worlds
         --sigma --rate --hinge --validation --every --patience --decisions --alternatives --imitate --gradient
         --validate --scenarios --curve --threads --json --quiet --help" ;;
-    call-variants) echo "--ref --reads --out --bam --sample --samples --regions --index --memory --batch --policy
+    call-variants) echo "--ref --reads --out --bam --sample --samples --regions --index --memory --batch --limit --policy
         --kernels --models --cpus --opencl --cuda --gantt --trace --record --json --quiet --help" ;;
     genomics) echo "--ref --region --random --out --coverage --read-length --seed --easy --truth --calls --strata
         --quality --all --json --quiet --help" ;;

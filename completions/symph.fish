@@ -180,6 +180,7 @@ complete -c symph -n '__symph_using call-variants' -l regions -r -F -d 'call onl
 complete -c symph -n '__symph_using call-variants' -l index -r -F -d 'where the index is kept'
 complete -c symph -n '__symph_using call-variants' -l memory -x -d 'of reads that wait, in GB'
 complete -c symph -n '__symph_using call-variants' -l batch -x -d 'reads of one task'
+complete -c symph -n '__symph_using call-variants' -l limit -x -d 'seconds one task may take'
 complete -c symph -n '__symph_using call-variants' -l policy -x -a '(__symph_policies)' -d 'how to schedule'
 complete -c symph -n '__symph_using call-variants' -l kernels -r -F -d 'plug-ins or folders'
 complete -c symph -n '__symph_using call-variants' -l models -r -F -d 'where measured times are kept'
