@@ -139,6 +139,34 @@ static int sum_c(const struct sy_call *call) {
     return 0;
 }
 
+/* Adds its first parameter to the rows of its part. */
+static int rows_c(const struct sy_call *call) {
+    uint64_t rows = (uint64_t)call->parameters[1];
+    const uint32_t *from = call->arguments[0].pointer;
+    uint32_t *to = call->arguments[1].pointer;
+    if (call->parameter_count != 2 || call->part >= call->part_count) {
+        snprintf(call->message, SY_CALL_MESSAGE_MAX, "part %u of %u", call->part, call->part_count);
+        return -EINVAL;
+    }
+    for (uint64_t i = rows * call->part / call->part_count;
+         i < rows * (call->part + 1) / call->part_count; i++) {
+        to[i] = from[i] + (uint32_t)call->parameters[0];
+    }
+    return 0;
+}
+
+/* Waits until as many parts as there are have met here: only parts that run at once ever leave. */
+static int meet_c(const struct sy_call *call) {
+    static _Atomic uint32_t arrived;
+    uint32_t mine = atomic_fetch_add(&arrived, 1);
+    while (atomic_load(&arrived) < (mine / call->part_count + 1) * call->part_count) {
+        struct timespec moment = {0, 20000};
+        nanosleep(&moment, NULL);
+    }
+    ((uint32_t *)call->arguments[0].pointer)[call->part] = mine / call->part_count + 1;
+    return 0;
+}
+
 static const struct sy_kernel_entry kernels[] = {
     {.name = "ok",
      .summary = "adds 1",
@@ -157,6 +185,16 @@ static const struct sy_kernel_entry kernels[] = {
     {.name = "overflow", .summary = "exhausts its stack", .functions = {overflow_c}},
     {.name = "stamp", .summary = "notes the time", .functions = {stamp_c}},
     {.name = "sum", .summary = "adds its inputs", .functions = {sum_c}},
+    {.name = "rows",
+     .summary = "adds a number to its rows",
+     .argument_count = 2,
+     .modes = {SY_READ, SY_WRITE},
+     .functions = {rows_c}},
+    {.name = "meet",
+     .summary = "waits for its other parts",
+     .argument_count = 1,
+     .modes = {SY_WRITE},
+     .functions = {meet_c}},
     {.name = "gpu_only", .summary = "has no C variant", .functions = {NULL, ok_c, NULL}},
 };
 
@@ -380,6 +418,7 @@ static const struct sy_kernel_workload workloads[] = {
      .fill = fill,
      .check = check_wide,
      .destroy = free},
+    {.name = "parts", .summary = "calls split between cores", .drive = drive_parts},
     {.name = "session",
      .summary = "chains, submitted one by one",
      .usage = "[chains=N][,tasks=N][,kernel=NAME,at=N][,wrong=N]",

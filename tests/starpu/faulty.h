@@ -20,6 +20,8 @@ struct state {
 
 /* "chains=2,tasks=8,kernel=crash,at=3,wrong=1" */
 int read_arguments(const char *text, struct state *state);
+/* Chains of calls that are split, placed, or left to the policy, in turns (faulty_parts.c). */
+int drive_parts(const char *arguments, struct sy_session *session, struct sy_error *error);
 int drive_session(const char *arguments, struct sy_session *session, struct sy_error *error);
 
 #endif

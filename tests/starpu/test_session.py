@@ -68,6 +68,54 @@ class Session(unittest.TestCase):
                     self.skipTest(engine.message())
                 self.assertEqual(engine.phase(), "done", engine.message())
 
+    def test_parts(self):
+        """Calls split between cores and tasks on places, beside tasks that the policy places."""
+        for policy in POLICIES:
+            with self.subTest(policy=policy):
+                record = self.run_ok(self.engine("faulty:parts:chains=5,tasks=31", policy=policy,
+                                                 limit=10))
+                # Per chain 16 calls in two parts and 15 others, and 3 meetings.
+                self.assertEqual(len(record["tasks"]), 5 * (16 * 2 + 15) + 3 * 2)
+                for device, submitted, _, start, end, _ in record["tasks"]:
+                    self.assertIsNotNone(device)
+                    self.assertLessEqual(submitted, start)
+                    self.assertLessEqual(start, end)
+        self.check_order(record)
+
+    def check_order(self, record):
+        """Parts follow what they read, and whoever reads follows all of them."""
+        tasks, producers, checked = record["graph"]["tasks"], {}, 0
+        for i, task in enumerate(tasks):
+            accesses = task.get("accesses", [])
+            reads = task.get("reads", []) + [d for mode, d in accesses if mode != "write"]
+            writes = task.get("writes", []) + [d for mode, d in accesses if mode != "read"]
+            for datum in reads:
+                if datum in producers:
+                    self.assertLessEqual(record["tasks"][producers[datum]][4],
+                                         record["tasks"][i][3])
+                    checked += 1
+            producers.update((datum, i) for datum in writes)
+        self.assertGreater(checked, 100)
+
+    def test_parts_and_memories(self):
+        """What parts have written reaches a device with a memory of its own, and comes back."""
+        for policy in ["eager", "symphony", "starpu:eager", "starpu:dmdas"]:
+            with self.subTest(policy=policy):
+                engine = self.engine("faulty:parts:chains=6,tasks=41", "opencl=1", policy=policy,
+                                     limit=10)
+                if engine.run() and "OpenCL devices were asked for" in engine.message():
+                    self.skipTest(engine.message())
+                self.assertEqual(engine.phase(), "done", engine.message())
+
+    def test_parts_misuse(self):
+        wants = {1: "on c device 4000: there is none", 2: "fail cannot run on opencl device 0",
+                 3: "share core 0", 4: "has 9 parameters", 5: "cannot run on opencl"}
+        for wrong, words in wants.items():
+            with self.subTest(wrong=wrong):
+                engine = self.engine(f"faulty:parts:wrong={wrong}", "opencl=0")
+                self.assertEqual(engine.run(), 1)
+                self.check_failed(engine, 1, words)
+
     def test_edges(self):
         """The record's graph has the dependencies that were found."""
         record = self.run_ok(self.engine("synthetic:stream:items=9"))

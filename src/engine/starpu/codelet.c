@@ -57,6 +57,10 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
         .arguments = worker->arguments,
         .argument_count = slot->access_count,
         .work = slot->work,
+        .parameters = slot->parameters,
+        .parameter_count = slot->parameter_count,
+        .part = slot->part,
+        .part_count = slot->part_count ? slot->part_count : 1,
         .device = worker->number,
         .message = worker->message,
     };
@@ -230,7 +234,7 @@ static void prepare_here(void **buffers, void *argument) {
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
     sy_engine_guard_thread();
-    struct sy_call call = {.device = worker->number, .message = worker->message};
+    struct sy_call call = {.part_count = 1, .device = worker->number, .message = worker->message};
     set_device(&call, worker->flavour, number);
     for (uint32_t k = preparation->first; k < engine->kernel_count; k++) {
         const struct sy_kernel_entry *entry = engine->entries[k];

@@ -135,7 +135,8 @@ static int make_slots(struct sy_engine *engine, struct sy_error *error) {
         slot->access_count = width;
         slot->job.weight = 1;
         slot->work = engine->emulated[task->kernel] ? emulated_ns(graph, t) : task->work;
-        struct sy_call call = {.arguments = arguments, .argument_count = width, .work = slot->work};
+        struct sy_call call = {
+            .arguments = arguments, .argument_count = width, .work = slot->work, .part_count = 1};
         slot->features = sy_kernel_features(engine->entries[task->kernel], &call);
     }
     return 0;

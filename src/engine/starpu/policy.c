@@ -206,9 +206,10 @@ static bool ours(const struct starpu_task *task) {
            !(task->execute_on_a_specific_worker && STARPU_TASK_GET_NBUFFERS(task) == 0);
 }
 
+/* Nobody asks us about a task that its program puts on a worker: it is met when it begins. */
 static void on_submit(struct starpu_task *task) {
     task->sched_data = NULL;
-    if (!ours(task)) {
+    if (!ours(task) || task->execute_on_a_specific_worker) {
         return;
     }
     shared_lock();
@@ -299,11 +300,23 @@ static void end_silent(struct context *context, uint32_t worker, const struct no
     }
 }
 
+/* A task that was put on a worker without us: what it takes is learned all the same. */
+static struct node *meet(struct starpu_task *task, unsigned id) {
+    struct context *context = context_of(id);
+    shared_lock();
+    struct node *node =
+        shared_start() == 0 && context && context->used ? node_create(context, task, false) : NULL;
+    shared_unlock();
+    return node;
+}
+
 /* Of a task that the worker took from us nothing is left to say but the time, unless it waited for
  * inputs long enough to tell of a link. Its place among the running is its worker's alone. */
 static void on_pre(struct starpu_task *task, unsigned id) {
     struct node *node = node_of(task);
-    (void)id;
+    if (!node && task->execute_on_a_specific_worker && ours(task)) {
+        node = meet(task, id);
+    }
     if (!node) {
         return;
     }

@@ -47,6 +47,7 @@ struct sy_engine_worker {
     struct sy_flight flight;
     struct sy_argument *arguments; /* room for the widest task */
     char message[SY_CALL_MESSAGE_MAX];
+    double last_end_ns; /* of its last task, since the start; the worker's own */
 };
 
 struct sy_engine;
@@ -60,6 +61,9 @@ struct sy_engine_slot {
     const struct sy_access *accesses;
     uint32_t access_count;
     double work; /* handed to the kernel: the graph's, or the time to emulate */
+    const double *parameters;
+    uint32_t parameter_count;
+    uint32_t part, part_count; /* 0 of 0: all of it */
     struct sy_cost_features features;
     uint32_t footprint;         /* of the features, where sizes hardly ever repeat; 0: exact */
     uint32_t like;              /* same kernel and features, same number; below like_count */
@@ -170,7 +174,7 @@ struct sy_starpu_job sy_engine_job(const struct starpu_task *task);
 /* run.c */
 SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error);
 
-/* session.c, session_record.c */
+/* session.c, session_task.c, session_record.c */
 /* A session on the kernels of the workload's plug-in. */
 SY_MUST_CHECK int sy_session_create(struct sy_engine *engine, const char *arguments,
                                     struct sy_error *error);

@@ -2,8 +2,7 @@
  *
  * Sessions: a plug-in's drive function submits tasks to StarPU as it goes.
  *
- * In: symph/session.h. Out: tasks under whatever policy the run has. What a task's time depends on
- * is rounded, as sizes hardly ever repeat: the cost models see few sizes with many samples each.
+ * In: symph/session.h. Out: kernels, jobs, notes; the call of drive.
  */
 #include "engine/starpu/session.h"
 #include <errno.h>
@@ -58,8 +57,7 @@ static int add_kernel(struct session *session, const struct sy_kernel_entry *ent
     return 0;
 }
 
-/* A kernel of the session's own plug-in, or of another one, which is prepared now. */
-static int find_kernel(struct session *session, const char *name, uint32_t *ret_kernel) {
+int session_find_kernel(struct session *session, const char *name, uint32_t *ret_kernel) {
     struct sy_engine *engine = session->engine;
     if (sy_map_get(&session->kernels, name, strlen(name), ret_kernel)) {
         return 0;
@@ -80,284 +78,6 @@ static int find_kernel(struct session *session, const char *name, uint32_t *ret_
         *ret_kernel = number;
     }
     return code;
-}
-
-static int check_task(struct session *session, const struct sy_session_task *task,
-                      uint32_t kernel) {
-    const struct sy_kernel_entry *entry = session->engine->entries[kernel];
-    uint32_t count = task->access_count;
-    if (count > SY_ARGUMENT_MAX || (entry->argument_count && count != entry->argument_count)) {
-        return session_fail(session, -EINVAL, "a task accesses %u data, but kernel %s takes %s%u",
-                            count, entry->name, entry->argument_count ? "" : "at most ",
-                            entry->argument_count ? entry->argument_count : SY_ARGUMENT_MAX);
-    }
-    if (task->job >= session->job_count || session->jobs[task->job].ended) {
-        return session_fail(session, -EINVAL, "a task of kernel %s belongs to job %u, which %s",
-                            entry->name, task->job,
-                            task->job < session->job_count ? "has ended" : "there is none");
-    }
-    for (uint32_t a = 0; a < count; a++) {
-        uint32_t mode = task->accesses[a].mode & SY_READ_WRITE;
-        if (!session_find_datum(session, task->accesses[a].datum)) {
-            return session_fail(session, -EINVAL, "access %u of kernel %s is to no datum", a + 1,
-                                entry->name);
-        }
-        if (!mode || (entry->modes[a] & ~mode)) {
-            return session_fail(session, -EINVAL,
-                                "access %u of kernel %s has mode %u, %u is needed", a + 1,
-                                entry->name, task->accesses[a].mode, entry->modes[a]);
-        }
-        for (uint32_t b = 0; b < a; b++) {
-            if (task->accesses[a].datum == task->accesses[b].datum) {
-                return session_fail(session, -EINVAL, "a task of kernel %s accesses a datum twice",
-                                    entry->name);
-            }
-        }
-    }
-    return sy_engine_check_devices(session->engine, kernel, &session->error);
-}
-
-/* --- costs --------------------------------------------------------------------------------------
- */
-/* The middle of one of four bins per power of two. */
-static double round_size(double size) {
-    int exponent;
-    if (!(size > 0) || !isfinite(size)) {
-        return 0;
-    }
-    double share = frexp(size, &exponent); /* in [1/2, 1) */
-    return ldexp((floor(share * 8) + .5) / 8, exponent);
-}
-
-static void set_costs(struct session *session, struct sy_engine_slot *slot) {
-    struct sy_argument arguments[SY_ARGUMENT_MAX];
-    for (uint32_t a = 0; a < slot->access_count; a++) {
-        const struct session_datum *datum = session_find_datum(session, slot->accesses[a].datum);
-        arguments[a] = (struct sy_argument){.bytes = datum->bytes,
-                                            .mode = slot->accesses[a].mode & SY_READ_WRITE};
-    }
-    struct sy_call call = {
-        .arguments = arguments, .argument_count = slot->access_count, .work = slot->work};
-    struct sy_cost_features exact =
-        sy_kernel_features(session->engine->entries[slot->kernel], &call);
-    slot->features.flops = round_size(exact.flops);
-    slot->features.bytes = round_size(exact.bytes);
-    slot->footprint =
-        1u | starpu_hash_crc32c_be_n(&slot->features, sizeof slot->features, 0x53455353u);
-}
-
-/* --- ends: on StarPU's threads ------------------------------------------------------------------
- */
-static void settle(struct session_task *task) {
-    struct session *session = task->session;
-    if (atomic_fetch_sub(&task->pending, 1) != 1) {
-        return;
-    }
-    STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
-    atomic_fetch_sub(&session->unfinished, 1);
-    task->next = NULL;
-    if (task->tag) {
-        *(session->last ? &session->last->next : &session->first) = task;
-        session->last = task;
-        STARPU_PTHREAD_COND_SIGNAL(&session->some);
-    } else {
-        task->next = session->free_tasks;
-        session->free_tasks = task;
-    }
-    STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
-}
-
-static void on_end(void *argument) {
-    struct session_task *task = argument;
-    struct sy_engine *engine = task->session->engine;
-    task->row->times = sy_engine_read_times(engine, task->slot.starpu);
-    task->slot.starpu = NULL; /* StarPU destroys it now */
-    sy_flight_end(engine, &engine->workers[starpu_worker_get_id()]);
-    atomic_fetch_add_explicit(&engine->page->done_count, 1, memory_order_relaxed);
-    settle(task);
-}
-
-/* The host's copy stays good until somebody else writes. */
-static void on_fetched(void *argument) {
-    struct session_fetch *fetch = argument;
-    starpu_data_release_on_node(fetch->handle, STARPU_MAIN_RAM);
-    settle(fetch->task);
-}
-
-/* --- submission ---------------------------------------------------------------------------------
- */
-static struct session_task *take_task(struct session *session) {
-    STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
-    struct session_task *task = session->free_tasks;
-    if (task) {
-        session->free_tasks = task->next;
-    }
-    STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
-    return task ? task : blocks_add(&session->tasks);
-}
-
-static struct session_row *add_row(struct session *session, const struct sy_engine_slot *slot) {
-    uint32_t start = session->access_count, end = start + slot->access_count;
-    if (sy_grow(&session->accesses, &session->access_capacity, end, sizeof(struct sy_access))) {
-        return NULL;
-    }
-    struct session_row *row = blocks_add(&session->rows);
-    if (!row) {
-        return NULL;
-    }
-    for (uint32_t a = 0; a < slot->access_count; a++) {
-        const struct session_datum *datum = session_find_datum(session, slot->accesses[a].datum);
-        session->accesses[start + a] =
-            (struct sy_access){datum->recorded, slot->accesses[a].mode & SY_READ_WRITE};
-    }
-    session->access_count = end;
-    *row = (struct session_row){.name = slot->name,
-                                .work = slot->work,
-                                .features = slot->features,
-                                .times = {.device = SY_NONE},
-                                .kernel = slot->kernel,
-                                .footprint = slot->footprint,
-                                .access_start = start};
-    return row;
-}
-
-static int set_buffers(struct session *session, const struct sy_engine_slot *slot,
-                       struct starpu_task *task) {
-    static const enum starpu_data_access_mode modes[] = {STARPU_R, STARPU_R, STARPU_W, STARPU_RW};
-    starpu_data_handle_t *handles = task->handles;
-    enum starpu_data_access_mode *task_modes = task->modes;
-    task->nbuffers = (int)slot->access_count;
-    if (slot->access_count > STARPU_NMAXBUFS) {
-        /* StarPU frees them with the task. */
-        handles = task->dyn_handles = malloc(slot->access_count * sizeof *handles);
-        task_modes = task->dyn_modes = malloc(slot->access_count * sizeof *task_modes);
-        if (!handles || !task_modes) {
-            return -ENOMEM;
-        }
-    }
-    for (uint32_t a = 0; a < slot->access_count; a++) {
-        handles[a] = session_find_datum(session, slot->accesses[a].datum)->handle;
-        task_modes[a] = modes[slot->accesses[a].mode & SY_READ_WRITE];
-    }
-    return 0;
-}
-
-/* Asked for at once, so that StarPU puts it between this task and the next writer. */
-static int fetch_back(struct session_task *task) {
-    int failed = 0;
-    for (uint32_t i = 0; i < task->fetch_count; i++) {
-        struct session_fetch *fetch = &task->fetches[i];
-        int code = starpu_data_acquire_on_node_cb(fetch->handle, STARPU_MAIN_RAM, STARPU_R,
-                                                  on_fetched, fetch);
-        if (code) {
-            failed = code;
-            settle(task);
-        }
-    }
-    return failed ? session_fail(task->session, -EIO, "StarPU cannot fetch data back") : 0;
-}
-
-static void fill_task(struct session *session, struct session_task *task,
-                      const struct sy_session_task *desc, uint32_t kernel) {
-    const struct session_job *job = &session->jobs[desc->job];
-    task->session = session;
-    task->tag = desc->tag;
-    task->fetch_count = 0;
-    task->slot = (struct sy_engine_slot){
-        .engine = session->engine,
-        .task = session->rows.count,
-        .kernel = kernel,
-        .name = desc->name ? sy_arena_strdup(session->engine->arena, desc->name) : NULL,
-        .accesses = task->accesses,
-        .access_count = desc->access_count,
-        .work = desc->work,
-        .job = {desc->job, job->tenant, job->weight},
-    };
-    for (uint32_t a = 0; a < desc->access_count; a++) {
-        task->accesses[a] = desc->accesses[a];
-        if (session->several && (desc->accesses[a].mode & SY_FETCH_BACK)) {
-            task->fetches[task->fetch_count++] = (struct session_fetch){
-                task, session_find_datum(session, desc->accesses[a].datum)->handle};
-        }
-    }
-    set_costs(session, &task->slot);
-    atomic_store(&task->pending, 1 + task->fetch_count);
-}
-
-static int hand_over(struct session *session, struct session_task *task, int32_t priority) {
-    struct starpu_task *starpu = starpu_task_create();
-    if (!starpu || set_buffers(session, &task->slot, starpu) < 0) {
-        return session_fail(session, -ENOMEM, "no memory for a task");
-    }
-    starpu->cl = &session->engine->codelets[task->slot.kernel];
-    starpu->cl_arg = &task->slot;
-    starpu->cl_arg_size = 0;
-    starpu->name = starpu->cl->name;
-    starpu->destroy = 1;
-    starpu->detach = 1;
-    starpu->callback_func = on_end;
-    starpu->callback_arg = task;
-    starpu->flops = task->slot.features.flops;
-    starpu->priority = priority < session->priority_min   ? session->priority_min
-                       : priority > session->priority_max ? session->priority_max
-                                                          : priority;
-    task->slot.starpu = starpu;
-    atomic_fetch_add(&session->unfinished, 1);
-    session->reported += task->tag != NULL;
-    atomic_fetch_add_explicit(&session->engine->page->task_count, 1, memory_order_relaxed);
-    int code = starpu_task_submit(starpu);
-    if (code) {
-        atomic_fetch_sub(&session->unfinished, 1);
-        session->reported -= task->tag != NULL;
-        return session_fail(session, code, "StarPU takes no task of kernel %s: %s",
-                            session->engine->kernel_names[task->slot.kernel], strerror(-code));
-    }
-    return fetch_back(task);
-}
-
-static int submit(struct sy_session *base, const struct sy_session_task *desc) {
-    struct session *session = session_of(base);
-    uint32_t kernel;
-    int code = find_kernel(session, desc->kernel, &kernel);
-    if (!code) {
-        code = check_task(session, desc, kernel);
-    }
-    if (code) {
-        return code;
-    }
-    struct session_task *task = take_task(session);
-    if (!task) {
-        return session_fail(session, -ENOMEM, "no memory for a task");
-    }
-    fill_task(session, task, desc, kernel);
-    task->row = add_row(session, &task->slot);
-    if (!task->row) {
-        return session_fail(session, -ENOMEM, "no memory for task %u", session->rows.count);
-    }
-    return hand_over(session, task, desc->priority);
-}
-
-static int wait_for_task(struct sy_session *base, void **ret_tag) {
-    struct session *session = session_of(base);
-    if (session->reported == 0) {
-        *ret_tag = NULL;
-        return 0;
-    }
-    STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
-    while (!session->first) {
-        STARPU_PTHREAD_COND_WAIT(&session->some, &session->lock);
-    }
-    struct session_task *task = session->first;
-    session->first = task->next;
-    if (!session->first) {
-        session->last = NULL;
-    }
-    *ret_tag = task->tag;
-    task->next = session->free_tasks;
-    session->free_tasks = task;
-    STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
-    session->reported--;
-    return 0;
 }
 
 uint32_t sy_session_unfinished(const struct session *session) {
@@ -423,11 +143,15 @@ uint32_t sy_session_notes(const struct session *session, const struct sy_note **
     return session->note_count;
 }
 
+static double now_ns(struct sy_session *base) {
+    return (starpu_timing_now() - session_of(base)->engine->start_us) * 1e3;
+}
+
 static uint32_t device_count(struct sy_session *base, const char *kernel, uint32_t flavour) {
     struct session *session = session_of(base);
     const struct sy_engine *engine = session->engine;
     uint32_t number, count = 0;
-    if (flavour >= SY_FLAVOUR_COUNT || find_kernel(session, kernel, &number) < 0) {
+    if (flavour >= SY_FLAVOUR_COUNT || session_find_kernel(session, kernel, &number) < 0) {
         return 0;
     }
     for (uint32_t w = 0; w < engine->worker_count; w++) {
@@ -446,8 +170,10 @@ static const struct sy_session_ops ops = {
     .drop_data = session_drop_data,
     .begin_job = begin_job,
     .end_job = end_job,
-    .submit = submit,
-    .wait = wait_for_task,
+    .submit = session_submit,
+    .wait = session_wait,
+    .ended = session_ended,
+    .now_ns = now_ns,
     .progress = progress,
     .note = note,
     .device_count = device_count,
@@ -478,6 +204,7 @@ int sy_session_create(struct sy_engine *engine, const char *arguments, struct sy
     session->data.item_bytes = sizeof(struct session_datum);
     session->tasks.item_bytes = sizeof(struct session_task);
     session->rows.item_bytes = sizeof(struct session_row);
+    session_init_tasks(session);
     STARPU_PTHREAD_MUTEX_INIT(&session->lock, NULL);
     STARPU_PTHREAD_COND_INIT(&session->some, NULL);
     for (uint32_t k = 0; k < table->kernel_count; k++) {

@@ -2,7 +2,8 @@
  *
  * The inside of a session on StarPU: tasks that a plug-in submits as it goes.
  *
- *   session.c         kernels, jobs, submission, ends, the call of drive
+ *   session.c         kernels, jobs, what is said to the user, the call of drive
+ *   session_task.c    submission, whole or in parts, and ends
  *   session_data.c    host memory kept per size, data and their handles
  *   session_record.c  what ran, as a graph, once it has ended
  *
@@ -37,7 +38,11 @@ struct session_datum {
     uint64_t bytes;
     uint32_t recorded;  /* its number in the record */
     uint32_t next_free; /* SY_NONE: none */
-    char name[40];      /* "": none */
+    bool used;          /* some task was submitted that accesses it */
+    /* What was last written in parts: the first part's is the datum itself, the others' pieces are
+     * recorded behind each other. */
+    uint32_t piece_start, piece_count;
+    char name[40]; /* "": none */
 };
 
 struct session_job {
@@ -63,15 +68,18 @@ struct session_fetch {
     starpu_data_handle_t handle;
 };
 
-/* A task between its submission and the report of its end; used again. */
+/* A task, or a part of one, between its submission and the report of its end; used again. */
 struct session_task {
     struct sy_engine_slot slot;
     struct session *session;
     struct session_row *row;
+    struct session_task *whole; /* the first part; the rest here is in that one */
     void *tag;
-    _Atomic uint32_t pending;  /* its own end, and data on their way back */
-    struct session_task *next; /* ended, or free */
+    _Atomic uint32_t pending;      /* ends of parts, and data on their way back */
+    struct session_task *next;     /* ended, or free */
+    struct sy_session_ended ended; /* so far */
     uint32_t fetch_count;
+    double parameters[SY_CALL_PARAMETER_MAX];
     struct sy_access accesses[SY_ARGUMENT_MAX];
     struct session_fetch fetches[SY_ARGUMENT_MAX];
 };
@@ -103,7 +111,9 @@ struct session {
     uint32_t access_count, access_capacity;
     double *data_bytes; /* of recorded data */
     uint32_t recorded_count, recorded_capacity;
-    uint32_t reported; /* submitted with a tag, and not yet handed back */
+    uint32_t reported;             /* submitted with a tag, and not yet handed back */
+    struct sy_session_ended ended; /* that wait returned last */
+    struct starpu_codelet border;  /* before and behind parts; runs nowhere */
     _Atomic uint32_t unfinished;
     /* Ends. The lock guards these. */
     starpu_pthread_mutex_t lock;
@@ -119,12 +129,24 @@ static inline struct session *session_of(struct sy_session *base) {
     return (struct session *)base;
 }
 
+/* session.c */
+/* A kernel of the session's own plug-in, or of another one, which is prepared now. */
+int session_find_kernel(struct session *session, const char *name, uint32_t *ret_kernel);
+
+/* session_task.c */
+int session_submit(struct sy_session *base, const struct sy_session_task *desc);
+int session_wait(struct sy_session *base, void **ret_tag);
+void session_ended(struct sy_session *base, struct sy_session_ended *ret_ended);
+void session_init_tasks(struct session *session);
+
 /* session_data.c */
 void *session_allocate(struct sy_session *base, uint64_t bytes);
 void session_release(struct sy_session *base, void *pointer, uint64_t bytes);
 int session_add_data(struct sy_session *base, const char *name, void *pointer, uint64_t bytes,
                      uint32_t *ret_datum);
 void session_drop_data(struct sy_session *base, uint32_t datum);
+/* Numbers of recorded data without bytes: the first of count. -ENOMEM. */
+int session_record_pieces(struct session *session, uint32_t count, uint32_t *ret_first);
 /* NULL: no such datum. */
 struct session_datum *session_find_datum(const struct session *session, uint32_t datum);
 void session_drop_all(struct session *session);

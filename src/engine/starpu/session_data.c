@@ -75,12 +75,26 @@ int session_add_data(struct sy_session *base, const char *name, void *pointer, u
                           session->recorded_count + 1, sizeof(double))) {
         return session_fail(session, -ENOMEM, "no memory for %u data", session->data.count);
     }
+    datum->used = false;
+    datum->piece_count = 0;
     snprintf(datum->name, sizeof datum->name, "%s", name ? name : "");
     datum->bytes = bytes;
     datum->recorded = session->recorded_count;
     session->data_bytes[session->recorded_count++] = (double)bytes;
     starpu_variable_data_register(&datum->handle, STARPU_MAIN_RAM, (uintptr_t)pointer, bytes);
     *ret_datum = number;
+    return 0;
+}
+
+int session_record_pieces(struct session *session, uint32_t count, uint32_t *ret_first) {
+    if (sy_grow(&session->data_bytes, &session->recorded_capacity, session->recorded_count + count,
+                sizeof(double))) {
+        return session_fail(session, -ENOMEM, "no memory for %u parts", count);
+    }
+    *ret_first = session->recorded_count;
+    for (uint32_t i = 0; i < count; i++) {
+        session->data_bytes[session->recorded_count++] = 0;
+    }
     return 0;
 }
 
