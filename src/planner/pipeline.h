@@ -150,7 +150,8 @@ SY_MUST_CHECK int sy_samples_read_text(const char *file, const char *text, size_
 void sy_samples_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
                       const struct sy_sample *sample, const char *input);
 /* For these columns: adds the names of the pipeline's cost features that are not among the first
- * count of names, which has room for SY_SAMPLES_NAME_MAX. Returns how many there are then. */
+ * count of names, which has room for SY_SAMPLES_NAME_MAX. Returns how many there are then; more
+ * than that: these did not fit. One pipeline's do. */
 #define SY_SAMPLES_NAME_MAX 64
 uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char **names,
                                 uint32_t count);
