@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The estimator: who is who. Finds the model of a (kernel, class), checks what comes in, puts costs
+ * in the order of the first sample (flops and bytes first), and answers from the roofline where
+ * nothing was seen. Invariant: a guess depends on the samples and guesses before it alone; memory
+ * grows with pairs of kernel and class, never with samples.
+ */
+#include "planner/estimate.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNSEEN_SIGMA 0.7 /* of a kernel's distance to the roofline */
+
+struct sy_estimator *sy_estimator_create(void) {
+    struct sy_estimator *estimator = calloc(1, sizeof(*estimator));
+    if (!estimator) {
+        return NULL;
+    }
+    estimator->arena = sy_arena_create();
+    estimator->bench = calloc(1, sizeof(*estimator->bench));
+    if (!estimator->arena || !estimator->bench) {
+        sy_estimator_destroy(estimator);
+        return NULL;
+    }
+    return estimator;
+}
+
+void sy_estimator_destroy(struct sy_estimator *estimator) {
+    if (!estimator) {
+        return;
+    }
+    for (uint32_t i = 0; i < estimator->model_count; i++) {
+        free(estimator->models[i]);
+    }
+    free(estimator->models);
+    free(estimator->bench);
+    sy_arena_destroy(estimator->arena);
+    free(estimator);
+}
+
+static bool positive(double value) {
+    return isfinite(value) && value > 0;
+}
+
+int sy_estimator_set_roofline(struct sy_estimator *estimator, const struct sy_roofline *roofline) {
+    if (!roofline->class_name || !positive(roofline->flops_per_s) ||
+        !positive(roofline->bytes_per_s) || !isfinite(roofline->launch_ns) ||
+        roofline->launch_ns < 0) {
+        return -EINVAL;
+    }
+    uint32_t at = 0;
+    while (at < estimator->roofline_count &&
+           strcmp(estimator->rooflines[at].class_name, roofline->class_name) != 0) {
+        at++;
+    }
+    if (at == SY_COUNT(estimator->rooflines)) {
+        return -ENOSPC;
+    }
+    const char *name = at < estimator->roofline_count
+                           ? estimator->rooflines[at].class_name
+                           : sy_arena_strdup(estimator->arena, roofline->class_name);
+    if (!name) {
+        return -ENOMEM;
+    }
+    estimator->rooflines[at] = *roofline;
+    estimator->rooflines[at].class_name = name;
+    estimator->roofline_count += at == estimator->roofline_count;
+    for (uint32_t i = 0; i < estimator->model_count; i++) {
+        estimator->models[i]->stale = true; /* the prior has changed */
+    }
+    return 0;
+}
+
+static struct model *find_model(const struct sy_estimator *estimator, const char *kernel,
+                                const char *class_name) {
+    for (uint32_t i = 0; i < estimator->model_count; i++) {
+        struct model *model = estimator->models[i];
+        if (strcmp(model->kernel, kernel) == 0 && strcmp(model->class_name, class_name) == 0) {
+            return model;
+        }
+    }
+    return NULL;
+}
+
+/* --- samples ------------------------------------------------------------------------------------
+ */
+static uint32_t find_name(const char *const *names, uint32_t count, const char *name) {
+    uint32_t i = 0;
+    while (i < count && strcmp(names[i], name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static bool sound(const struct sy_sample *sample) {
+    if (!sample->kernel || !sample->class_name || sample->width == 0 ||
+        !positive(sample->time_ns) || sample->cost_count < 2 ||
+        sample->cost_count > SY_PIPELINE_COST_MAX) {
+        return false;
+    }
+    for (uint32_t i = 0; i < sample->cost_count; i++) {
+        bool again = find_name(sample->cost_names, i, sample->cost_names[i]) < i;
+        if (!positive(sample->costs[i]) || again) {
+            return false;
+        }
+    }
+    return find_name(sample->cost_names, sample->cost_count, "flops") < sample->cost_count &&
+           find_name(sample->cost_names, sample->cost_count, "bytes") < sample->cost_count;
+}
+
+/* flops, bytes, and the others as they come. */
+static int copy_names(struct sy_estimator *estimator, const struct sy_sample *sample,
+                      struct model *model) {
+    uint32_t other = 2;
+    for (uint32_t i = 0; i < sample->cost_count; i++) {
+        const char *name = sample->cost_names[i];
+        uint32_t at = strcmp(name, "flops") == 0 ? 0 : strcmp(name, "bytes") == 0 ? 1 : other++;
+        model->cost_names[at] = sy_arena_strdup(estimator->arena, name);
+        if (!model->cost_names[at]) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int add_model(struct sy_estimator *estimator, const struct sy_sample *sample,
+                     struct model **ret_model) {
+    int rc = sy_grow(&estimator->models, &estimator->model_capacity, estimator->model_count + 1,
+                     sizeof(*estimator->models));
+    struct model *model = rc ? NULL : calloc(1, sizeof(*model));
+    if (!model) {
+        return -ENOMEM;
+    }
+    model->kernel = sy_arena_strdup(estimator->arena, sample->kernel);
+    model->class_name = sy_arena_strdup(estimator->arena, sample->class_name);
+    model->cost_count = sample->cost_count;
+    if (!model->kernel || !model->class_name || copy_names(estimator, sample, model)) {
+        free(model);
+        return -ENOMEM;
+    }
+    estimator->models[estimator->model_count++] = model;
+    *ret_model = model;
+    return 0;
+}
+
+static void put_power(struct model *model, double watts) {
+    model->powers[model->power_next] = watts;
+    model->power_next = (model->power_next + 1) % POWERS;
+    model->power_count += model->power_count < POWERS;
+}
+
+int sy_estimator_observe(struct sy_estimator *estimator, const struct sy_sample *sample) {
+    if (!sound(sample)) {
+        return -EINVAL;
+    }
+    struct model *model = find_model(estimator, sample->kernel, sample->class_name);
+    if (!model) {
+        int rc = add_model(estimator, sample, &model);
+        if (rc) {
+            return rc;
+        }
+    }
+    if (model->cost_count != sample->cost_count) {
+        return -EINVAL;
+    }
+    double point[AXES];
+    for (uint32_t i = 0; i < sample->cost_count; i++) {
+        uint32_t at = find_name(sample->cost_names, sample->cost_count, model->cost_names[i]);
+        if (at == sample->cost_count) {
+            return -EINVAL;
+        }
+        point[i] = log(sample->costs[at]);
+    }
+    point[sample->cost_count] = log(sample->width);
+    bool modelled = sample->source && strcmp(sample->source, "measured") != 0;
+    const struct sy_roofline *roofline = sy_estimate_roofline(estimator, sample->class_name);
+    if (sy_estimate_put(model, roofline, point, log(sample->time_ns), modelled)) {
+        model->stale = true;
+    }
+    if (isfinite(sample->watts) && sample->watts >= 0) {
+        put_power(model, sample->watts / sample->width);
+    }
+    return 0;
+}
+
+/* --- guesses ------------------------------------------------------------------------------------
+ */
+static double watts_of(const struct model *model, const struct sy_roofline *roofline,
+                       uint32_t width) {
+    double sorted[POWERS];
+    if (!model || model->power_count == 0) {
+        return roofline ? roofline->busy_watts * width : NAN;
+    }
+    memcpy(sorted, model->powers, model->power_count * sizeof(*sorted));
+    return sy_quantile(sorted, model->power_count, 0.5) * width;
+}
+
+static void fresh(const struct sy_estimator *estimator, struct model *model,
+                  const struct sy_roofline *roofline) {
+    if (model->stale) {
+        sy_estimate_fit(model, roofline, estimator->bench);
+    }
+}
+
+/* The roofline, as far from it as other kernels of the class are, of which one counts for none. */
+static void guess_unseen(const struct sy_estimator *estimator, const struct sy_roofline *roofline,
+                         uint32_t cost_count, const double *point, struct sy_guess *guess) {
+    double sum = 0;
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < estimator->model_count; i++) {
+        struct model *model = estimator->models[i];
+        if (strcmp(model->class_name, roofline->class_name) == 0) {
+            fresh(estimator, model, roofline);
+            sum += model->offset;
+            count++;
+        }
+    }
+    guess->median_ns = exp(sy_estimate_prior(roofline, cost_count, point) + sum / count);
+    guess->log_sigma = UNSEEN_SIGMA;
+    guess->model = true;
+}
+
+int sy_estimator_guess(const struct sy_estimator *estimator, const char *kernel,
+                       const char *class_name, uint32_t width, const double *costs,
+                       uint32_t cost_count, struct sy_guess *ret_guess) {
+    const struct sy_roofline *roofline = sy_estimate_roofline(estimator, class_name);
+    struct model *model = find_model(estimator, kernel, class_name);
+    if (!model && !roofline) {
+        return -ENOENT;
+    }
+    if (cost_count < 2 || cost_count > SY_PIPELINE_COST_MAX || width == 0 ||
+        (model && model->cost_count != cost_count)) {
+        return -EINVAL;
+    }
+    double point[AXES];
+    for (uint32_t i = 0; i < cost_count; i++) {
+        if (!positive(costs[i])) {
+            return -EINVAL;
+        }
+        point[i] = log(costs[i]);
+    }
+    point[cost_count] = log(width);
+    struct sy_guess guess = {.watts = watts_of(model, roofline, width)};
+    if (!model) {
+        guess_unseen(estimator, roofline, cost_count, point, &guess);
+    } else {
+        double log_time;
+        fresh(estimator, model, roofline);
+        sy_estimate_predict(model, roofline, point, &log_time, &guess.log_sigma);
+        guess.median_ns = exp(log_time);
+        for (uint32_t i = 0; i < model->cell_count; i++) {
+            guess.sample_count += model->cells[i].sample_count;
+            guess.model |= model->cells[i].model;
+        }
+    }
+    *ret_guess = guess;
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cells of the estimator: samples at the same features become one point. Of a cell's last times the
+ * median counts, so that one wild time says nothing; two new ones that agree with each other and
+ * not with those before are a device that changed its speed, and replace them. A full model gives
+ * up the older of its two nearest cells.
+ */
+#include "planner/estimate.h"
+#include <math.h>
+#include <string.h>
+
+#define SAME_POINT     0.02  /* features that differ by less, in logs, are the same */
+#define USUAL_NOISE    0.03  /* of a sample, before any was repeated ... */
+#define USUAL_WEIGHT   4.0   /* ... which counts like so many repetitions */
+#define DEVIATION_MOST 0.3   /* a wilder time is not noise */
+#define AGREE_LEAST    0.05  /* times that differ by less, in logs, agree */
+#define AGREE_SIGMA    3.5   /* or by less than so much noise */
+#define MOVED_LEAST    0.002 /* a cell that moves less leaves the fit as it is */
+
+static double median(const double *values, uint32_t count) {
+    double sorted[RECENTS];
+    memcpy(sorted, values, count * sizeof(*values));
+    return sy_quantile(sorted, count, 0.5);
+}
+
+double sy_estimate_noise(const struct model *model) {
+    double sum = USUAL_WEIGHT * USUAL_NOISE * USUAL_NOISE, weight = USUAL_WEIGHT;
+    for (uint32_t i = 0; i < model->cell_count; i++) {
+        const struct cell *cell = &model->cells[i];
+        for (uint32_t k = 0; k < cell->recent_count; k++) {
+            double off = sy_least(fabs(cell->recent[k] - cell->log_time), DEVIATION_MOST);
+            sum += off * off;
+        }
+        weight += cell->recent_count ? cell->recent_count - 1 : 0;
+    }
+    return sum / weight;
+}
+
+/* The newest two agree, and not with what was before. */
+static void drop_outdated(struct cell *cell, double tolerance) {
+    uint32_t n = cell->recent_count;
+    if (n < 3) {
+        return;
+    }
+    const double *last = &cell->recent[n - 2];
+    double before = median(cell->recent, n - 2);
+    bool agree = fabs(last[0] - last[1]) <= tolerance;
+    if (agree && fabs(last[0] - before) > tolerance && fabs(last[1] - before) > tolerance) {
+        memmove(cell->recent, last, 2 * sizeof(*last));
+        cell->recent_count = 2;
+    }
+}
+
+static bool add_time(struct cell *cell, double log_time, double noise) {
+    double tolerance = sy_most(AGREE_LEAST, AGREE_SIGMA * sqrt(noise));
+    double old_time = cell->log_time, old_scatter = cell->scatter;
+    uint32_t old_count = cell->recent_count;
+    if (cell->recent_count == RECENTS) {
+        memmove(cell->recent, cell->recent + 1, (RECENTS - 1) * sizeof(*cell->recent));
+        cell->recent_count--;
+    }
+    cell->recent[cell->recent_count++] = log_time;
+    drop_outdated(cell, tolerance);
+    cell->log_time = median(cell->recent, cell->recent_count);
+    /* Of two that disagree nobody knows which is wild. */
+    double gap = cell->recent_count == 2 ? fabs(cell->recent[0] - cell->recent[1]) / 2 : 0;
+    cell->scatter = 2 * gap > tolerance ? gap * gap : 0;
+    return cell->recent_count != old_count || cell->scatter != old_scatter ||
+           fabs(cell->log_time - old_time) > MOVED_LEAST;
+}
+
+static double distance(const double *a, const double *b, uint32_t axis_count) {
+    double most = 0;
+    for (uint32_t i = 0; i < axis_count; i++) {
+        most = sy_most(most, fabs(a[i] - b[i]));
+    }
+    return most;
+}
+
+static struct cell *find(struct model *model, const double *point) {
+    struct cell *found = NULL;
+    double least = SAME_POINT;
+    for (uint32_t i = 0; i < model->cell_count; i++) {
+        struct cell *cell = &model->cells[i];
+        double far = distance(cell->point, point, model->cost_count);
+        if (cell->point[model->cost_count] == point[model->cost_count] && far <= least) {
+            found = cell;
+            least = far;
+        }
+    }
+    return found;
+}
+
+/* The older of the two that are nearest to each other says least that others do not. */
+static struct cell *least_useful(struct model *model) {
+    struct cell *found = &model->cells[0];
+    double least = INFINITY;
+    for (uint32_t i = 1; i < model->cell_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            struct cell *a = &model->cells[i], *b = &model->cells[j];
+            double far = distance(a->point, b->point, model->cost_count + 1);
+            if (far < least) {
+                least = far;
+                found = a->stamp < b->stamp ? a : b;
+            }
+        }
+    }
+    return found;
+}
+
+static struct cell *make(struct model *model, const double *point, bool modelled) {
+    struct cell *cell =
+        model->cell_count < CELLS ? &model->cells[model->cell_count++] : least_useful(model);
+    model->replaced++;
+    memset(cell, 0, sizeof(*cell));
+    memcpy(cell->point, point, (model->cost_count + 1) * sizeof(*point));
+    cell->model = modelled;
+    return cell;
+}
+
+bool sy_estimate_put(struct model *model, const struct sy_roofline *roofline, const double *point,
+                     double log_time, bool modelled) {
+    struct cell *cell = find(model, point);
+    if (cell && modelled && !cell->model) {
+        return false; /* it was measured: no model knows better */
+    }
+    double noise = sy_estimate_noise(model);
+    if (!cell) {
+        cell = make(model, point, modelled);
+    } else if (cell->model && !modelled) {
+        cell->model = false;
+        cell->recent_count = 0;
+    }
+    cell->sample_count++;
+    cell->stamp = ++model->clock;
+    double shift = sy_estimate_prior(roofline, model->cost_count, cell->point) -
+                   sy_estimate_prior(roofline, model->cost_count, point);
+    return add_time(cell, log_time + shift, noise);
+}

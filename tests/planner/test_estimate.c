@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The estimator against made-up kernels whose true times are known: a roofline with an efficiency,
+ * caches, skew, imperfect splitting and a wave that no feature explains. How far it is off, whether
+ * it knows how far; repeated, wild, old, hostile and too many samples.
+ */
+#include "planner/pipeline.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COSTS 4
+
+static const char *const cost_names[COSTS] = {"flops", "bytes", "rows", "skew"};
+static const struct sy_roofline card = {.class_name = "card",
+                                        .flops_per_s = 2e13,
+                                        .bytes_per_s = 1e12,
+                                        .launch_ns = 5000,
+                                        .busy_watts = 200};
+
+/* --- made-up kernels ----------------------------------------------------------------------------
+ */
+struct truth {
+    double flops_per_s, bytes_per_s; /* reached, not promised */
+    double cache_bytes, cache_ratio; /* faster by the ratio while it fits */
+    double skew_power, width_power;
+    double wave, phase;
+};
+
+struct item {
+    double costs[COSTS];
+    uint32_t width;
+};
+
+static struct truth draw_truth(struct sy_rng *rng) {
+    return (struct truth){
+        .flops_per_s = card.flops_per_s * (0.2 + 0.6 * sy_rng_uniform(rng)),
+        .bytes_per_s = card.bytes_per_s * (0.2 + 0.6 * sy_rng_uniform(rng)),
+        .cache_bytes = exp(log(1e6) + log(50) * sy_rng_uniform(rng)),
+        .cache_ratio = 1 + 1.5 * sy_rng_uniform(rng),
+        .skew_power = 0.4 * sy_rng_uniform(rng),
+        .width_power = 0.7 + 0.3 * sy_rng_uniform(rng),
+        .wave = 0.1 * sy_rng_uniform(rng),
+        .phase = 6.28 * sy_rng_uniform(rng),
+    };
+}
+
+/* Something like a sparse product: rows, neighbours of a row, columns of the dense side. */
+static struct item draw_item(struct sy_rng *rng, uint32_t width_most) {
+    double rows = exp(log(1e3) + log(1e3) * sy_rng_uniform(rng));
+    double degree = exp(log(3) + log(30) * sy_rng_uniform(rng));
+    double columns = exp(log(16) + log(32) * sy_rng_uniform(rng));
+    struct item item = {.width = 1 + sy_rng_below(rng, width_most)};
+    item.costs[0] = 2 * rows * degree * columns;
+    item.costs[1] = 4 * rows * (2 * degree + 2 * columns);
+    item.costs[2] = rows;
+    item.costs[3] = 1 + 3 * sy_rng_uniform(rng);
+    return item;
+}
+
+static double true_ns(const struct truth *truth, const struct item *item) {
+    double fits = 1 / (1 + pow(item->costs[1] / truth->cache_bytes, 3));
+    double bytes_per_s = truth->bytes_per_s * (1 + (truth->cache_ratio - 1) * fits);
+    double busy_s = sy_most(item->costs[0] / truth->flops_per_s, item->costs[1] / bytes_per_s);
+    double off = truth->wave * sin(1.5 * log(item->costs[2]) + truth->phase);
+    return (1e9 * busy_s * pow(item->costs[3], truth->skew_power) /
+                pow(item->width, truth->width_power) +
+            card.launch_ns) *
+           exp(off);
+}
+
+static struct sy_sample sample_of(const struct item *item, double time_ns) {
+    return (struct sy_sample){.kernel = "spmm",
+                              .class_name = "card",
+                              .source = "measured",
+                              .width = item->width,
+                              .cost_count = COSTS,
+                              .cost_names = cost_names,
+                              .costs = item->costs,
+                              .time_ns = time_ns,
+                              .watts = NAN};
+}
+
+static void observe(struct sy_estimator *estimator, const struct item *item, double time_ns) {
+    struct sy_sample sample = sample_of(item, time_ns);
+    assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
+}
+
+static struct sy_guess guess_at(const struct sy_estimator *estimator, const struct item *item) {
+    struct sy_guess guess = {0};
+    assert_int_equal(
+        sy_estimator_guess(estimator, "spmm", "card", item->width, item->costs, COSTS, &guess), 0);
+    assert_true(isfinite(guess.median_ns) && guess.median_ns > 0);
+    assert_true(isfinite(guess.log_sigma) && guess.log_sigma > 0);
+    return guess;
+}
+
+static struct sy_estimator *start(void) {
+    struct sy_estimator *estimator = sy_estimator_create();
+    assert_non_null(estimator);
+    assert_int_equal(sy_estimator_set_roofline(estimator, &card), 0);
+    return estimator;
+}
+
+/* --- accuracy and calibration -------------------------------------------------------------------
+ */
+#define WORLDS 60
+#define ASKED  40
+
+struct score {
+    double error, error_most, roofline_error, covered, square;
+};
+
+/* Each world: samples with noise, one in twenty of them three to thirty times too long. */
+static struct score score_of(uint32_t sample_count, double noise, bool wild) {
+    struct score score = {0};
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct sy_rng rng = sy_rng_make(seed, 1, sample_count);
+        struct truth truth = draw_truth(&rng);
+        struct sy_estimator *estimator = start();
+        for (uint32_t i = 0; i < sample_count; i++) {
+            struct item item = draw_item(&rng, 4);
+            double off = noise * sy_rng_normal(&rng), spoilt = sy_rng_uniform(&rng);
+            double factor = exp(log(3) + log(10) * sy_rng_uniform(&rng));
+            double time_ns = true_ns(&truth, &item) * exp(off);
+            observe(estimator, &item, wild && spoilt < 0.05 ? time_ns * factor : time_ns);
+        }
+        for (uint32_t i = 0; i < ASKED; i++) {
+            struct item item = draw_item(&rng, 4);
+            struct sy_guess guess = guess_at(estimator, &item);
+            double truth_ns = true_ns(&truth, &item), off = log(guess.median_ns / truth_ns);
+            double best_ns =
+                1e9 * sy_most(item.costs[0] / card.flops_per_s, item.costs[1] / card.bytes_per_s);
+            score.error += fabs(off) / (WORLDS * ASKED);
+            score.error_most = sy_most(score.error_most, fabs(off));
+            score.roofline_error +=
+                fabs(log(truth_ns / (best_ns / item.width + card.launch_ns))) / (WORLDS * ASKED);
+            score.covered += (fabs(off) <= 2 * guess.log_sigma) / (double)(WORLDS * ASKED);
+            score.square += pow(off / guess.log_sigma, 2) / (WORLDS * ASKED);
+        }
+        sy_estimator_destroy(estimator);
+    }
+    return score;
+}
+
+static void knows_times_and_doubts(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t count;
+        double noise;
+        bool wild;
+        double error_most;
+    } cases[] = {{4, 0.03, false, 0.40},   {8, 0.03, false, 0.30},   {16, 0.03, false, 0.20},
+                 {32, 0.03, false, 0.15},  {64, 0.03, false, 0.12},  {64, 0.10, false, 0.16},
+                 {32, 0.005, false, 0.15}, {128, 0.03, false, 0.12}, {32, 0.03, true, 0.20},
+                 {64, 0.03, true, 0.15}};
+    bool good = true;
+    for (uint32_t i = 0; i < SY_COUNT(cases); i++) {
+        struct score score = score_of(cases[i].count, cases[i].noise, cases[i].wild);
+        print_message("# %3u samples, noise %4.1f %%%s: off by %4.1f %% on average, at most by a "
+                      "factor %.2f (roofline %3.0f %%), %5.1f %% within 2 sigma, z %.2f\n",
+                      cases[i].count, 100 * cases[i].noise, cases[i].wild ? ", wild ones" : "",
+                      100 * score.error, exp(score.error_most), 100 * score.roofline_error,
+                      100 * score.covered, sqrt(score.square));
+        good &= score.error < cases[i].error_most && score.error < 0.5 * score.roofline_error &&
+                score.covered >= 0.85;
+    }
+    assert_true(good);
+}
+
+/* --- one point ----------------------------------------------------------------------------------
+ */
+static const struct item here = {.costs = {4e9, 1e8, 1e5, 2}, .width = 1};
+
+static void a_sample_settles_its_point(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    struct item wider = here, larger = here;
+    wider.width = 4;
+    for (uint32_t i = 0; i < 3; i++) {
+        larger.costs[i] *= 30;
+    }
+    struct sy_guess before = guess_at(estimator, &here);
+    assert_true(before.model && before.sample_count == 0 && before.log_sigma > 0.5);
+    observe(estimator, &here, 3e6);
+    struct sy_guess after = guess_at(estimator, &here);
+    assert_true(!after.model && after.sample_count == 1);
+    assert_true(fabs(log(after.median_ns / 3e6)) < 0.01 && after.log_sigma < 0.04);
+    /* It says something of other widths and sizes too, and less the farther they are. */
+    struct sy_guess wide = guess_at(estimator, &wider), large = guess_at(estimator, &larger);
+    assert_true(fabs(log(wide.median_ns / 0.75e6)) < 0.1);
+    assert_true(wide.log_sigma > 2 * after.log_sigma && wide.log_sigma < 0.9 * before.log_sigma);
+    assert_true(large.log_sigma > wide.log_sigma);
+    observe(estimator, &wider, 1.1e6);
+    struct item between = here;
+    between.width = 2;
+    struct sy_guess both = guess_at(estimator, &between);
+    assert_true(both.median_ns > 1.1e6 && both.median_ns < 3e6 && both.log_sigma < wide.log_sigma);
+    /* Repeated, it becomes surer still. */
+    for (uint32_t i = 0; i < 4; i++) {
+        observe(estimator, &here, 3e6);
+    }
+    struct sy_guess again = guess_at(estimator, &here);
+    assert_true(again.log_sigma < 0.6 * after.log_sigma && again.sample_count == 6);
+    sy_estimator_destroy(estimator);
+}
+
+static double off_at(struct sy_estimator *estimator, double time_ns) {
+    return fabs(log(guess_at(estimator, &here).median_ns / time_ns));
+}
+
+static void a_wild_time_says_nothing(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    for (uint32_t i = 0; i < 20; i++) {
+        observe(estimator, &here, i % 5 == 2 ? 6e7 : 3e6 * (1 + 0.01 * (i % 3)));
+        assert_true(i < 2 || off_at(estimator, 3.03e6) < (i == 2 ? 0.2 : 0.03));
+    }
+    /* Two that disagree: nobody knows, and the spread says so. */
+    struct item there = here;
+    there.costs[2] *= 4;
+    observe(estimator, &there, 3e6);
+    observe(estimator, &there, 9e6);
+    assert_true(guess_at(estimator, &there).log_sigma > 0.05);
+    sy_estimator_destroy(estimator);
+}
+
+/* Neighbours all say the same, one says five times as much; near it too they are believed. */
+static void a_wild_point_is_doubted(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    for (uint32_t i = 0; i < 9; i++) {
+        struct item item = here;
+        double factor = pow(1.5, (double)i - 4);
+        for (uint32_t k = 0; k < 3; k++) {
+            item.costs[k] *= factor;
+        }
+        observe(estimator, &item, 3e6 * factor * (i == 4 ? 5 : 1));
+    }
+    assert_true(off_at(estimator, 3e6) < 0.1);
+    /* Unless it says so again. */
+    observe(estimator, &here, 1.5e7);
+    assert_true(off_at(estimator, 1.5e7) < 0.1);
+    sy_estimator_destroy(estimator);
+}
+
+static void newest_win(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    for (uint32_t i = 0; i < 50; i++) {
+        observe(estimator, &here, 3e6);
+    }
+    observe(estimator, &here, 4.5e6);
+    observe(estimator, &here, 4.5e6);
+    assert_true(off_at(estimator, 4.5e6) < 0.02);
+    /* A slow drift: 1 % per sample. */
+    double time_ns = 4.5e6;
+    for (uint32_t i = 0; i < 70; i++, time_ns *= 1.01) {
+        observe(estimator, &here, time_ns);
+    }
+    assert_true(off_at(estimator, time_ns) < 0.05);
+    sy_estimator_destroy(estimator);
+}
+
+static void measured_beats_modelled(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    struct sy_sample sample = sample_of(&here, 5e6);
+    sample.source = "model";
+    assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
+    assert_true(guess_at(estimator, &here).model && off_at(estimator, 5e6) < 0.01);
+    observe(estimator, &here, 3e6);
+    assert_true(!guess_at(estimator, &here).model && off_at(estimator, 3e6) < 0.01);
+    assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
+    assert_true(!guess_at(estimator, &here).model && off_at(estimator, 3e6) < 0.01);
+    sy_estimator_destroy(estimator);
+}
+
+/* --- priors -------------------------------------------------------------------------------------
+ */
+static void unseen_is_the_roofline(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    struct sy_guess guess;
+    double best_ns = 1e9 * sy_most(here.costs[0] / 2e13, here.costs[1] / 1e12);
+    assert_int_equal(sy_estimator_guess(estimator, "sddmm", "card", 2, here.costs, COSTS, &guess),
+                     0);
+    assert_true(fabs(guess.median_ns / (best_ns / 2 + 5000) - 1) < 1e-9);
+    assert_true(guess.sample_count == 0 && guess.model && guess.watts == 400);
+    assert_int_equal(sy_estimator_guess(estimator, "sddmm", "board", 1, here.costs, COSTS, &guess),
+                     -ENOENT);
+    /* Where another kernel reaches a fourth of it, this one will not reach all of it. */
+    observe(estimator, &here, 4 * best_ns);
+    assert_int_equal(sy_estimator_guess(estimator, "sddmm", "card", 1, here.costs, COSTS, &guess),
+                     0);
+    assert_true(guess.median_ns > 1.5 * best_ns && guess.median_ns < 4 * best_ns);
+    sy_estimator_destroy(estimator);
+}
+
+/* The same samples with and without a roofline, which may also come late: where there are samples,
+ * they count. */
+static void the_roofline_may_be_missing(void **state) {
+    (void)state;
+    struct sy_rng rng = sy_rng_make(5, 2, 0);
+    struct truth truth = draw_truth(&rng);
+    struct sy_estimator *with = start(), *without = sy_estimator_create(),
+                        *late = sy_estimator_create();
+    assert_true(without && late);
+    for (uint32_t i = 0; i < 40; i++) {
+        struct item item = draw_item(&rng, 4);
+        observe(with, &item, true_ns(&truth, &item));
+        observe(without, &item, true_ns(&truth, &item));
+        observe(late, &item, true_ns(&truth, &item));
+    }
+    assert_int_equal(sy_estimator_set_roofline(late, &card), 0);
+    double error = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        struct item item = draw_item(&rng, 4);
+        double time_ns = true_ns(&truth, &item);
+        error += fabs(log(guess_at(without, &item).median_ns / time_ns)) / 40;
+        assert_true(guess_at(late, &item).median_ns == guess_at(with, &item).median_ns);
+    }
+    assert_true(error < 0.2);
+    sy_estimator_destroy(with);
+    sy_estimator_destroy(without);
+    sy_estimator_destroy(late);
+}
+
+static void watts_are_robust(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    for (uint32_t i = 0; i < 30; i++) {
+        struct item item = draw_item(&(struct sy_rng){.key = {i, 1}}, 4);
+        struct sy_sample sample = sample_of(&item, 1e6);
+        sample.watts = (i % 7 == 3 ? 5000 : 100) * item.width;
+        assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
+    }
+    struct item item = here;
+    item.width = 3;
+    assert_true(guess_at(estimator, &item).watts == 300);
+    sy_estimator_destroy(estimator);
+}
+
+/* --- odd samples --------------------------------------------------------------------------------
+ */
+static void features_that_do_not_vary(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    struct item item = here;
+    for (uint32_t i = 0; i < 30; i++) {
+        item.costs[0] = here.costs[0] * pow(1.2, i);
+        observe(estimator, &item, 1e6 * pow(1.2, i));
+    }
+    item.costs[0] = here.costs[0] * pow(1.2, 14.5);
+    assert_true(fabs(log(guess_at(estimator, &item).median_ns / (1e6 * pow(1.2, 14.5)))) < 0.03);
+    item.costs[3] = 3; /* it never moved: what it does is not known */
+    item.costs[2] *= 100;
+    assert_true(guess_at(estimator, &item).log_sigma > 0.1);
+    sy_estimator_destroy(estimator);
+}
+
+static void costs_go_by_name(void **state) {
+    (void)state;
+    static const char *const other_names[COSTS] = {"skew", "bytes", "flops", "rows"};
+    struct sy_estimator *estimator = start(), *same = start();
+    struct sy_rng rng = sy_rng_make(3, 3, 0);
+    struct truth truth = draw_truth(&rng);
+    for (uint32_t i = 0; i < 12; i++) {
+        struct item item = draw_item(&rng, 4);
+        observe(same, &item, true_ns(&truth, &item));
+        struct sy_sample sample = sample_of(&item, true_ns(&truth, &item));
+        double costs[COSTS] = {item.costs[3], item.costs[1], item.costs[0], item.costs[2]};
+        if (i % 2) {
+            sample.cost_names = other_names;
+            sample.costs = costs;
+        }
+        assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
+    }
+    assert_true(guess_at(estimator, &here).median_ns == guess_at(same, &here).median_ns);
+    sy_estimator_destroy(estimator);
+    sy_estimator_destroy(same);
+}
+
+static void refuses(struct sy_sample sample) {
+    struct sy_estimator *estimator = start();
+    observe(estimator, &here, 3e6);
+    assert_int_equal(sy_estimator_observe(estimator, &sample), -EINVAL);
+    assert_true(off_at(estimator, 3e6) < 0.01);
+    sy_estimator_destroy(estimator);
+}
+
+static void refuses_what_is_no_sample(void **state) {
+    (void)state;
+    struct sy_sample sample = sample_of(&here, 1e6);
+    const double bad[] = {NAN, INFINITY, 0, -1};
+    for (uint32_t i = 0; i < SY_COUNT(bad); i++) {
+        struct sy_sample time = sample, cost = sample;
+        double costs[COSTS] = {1, 1, bad[i], 1};
+        time.time_ns = bad[i];
+        cost.costs = costs;
+        refuses(time);
+        refuses(cost);
+        struct sy_estimator *estimator = start();
+        struct sy_guess guess;
+        assert_int_equal(sy_estimator_guess(estimator, "spmm", "card", 1, costs, COSTS, &guess),
+                         -EINVAL);
+        sy_estimator_destroy(estimator);
+    }
+    static const char *const twice[COSTS] = {"flops", "bytes", "rows", "rows"};
+    static const char *const others[COSTS] = {"flops", "bytes", "rows", "columns"};
+    static const char *const no_bytes[COSTS] = {"flops", "skew", "rows", "columns"};
+    struct sy_sample fewer = sample, same = sample, other = sample, missing = sample,
+                     narrow = sample;
+    fewer.cost_count = 3;
+    same.cost_names = twice;
+    other.cost_names = others;
+    missing.cost_names = no_bytes;
+    narrow.width = 0;
+    refuses(fewer);
+    refuses(same);
+    refuses(other);
+    refuses(missing);
+    refuses(narrow);
+}
+
+/* Numbers from one end of what a double holds to the other. */
+static void stays_finite(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct sy_rng rng = sy_rng_make(seed, 4, 0);
+        struct sy_estimator *estimator = start();
+        for (uint32_t i = 0; i < 20; i++) {
+            struct item item = {.width = 1 + sy_rng_below(&rng, 64)};
+            for (uint32_t k = 0; k < COSTS; k++) {
+                item.costs[k] = exp(1400 * (sy_rng_uniform(&rng) - 0.5));
+            }
+            observe(estimator, &item, exp(1400 * (sy_rng_uniform(&rng) - 0.5)));
+            guess_at(estimator, &item);
+            guess_at(estimator, &here);
+        }
+        sy_estimator_destroy(estimator);
+    }
+}
+
+/* The same calls give the same bits; ten thousand samples no more memory than two hundred. */
+static void same_again_and_bounded(void **state) {
+    (void)state;
+    struct sy_guess first[20];
+    for (uint32_t run = 0; run < 2; run++) {
+        struct sy_estimator *estimator = start();
+        struct sy_rng rng = sy_rng_make(7, 5, 0);
+        struct truth truth = draw_truth(&rng);
+        size_t used = 0;
+        for (uint32_t i = 0; i < 10000; i++) {
+            struct item item = draw_item(&rng, 4);
+            observe(estimator, &item, true_ns(&truth, &item) * exp(0.03 * sy_rng_normal(&rng)));
+            used = i == 200 ? mallinfo2().uordblks : used;
+        }
+        assert_true(mallinfo2().uordblks <= used);
+        for (uint32_t i = 0; i < 20; i++) {
+            struct item item = draw_item(&rng, 4);
+            struct sy_guess guess = guess_at(estimator, &item);
+            assert_true(guess.sample_count >= SY_ESTIMATOR_SAMPLES);
+            if (run == 0) {
+                first[i] = guess;
+            }
+            assert_true(memcmp(&first[i].median_ns, &guess.median_ns, sizeof(double)) == 0);
+            assert_true(memcmp(&first[i].log_sigma, &guess.log_sigma, sizeof(double)) == 0);
+        }
+        sy_estimator_destroy(estimator);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_times_and_doubts),
+        cmocka_unit_test(a_sample_settles_its_point),
+        cmocka_unit_test(a_wild_time_says_nothing),
+        cmocka_unit_test(a_wild_point_is_doubted),
+        cmocka_unit_test(newest_win),
+        cmocka_unit_test(measured_beats_modelled),
+        cmocka_unit_test(unseen_is_the_roofline),
+        cmocka_unit_test(the_roofline_may_be_missing),
+        cmocka_unit_test(watts_are_robust),
+        cmocka_unit_test(features_that_do_not_vary),
+        cmocka_unit_test(costs_go_by_name),
+        cmocka_unit_test(refuses_what_is_no_sample),
+        cmocka_unit_test(stays_finite),
+        cmocka_unit_test(same_again_and_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
