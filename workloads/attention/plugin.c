@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of attention.so: kernels by flavour, and the pipelines made of them.
+ *
+ * In: calls. Out: calls of the flavour's part with sizes checked. CUDA lives in a part that is
+ * loaded when such a device is prepared. Dense products are gnn's.
+ */
+#include "attention/attention.h"
+#include <errno.h>
+#include <math.h>
+
+/* Loaded at most once; holds nothing but an atomic pointer. */
+static struct guest_part cuda = {ATTN_CUDA_FILE, ATTN_CUDA_SYMBOL, NULL};
+
+static int run_c(enum attn_kernel kernel, const struct sy_call *call) {
+    struct attn_shape shape;
+    int code = attn_shape_of(call, kernel, &shape);
+    if (code) {
+        return code;
+    }
+    const struct sy_argument *arguments = call->arguments;
+    uint64_t part = call->part, parts = call->part_count > 1 ? call->part_count : 1;
+    attn_run(kernel, &shape, arguments[0].pointer, arguments[1].pointer,
+             arguments[call->argument_count - 1].pointer, shape.rows * part / parts,
+             shape.rows * (part + 1) / parts, guest_simd());
+    return 0;
+}
+
+static int run_cuda(enum attn_kernel kernel, const struct sy_call *call) {
+    const void *table = NULL;
+    struct attn_shape shape;
+    int code = attn_shape_of(call, kernel, &shape);
+    code = code ? code : guest_part_load(&cuda, call, &table);
+    return code ? code : ((const struct attn_device_part *)table)->run(kernel, &shape, call);
+}
+
+static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
+    const void *table = NULL;
+    int code = flavour == SY_FLAVOUR_CUDA ? guest_part_load(&cuda, call, &table) : 0;
+    return code || !table ? code : ((const struct attn_device_part *)table)->prepare(call);
+}
+
+static double model_ns(enum attn_kernel kernel, const struct sy_call *call) {
+    struct attn_shape shape;
+    return attn_shape_of(call, kernel, &shape) ? NAN : attn_fpga_model_ns(kernel, &shape);
+}
+
+/* Without parameters there is nothing but sizes. */
+static void features(enum attn_kernel kernel, const struct sy_call *call,
+                     struct sy_cost_features *ret_features) {
+    struct attn_shape shape;
+    double bytes = 0, flops = call->work;
+    for (uint32_t i = 0; i < call->argument_count; i++) {
+        bytes += (double)call->arguments[i].bytes;
+    }
+    if (attn_shape_of(call, kernel, &shape) == 0) {
+        double pairs = (double)shape.rows * fmin(shape.slots, shape.length);
+        flops = kernel == ATTN_SOFTMAX     ? 16 * pairs * shape.heads
+                : kernel == ATTN_ATTENTION ? 4 * pairs * (shape.model + 4.0 * shape.heads)
+                                           : 2 * pairs * shape.model;
+    }
+    *ret_features = (struct sy_cost_features){flops, bytes};
+}
+
+/* A call says nothing of which kernel it is. */
+#define KERNEL(word, kernel)                                                                       \
+    static int word##_c(const struct sy_call *call) {                                              \
+        return run_c(kernel, call);                                                                \
+    }                                                                                              \
+    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
+        return run_cuda(kernel, call);                                                             \
+    }                                                                                              \
+    static double word##_model_ns(const struct sy_call *call) {                                    \
+        return model_ns(kernel, call);                                                             \
+    }                                                                                              \
+    static void word##_features(const struct sy_call *call, struct sy_cost_features *ret) {        \
+        features(kernel, call, ret);                                                               \
+    }
+
+KERNEL(scores, ATTN_SCORES)
+KERNEL(softmax, ATTN_SOFTMAX)
+KERNEL(mix, ATTN_MIX)
+KERNEL(attention, ATTN_ATTENTION)
+
+#define R SY_READ
+#define W SY_WRITE
+#define ENTRY(title, word, about, count, ...)                                                      \
+    {                                                                                              \
+        .name = title, .summary = about, .argument_count = count, .modes = {__VA_ARGS__},          \
+        .functions = {word##_c, GUEST_IF_CUDA(word##_cuda)}, .features = word##_features,          \
+        .fpga_model_ns = word##_model_ns, .prepare = prepare                                       \
+    }
+
+static const struct sy_kernel_entry kernels[ATTN_KERNEL_COUNT] = {
+    ENTRY("window_scores", scores, "queries times keys in a window", 2, R, W),
+    ENTRY("window_softmax", softmax, "softmax of a window's scores", 2, R, W),
+    ENTRY("window_mix", mix, "values in a window, by probability", 3, R, R, W),
+    ENTRY("window_attention", attention, "attention in a window; no scores are stored", 2, R, W),
+};
+
+#define PIPELINE(title, about, words)                                                              \
+    {                                                                                              \
+        .name = title, .summary = about, .usage = ATTN_STREAM_USAGE, .open = attn_stream_open,     \
+        .next = attn_stream_next, .fill = attn_stream_fill, .check = attn_stream_check,            \
+        .close = attn_stream_close, .text = words                                                  \
+    }
+
+static const struct sy_kernel_pipeline pipelines[] = {
+    PIPELINE("block", "a transformer block with attention in a window", attn_block_text),
+    PIPELINE("fused", "the same block; scores are never stored", attn_fused_text),
+};
+
+static const struct sy_kernel_table table = {
+    .name = "attention",
+    .version = SYMPH_VERSION,
+    .summary = "transformers with attention in a window",
+    .kernels = kernels,
+    .kernel_count = ATTN_KERNEL_COUNT,
+    .pipelines = pipelines,
+    .pipeline_count = GUEST_COUNT(pipelines),
+};
+
+SY_KERNEL_PLUGIN(table);
