@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The estimator: who is who. Finds the model of a (kernel, class), checks what comes in, puts costs
- * in the order of the first sample (flops and bytes first), and answers from the roofline where
- * nothing was seen. Invariant: a guess depends on the samples and guesses before it alone; memory
- * grows with pairs of kernel and class, never with samples.
+ * in one order (flops, bytes, then by name), and answers from the roofline where nothing was seen.
+ * Invariant: a guess depends on the samples and guesses before it alone; memory grows with pairs of
+ * kernel and class, never with samples.
  */
 #include "planner/estimate.h"
+#include "planner/values.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -110,14 +111,15 @@ static bool sound(const struct sy_sample *sample) {
            find_name(sample->cost_names, sample->cost_count, "bytes") < sample->cost_count;
 }
 
-/* flops, bytes, and the others as they come. */
+/* In the order in which descriptions have them too: a guess comes without names. */
 static int copy_names(struct sy_estimator *estimator, const struct sy_sample *sample,
                       struct model *model) {
-    uint32_t other = 2;
     for (uint32_t i = 0; i < sample->cost_count; i++) {
-        const char *name = sample->cost_names[i];
-        uint32_t at = strcmp(name, "flops") == 0 ? 0 : strcmp(name, "bytes") == 0 ? 1 : other++;
-        model->cost_names[at] = sy_arena_strdup(estimator->arena, name);
+        uint32_t at = 0;
+        for (uint32_t k = 0; k < sample->cost_count; k++) {
+            at += sy_cost_name_compare(sample->cost_names[k], sample->cost_names[i]) < 0;
+        }
+        model->cost_names[at] = sy_arena_strdup(estimator->arena, sample->cost_names[i]);
         if (!model->cost_names[at]) {
             return -ENOMEM;
         }

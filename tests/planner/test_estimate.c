@@ -379,7 +379,7 @@ static void costs_go_by_name(void **state) {
         observe(same, &item, true_ns(&truth, &item));
         struct sy_sample sample = sample_of(&item, true_ns(&truth, &item));
         double costs[COSTS] = {item.costs[3], item.costs[1], item.costs[0], item.costs[2]};
-        if (i % 2) {
+        if (i % 2 == 0) {
             sample.cost_names = other_names;
             sample.costs = costs;
         }
