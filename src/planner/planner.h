@@ -158,6 +158,13 @@ SY_MUST_CHECK int sy_plan_front(struct sy_planner *planner, const struct sy_plan
 SY_MUST_CHECK int sy_plan_evaluate(const struct sy_plan_problem *problem,
                                    const struct sy_plan_bounds *bounds, const struct sy_plan *plan,
                                    struct sy_plan_outcome *ret_outcome, struct sy_error *error);
+/* What each stage of a plan takes for one item, before it is divided by replicas: the sums above,
+ * for showing them. ret_parts: one per stage. */
+struct sy_plan_part {
+    double compute_ns, transfer_ns, joules;
+};
+void sy_plan_parts(const struct sy_plan_problem *problem, const struct sy_plan *plan,
+                   struct sy_plan_part *ret_parts);
 double sy_plan_value(enum sy_plan_objective objective, const struct sy_plan_outcome *outcome);
 bool sy_plan_within(const struct sy_plan_bounds *bounds, const struct sy_plan_outcome *outcome);
 
