@@ -164,7 +164,8 @@ struct sy_system_class {
     uint32_t device_count, busy_count; /* of them busy with others' work */
     uint32_t width_max;                /* 1: kernels are not split between devices */
     double slowdown;                   /* times are multiplied by it: what others cost here */
-    double idle_watts, busy_watts, price_per_hour, memory_bytes;
+    double idle_watts, busy_watts;     /* of one device; busy: with what it draws idle */
+    double price_per_hour, memory_bytes;
     struct sy_roofline roofline;
 };
 
@@ -174,14 +175,20 @@ struct sy_system {
     struct sy_plan_link
         links[(SY_PLAN_CLASS_MAX + 1) * (SY_PLAN_CLASS_MAX + 1)]; /* of class_count */
     bool overlap;
+    /* Can this kernel ("spmm") run on a class at all? NULL: wherever there is an estimate. */
+    bool (*runs)(const void *user, const char *kernel, uint32_t class_index);
+    const void *runs_user;
 };
 
 /* Classes of a machine, all its devices free, links from its routes. Rooflines, prices and, where
- * the machine does not say, watts are assumptions by kind. */
+ * the machine does not say, watts are assumptions by kind. Names stay the machine's. Of more than
+ * SY_PLAN_DEVICE_MAX devices of a class as many are used; of more than SY_PLAN_CLASS_MAX classes
+ * none (-E2BIG). The rooflines are for sy_estimator_set_roofline. */
 SY_MUST_CHECK int sy_system_from_machine(const struct sy_machine *machine,
                                          struct sy_system *ret_system, struct sy_error *error);
 
-/* The problem for one item. optimism: times are the median times exp(-optimism * log_sigma). It and
+/* The problem for one item. Shapes: all powers of two and all that are free, up to width_max, of
+ * each class. optimism: times are the median times exp(-optimism * log_sigma). It and
  * what it points to live in arena. ret_guesses, if not NULL: [kernel * shape_count + shape]. */
 SY_MUST_CHECK int sy_pipeline_problem(const struct sy_pipeline *pipeline, const double *values,
                                       const struct sy_system *system,

@@ -106,7 +106,7 @@ static int read_column(struct table *t) {
     }
     bool again = false;
     for (uint32_t i = 0; i < t->column_count; i++) {
-        again = again || t->kinds[i] == kind;
+        again = again || (kind < COLUMN_FIXED && t->kinds[i] == kind);
     }
     for (uint32_t i = 0; i < t->cost_count; i++) {
         again = again || strcmp(t->costs[i], name) == 0;
