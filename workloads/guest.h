@@ -13,7 +13,7 @@
 #include <symph/kernel.h>
 
 #define GUEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define GUEST_WORD_MAX     64
+#define GUEST_WORD_MAX     192
 
 /* A variant's function where the plug-in is built with such parts; NULL: no such variant. */
 #ifdef GUEST_CUDA

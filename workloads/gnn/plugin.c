@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of gnn.so: kernels by flavour, and the pipelines made of them.
+ *
+ * In: calls. Out: calls of the flavour's part, with sizes checked. CUDA lives in a part that is
+ * loaded when such a device is prepared.
+ */
+#include "gcn_json.h"
+#include "gnn/pipelines.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Loaded at most once; holds nothing but an atomic pointer. */
+static struct guest_part cuda_part = {GNN_CUDA_FILE, GNN_CUDA_SYMBOL, NULL};
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static int run_c(enum gnn_kernel kernel, const struct sy_call *call) {
+    struct gnn_task task;
+    int code = gnn_task_read(kernel, call, &task);
+    code = code ? code : gnn_run_c(&task, guest_simd());
+    return code == -EINVAL && call->message && !*call->message
+               ? guest_call_fail(call, code, "%s: the graph has not as many edges as it should",
+                                 gnn_names[kernel])
+               : code;
+}
+
+static int run_cuda(enum gnn_kernel kernel, const struct sy_call *call) {
+    const void *part = NULL;
+    struct gnn_task task;
+    int code = gnn_task_read(kernel, call, &task);
+    code = code ? code : guest_part_load(&cuda_part, call, &part);
+    return code ? code : ((const struct gnn_part *)part)->run(call, &task);
+}
+
+static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
+    const void *part = NULL;
+    if (flavour == SY_FLAVOUR_C) {
+        return 0;
+    }
+    int code = guest_part_load(&cuda_part, call, &part);
+    return code ? code : ((const struct gnn_part *)part)->prepare(call);
+}
+
+/* Without parameters a call says nothing of its sizes: bytes and work remain. */
+static void features(enum gnn_kernel kernel, const struct sy_call *call,
+                     struct sy_cost_features *ret_features) {
+    struct gnn_task task;
+    struct sy_call quiet = *call;
+    double bytes = 0;
+    quiet.message = NULL;
+    for (uint32_t at = 0; at < call->argument_count; at++) {
+        bytes += (double)call->arguments[at].bytes;
+    }
+    *ret_features = (struct sy_cost_features){call->work, bytes};
+    if (gnn_task_read(kernel, &quiet, &task) == 0) {
+        double pairs = gnn_is_dense(kernel) ? (double)task.rows * task.inner : task.edges;
+        double factor = kernel == GNN_GEMM2 ? 4 : kernel == GNN_EDGE_SOFTMAX ? 10 : 2;
+        ret_features->flops = factor * pairs * (kernel == GNN_EDGE_SOFTMAX ? 1 : task.columns);
+    }
+}
+
+static double model_ns(enum gnn_kernel kernel, const struct sy_call *call) {
+    struct gnn_task task;
+    struct sy_call quiet = *call;
+    quiet.message = NULL;
+    return gnn_task_read(kernel, &quiet, &task) ? (double)NAN : gnn_fpga_ns(&task);
+}
+
+/* A call says nothing of which kernel it is. */
+#define KERNEL(word, kernel)                                                                       \
+    static int word##_c(const struct sy_call *call) {                                              \
+        return run_c(kernel, call);                                                                \
+    }                                                                                              \
+    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
+        return run_cuda(kernel, call);                                                             \
+    }                                                                                              \
+    static void word##_features(const struct sy_call *call, struct sy_cost_features *ret) {        \
+        features(kernel, call, ret);                                                               \
+    }                                                                                              \
+    static double word##_model(const struct sy_call *call) {                                       \
+        return model_ns(kernel, call);                                                             \
+    }
+
+KERNEL(gemm, GNN_GEMM)
+KERNEL(gemm_add, GNN_GEMM_ADD)
+KERNEL(gemm2, GNN_GEMM2)
+KERNEL(spmm, GNN_SPMM)
+KERNEL(spmm_weighted, GNN_SPMM_WEIGHTED)
+KERNEL(sddmm, GNN_SDDMM)
+KERNEL(edge_softmax, GNN_EDGE_SOFTMAX)
+
+#define R SY_READ
+#define W SY_WRITE
+#define ENTRY(word, what, count, ...)                                                              \
+    {                                                                                              \
+        .name = #word, .summary = what, .argument_count = count, .modes = {__VA_ARGS__},           \
+        .functions = {word##_c, GUEST_IF_CUDA(word##_cuda), NULL}, .features = word##_features,    \
+        .fpga_model_ns = word##_model, .prepare = prepare                                          \
+    }
+
+static const struct sy_kernel_entry kernels[GNN_KERNEL_COUNT] = {
+    ENTRY(gemm, "C = act(A B)", 3, R, R, W),
+    ENTRY(gemm_add, "C = act(A B) + R", 4, R, R, R, W),
+    ENTRY(gemm2, "C = act(A B + A2 B2)", 5, R, R, R, R, W),
+    ENTRY(spmm, "sum over neighbours, with the graph's values", 3, R, R, W),
+    ENTRY(spmm_weighted, "sum over neighbours, with other values", 4, R, R, R, W),
+    ENTRY(sddmm, "products of the ends of each edge", 4, R, R, R, W),
+    ENTRY(edge_softmax, "softmax over the edges of each node", 3, R, R, W),
+};
+
+/* --- pipelines -------------------------------------------------------------------------------- */
+
+#define OPEN(word)                                                                                 \
+    static int word##_open(const char *arguments, void **ret_state, struct sy_error *error) {      \
+        return gnn_open(&gnn_##word, arguments, ret_state, error);                                 \
+    }
+#define PIPELINE(word, summary)                                                                    \
+    {                                                                                              \
+#word, summary, gnn_usage, word##_json, word##_open, gnn_next, gnn_fill, gnn_check,        \
+            gnn_close                                                                              \
+    }
+
+OPEN(gcn)
+
+static const struct sy_kernel_pipeline pipelines[] = {
+    PIPELINE(gcn, "graph convolution network, two layers"),
+};
+
+static const struct sy_kernel_table table = {
+    "gnn",   SYMPH_VERSION,    "graph neural networks: dense and sparse products in float32",
+    kernels, GNN_KERNEL_COUNT, NULL,
+    0,       pipelines,        GUEST_COUNT(pipelines)};
+SY_KERNEL_PLUGIN(table);
