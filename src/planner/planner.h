@@ -22,6 +22,12 @@
  *   energy   = joules of kernels and transfers + period * idle watts of the devices used
  *   money    = period * price of the devices used
  * A cap on power is kept by slowing down: period = max(period, joules / (cap - idle watts)).
+ *
+ * Bytes at a cut: of data that are there (inputs, or made by what is done) and are read by what is
+ * not done, or are outputs. Memory of a stage on each of its devices: the resident bytes of its
+ * kernels, and twice (one item in work, one on its way) the bytes of the data they read or write
+ * divided by the width. A stage that does not fit, or a kernel that cannot run, is not in the
+ * space. Lanes: rates add up; latency is the longest; joules are the mean by rate.
  */
 #ifndef SY_PLANNER_PLANNER_H
 #define SY_PLANNER_PLANNER_H
@@ -143,7 +149,8 @@ struct sy_planner *sy_planner_create(void);
 void sy_planner_destroy(struct sy_planner *planner);
 
 /* -EINVAL: the problem contradicts itself; -ENODEV: a kernel runs nowhere, or fits no memory (the
- * error names it); -E2BIG: more down-sets than SY_PLAN_CUT_MAX; -ERANGE: the bounds cannot be met:
+ * error names it); -E2BIG: more down-sets than SY_PLAN_CUT_MAX, or with devices
+ * and shapes more than 2^23 states; -ERANGE: the bounds cannot be met:
  * the error names the bound, the best value within the others, and what to relax; -ENOMEM. */
 SY_MUST_CHECK int sy_plan_solve(struct sy_planner *planner, const struct sy_plan_problem *problem,
                                 const struct sy_plan_request *request, struct sy_plan *ret_plan,
