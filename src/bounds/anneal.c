@@ -32,12 +32,12 @@ struct anneal {
     uint32_t change_count, change_max;
     double step_ns; /* longest fastest-class time: the scale of priority moves */
     double state_ns, lower_ns;
-    struct sy_plan *best;
+    struct sy_schedule *best;
 };
 
 static void keep_best(struct anneal *anneal, double makespan_ns) {
     const struct sy_list *list = &anneal->list;
-    struct sy_plan *best = anneal->best;
+    struct sy_schedule *best = anneal->best;
     if (makespan_ns < best->makespan_ns) {
         memcpy(best->device, list->device, best->task_count * sizeof(*best->device));
         memcpy(best->start_ns, list->start_ns, best->task_count * sizeof(*best->start_ns));
@@ -157,7 +157,7 @@ static void start_from_best(struct anneal *anneal) {
 }
 
 static int begin(struct anneal *anneal, const struct sy_workload *workload,
-                 const struct sy_plan *start) {
+                 const struct sy_schedule *start) {
     anneal->lower_ns =
         fmax(sy_bound_critical_path_ns(workload), sy_bound_area_ns(workload)) * (1 + REACHED);
     for (uint32_t t = 0; t < workload->task_count; t++) {
@@ -165,8 +165,8 @@ static int begin(struct anneal *anneal, const struct sy_workload *workload,
     }
     anneal->best->makespan_ns = INFINITY;
     if (start != NULL) {
-        sy_plan_copy(start, anneal->best);
-        int r = sy_plan_evaluate(workload, NULL, false, anneal->best);
+        sy_schedule_copy(start, anneal->best);
+        int r = sy_schedule_evaluate(workload, NULL, false, anneal->best);
         if (r < 0) {
             return r;
         }
@@ -180,15 +180,15 @@ static int begin(struct anneal *anneal, const struct sy_workload *workload,
 }
 
 int sy_bound_anneal(const struct sy_workload *workload, uint64_t seed, uint64_t iteration_limit,
-                    const struct sy_plan *start, struct sy_plan *ret_plan) {
+                    const struct sy_schedule *start, struct sy_schedule *ret_plan) {
     SY_ASSERT(ret_plan->task_count == workload->task_count);
     struct anneal anneal = {.rng = sy_rng_make(seed, RNG_PURPOSE, 0)};
-    struct sy_plan best = {0};
+    struct sy_schedule best = {0};
     int r = sy_bound_model_init(&anneal.model, workload);
     if (r < 0) {
         return r;
     }
-    r = sy_plan_init(&best, workload->task_count);
+    r = sy_schedule_init(&best, workload->task_count);
     anneal.best = &best;
     if (r == 0) {
         r = anneal_alloc(&anneal);
@@ -203,9 +203,9 @@ int sy_bound_anneal(const struct sy_workload *workload, uint64_t seed, uint64_t 
         r = -EINVAL; /* some task's inputs can reach no device that runs it */
     }
     if (r == 0) {
-        sy_plan_copy(&best, ret_plan);
+        sy_schedule_copy(&best, ret_plan);
     }
-    sy_plan_finish(&best);
+    sy_schedule_finish(&best);
     sy_bound_model_finish(&anneal.model);
     return r;
 }

@@ -24,26 +24,26 @@ SY_MUST_CHECK int sy_bound_mixed_ns(const struct sy_workload *workload, double t
                                     double *ret_bound_ns, struct sy_error *error);
 
 /* A static schedule. Functions that fill one expect it initialised for the workload's tasks. */
-struct sy_plan {
+struct sy_schedule {
     uint32_t task_count;
     uint32_t *device; /* per task */
     double *start_ns, *end_ns;
     double makespan_ns;
 };
-SY_MUST_CHECK int sy_plan_init(struct sy_plan *plan, uint32_t task_count);
-void sy_plan_finish(struct sy_plan *plan);
-void sy_plan_copy(const struct sy_plan *from, struct sy_plan *ret_to);
+SY_MUST_CHECK int sy_schedule_init(struct sy_schedule *plan, uint32_t task_count);
+void sy_schedule_finish(struct sy_schedule *plan);
+void sy_schedule_copy(const struct sy_schedule *from, struct sy_schedule *ret_to);
 /* Start and end of every task when tasks are placed in the given order, each on its device in
  * plan->device: as early as the device and the inputs allow, into earlier gaps if insert is set.
  * order NULL: by plan->start_ns. -EINVAL: the order breaks a dependency, or a device cannot run
  * its task; the plan is then unchanged. */
-SY_MUST_CHECK int sy_plan_evaluate(const struct sy_workload *workload, const uint32_t *order,
-                                   bool insert, struct sy_plan *plan);
+SY_MUST_CHECK int sy_schedule_evaluate(const struct sy_workload *workload, const uint32_t *order,
+                                       bool insert, struct sy_schedule *plan);
 
 /* Exact optimum by branch and bound, transfers at their isolated time, fetched when produced.
  * -E2BIG: more than node_limit nodes would be needed; the plan is then the best found so far. */
 SY_MUST_CHECK int sy_bound_exact(const struct sy_workload *workload, uint64_t node_limit,
-                                 struct sy_plan *ret_plan, uint64_t *ret_nodes);
+                                 struct sy_schedule *ret_plan, uint64_t *ret_nodes);
 /* The same by plain enumeration, no pruning: the checker of the former. At most 9 tasks. */
 SY_MUST_CHECK int sy_bound_enumerate(const struct sy_workload *workload, double *ret_makespan_ns);
 
@@ -51,7 +51,7 @@ SY_MUST_CHECK int sy_bound_enumerate(const struct sy_workload *workload, double 
  * scheduling with insertion. Never worse than HEFT nor than start (NULL: none). The same seed gives
  * the same plan. Stops early at a plan that meets the lower bound. */
 SY_MUST_CHECK int sy_bound_anneal(const struct sy_workload *workload, uint64_t seed,
-                                  uint64_t iteration_limit, const struct sy_plan *start,
-                                  struct sy_plan *ret_plan);
+                                  uint64_t iteration_limit, const struct sy_schedule *start,
+                                  struct sy_schedule *ret_plan);
 
 #endif

@@ -46,7 +46,7 @@ struct search {
     uint32_t *first_free; /* per group, of the node at hand */
     uint32_t *waiting, *ready;
     uint32_t ready_count, placed_count;
-    struct sy_plan work, *best;
+    struct sy_schedule work, *best;
     struct branch *branches; /* a stack, shared by all depths */
     uint32_t branch_count, branch_capacity;
     uint64_t nodes, node_limit;
@@ -117,7 +117,7 @@ static int search_alloc(struct search *search) {
         search->waiting == NULL || search->ready == NULL) {
         return -ENOMEM;
     }
-    return sy_plan_init(&search->work, model->task_count);
+    return sy_schedule_init(&search->work, model->task_count);
 }
 
 static bool hopeless(const struct search *search, double bound_ns) {
@@ -263,7 +263,7 @@ static void visit(struct search *search, const struct key *last, double makespan
                   double bound_ns) {
     if (search->placed_count == search->model.task_count) {
         search->work.makespan_ns = makespan_ns;
-        sy_plan_copy(&search->work, search->best);
+        sy_schedule_copy(&search->work, search->best);
         return;
     }
     if (search->nodes >= search->node_limit) {
@@ -318,22 +318,22 @@ static int solve(struct search *search, const struct sy_workload *workload) {
 }
 
 int sy_bound_exact(const struct sy_workload *workload, uint64_t node_limit,
-                   struct sy_plan *ret_plan, uint64_t *ret_nodes) {
+                   struct sy_schedule *ret_plan, uint64_t *ret_nodes) {
     SY_ASSERT(ret_plan->task_count == workload->task_count);
-    struct sy_plan best;
-    int r = sy_plan_init(&best, workload->task_count);
+    struct sy_schedule best;
+    int r = sy_schedule_init(&best, workload->task_count);
     if (r < 0) {
         return r;
     }
     struct search search = {.best = &best, .node_limit = node_limit};
     r = solve(&search, workload);
     if (r == 0 || r == -E2BIG) {
-        sy_plan_copy(&best, ret_plan);
+        sy_schedule_copy(&best, ret_plan);
         *ret_nodes = search.nodes;
     }
     free(search.branches);
-    sy_plan_finish(&search.work);
-    sy_plan_finish(&best);
+    sy_schedule_finish(&search.work);
+    sy_schedule_finish(&best);
     sy_bound_model_finish(&search.model);
     return r;
 }

@@ -12,29 +12,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sy_plan_init(struct sy_plan *plan, uint32_t task_count) {
+int sy_schedule_init(struct sy_schedule *plan, uint32_t task_count) {
     size_t count = (size_t)task_count + 1;
-    *plan = (struct sy_plan){
+    *plan = (struct sy_schedule){
         .task_count = task_count,
         .device = calloc(count, sizeof(*plan->device)),
         .start_ns = calloc(count, sizeof(*plan->start_ns)),
         .end_ns = calloc(count, sizeof(*plan->end_ns)),
     };
     if (plan->device == NULL || plan->start_ns == NULL || plan->end_ns == NULL) {
-        sy_plan_finish(plan);
+        sy_schedule_finish(plan);
         return -ENOMEM;
     }
     return 0;
 }
 
-void sy_plan_finish(struct sy_plan *plan) {
+void sy_schedule_finish(struct sy_schedule *plan) {
     free(plan->device);
     free(plan->start_ns);
     free(plan->end_ns);
-    *plan = (struct sy_plan){0};
+    *plan = (struct sy_schedule){0};
 }
 
-void sy_plan_copy(const struct sy_plan *from, struct sy_plan *ret_to) {
+void sy_schedule_copy(const struct sy_schedule *from, struct sy_schedule *ret_to) {
     SY_ASSERT(from->task_count == ret_to->task_count);
     memcpy(ret_to->device, from->device, from->task_count * sizeof(*from->device));
     memcpy(ret_to->start_ns, from->start_ns, from->task_count * sizeof(*from->start_ns));
@@ -58,7 +58,7 @@ static int compare_timed(const void *a, const void *b) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int order_by_start(const struct sy_workload *workload, const struct sy_plan *plan,
+static int order_by_start(const struct sy_workload *workload, const struct sy_schedule *plan,
                           uint32_t *ret_order) {
     struct timed_task *timed = malloc(((size_t)plan->task_count + 1) * sizeof(*timed));
     if (timed == NULL) {
@@ -87,7 +87,7 @@ static bool inputs_done(const struct sy_workload *workload, const double *end, u
 
 /* One task onto the timeline. False if it cannot be there now. */
 static bool place_task(const struct sy_bound_model *model, struct sy_timeline *line, bool insert,
-                       uint32_t task, struct sy_plan *plan) {
+                       uint32_t task, struct sy_schedule *plan) {
     uint32_t device = plan->device[task];
     if (device >= model->device_count || plan->end_ns[task] >= 0 ||
         !inputs_done(model->workload, plan->end_ns, task)) {
@@ -110,7 +110,7 @@ static bool place_task(const struct sy_bound_model *model, struct sy_timeline *l
 }
 
 static int place_all(const struct sy_bound_model *model, const uint32_t *order, bool insert,
-                     struct sy_plan *plan) {
+                     struct sy_schedule *plan) {
     struct sy_timeline line;
     int r = sy_timeline_init(&line, model, model->arena);
     for (uint32_t t = 0; t < plan->task_count; t++) {
@@ -123,13 +123,13 @@ static int place_all(const struct sy_bound_model *model, const uint32_t *order, 
     return r;
 }
 
-int sy_plan_evaluate(const struct sy_workload *workload, const uint32_t *order, bool insert,
-                     struct sy_plan *plan) {
+int sy_schedule_evaluate(const struct sy_workload *workload, const uint32_t *order, bool insert,
+                         struct sy_schedule *plan) {
     SY_ASSERT(plan->task_count == workload->task_count);
     uint32_t *sorted = malloc(((size_t)plan->task_count + 1) * sizeof(*sorted));
     struct sy_bound_model model = {0};
-    struct sy_plan work = {0};
-    int r = sorted == NULL ? -ENOMEM : sy_plan_init(&work, plan->task_count);
+    struct sy_schedule work = {0};
+    int r = sorted == NULL ? -ENOMEM : sy_schedule_init(&work, plan->task_count);
     if (r == 0) {
         r = sy_bound_model_init(&model, workload);
     }
@@ -141,10 +141,10 @@ int sy_plan_evaluate(const struct sy_workload *workload, const uint32_t *order, 
         r = place_all(&model, order == NULL ? sorted : order, insert, &work);
     }
     if (r == 0) {
-        sy_plan_copy(&work, plan);
+        sy_schedule_copy(&work, plan);
     }
     sy_bound_model_finish(&model);
-    sy_plan_finish(&work);
+    sy_schedule_finish(&work);
     free(sorted);
     return r;
 }

@@ -105,11 +105,11 @@ static int solve_mixed(const struct args *args, const struct sy_workload *worklo
 
 static int solve_exact(const struct args *args, const struct sy_workload *workload,
                        struct bounds *bounds) {
-    struct sy_plan plan = {0};
+    struct sy_schedule plan = {0};
     if (workload->task_count > EXACT_MAX) {
         return 0;
     }
-    int r = sy_plan_init(&plan, workload->task_count);
+    int r = sy_schedule_init(&plan, workload->task_count);
     if (r < 0) {
         return r;
     }
@@ -121,19 +121,19 @@ static int solve_exact(const struct args *args, const struct sy_workload *worklo
         bounds->found_ns = fmin(bounds->found_ns, plan.makespan_ns);
         r = 0;
     }
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     return r;
 }
 
 static int search_plan(const struct args *args, const struct sy_workload *workload,
                        struct bounds *bounds) {
-    struct sy_plan plan = {0};
-    int r = sy_plan_init(&plan, workload->task_count);
+    struct sy_schedule plan = {0};
+    int r = sy_schedule_init(&plan, workload->task_count);
     if (r == 0) {
         r = sy_bound_anneal(workload, args->seed, args->anneal, NULL, &plan);
         bounds->found_ns = r == 0 ? plan.makespan_ns : INFINITY;
     }
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     return r;
 }
 

@@ -105,7 +105,7 @@ static bool slice(struct sy_arena *arena, const struct sy_view *view, uint32_t j
 }
 
 static void adopt_plan(struct anneal *a, const struct sy_view *view, uint32_t job,
-                       const struct sy_plan *plan) {
+                       const struct sy_schedule *plan) {
     uint32_t first = view->jobs[job].first_task;
     for (uint32_t i = 0; i < plan->task_count; i++) {
         uint32_t task = view->order[first + i];
@@ -121,20 +121,20 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     struct anneal *a = s->state;
     struct sy_arena *arena = sy_arena_create();
     struct sy_workload w;
-    struct sy_plan plan = {0};
+    struct sy_schedule plan = {0};
     uint64_t rounds = a->base.argument ? a->base.argument : 2000;
     if (a->emit_next == a->emit_count) {
         a->emit_next = a->emit_count = 0;
     }
     sy_order_arrived(&a->base, view, job);
-    if (arena && slice(arena, view, job, &w) && sy_plan_init(&plan, w.task_count) == 0 &&
+    if (arena && slice(arena, view, job, &w) && sy_schedule_init(&plan, w.task_count) == 0 &&
         sy_bound_anneal(&w, s->seed, rounds, NULL, &plan) == 0) {
         adopt_plan(a, view, job, &plan);
     }
     if (a->base.order != ORDER_NONE) {
         a->emit_count = a->emit_next; /* committed one by one, when ready */
     }
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     sy_arena_destroy(arena);
 }
 

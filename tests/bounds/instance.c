@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void assert_inputs_there(const struct sy_workload *workload, const struct sy_plan *plan,
+static void assert_inputs_there(const struct sy_workload *workload, const struct sy_schedule *plan,
                                 uint32_t task) {
     const struct sy_machine *machine = workload->machine;
     uint32_t to = machine->devices[plan->device[task]].memory;
@@ -36,7 +36,7 @@ static void assert_inputs_there(const struct sy_workload *workload, const struct
     }
 }
 
-void assert_plan_legal(const struct sy_workload *workload, const struct sy_plan *plan) {
+void assert_plan_legal(const struct sy_workload *workload, const struct sy_schedule *plan) {
     double last = 0, slack = 1e-9 * plan->makespan_ns;
     for (uint32_t t = 0; t < workload->task_count; t++) {
         assert_true(plan->device[t] < workload->machine->device_count);

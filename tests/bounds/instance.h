@@ -9,6 +9,6 @@
 #include "bounds/bounds.h"
 
 /* Judges a plan from the definition: precedence, transfers, one task a device at a time. */
-void assert_plan_legal(const struct sy_workload *workload, const struct sy_plan *plan);
+void assert_plan_legal(const struct sy_workload *workload, const struct sy_schedule *plan);
 
 #endif

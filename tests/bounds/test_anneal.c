@@ -39,27 +39,27 @@ static void test_heft_paper_makespan(void **state) {
 static void test_finds_the_optimum_of_the_heft_example(void **state) {
     (void)state;
     struct instance instance;
-    struct sy_plan plan, exact;
+    struct sy_schedule plan, exact;
     uint64_t nodes;
     instance_heft_paper(&instance);
-    assert_int_equal(sy_plan_init(&plan, 10), 0);
-    assert_int_equal(sy_plan_init(&exact, 10), 0);
+    assert_int_equal(sy_schedule_init(&plan, 10), 0);
+    assert_int_equal(sy_schedule_init(&exact, 10), 0);
     assert_int_equal(sy_bound_anneal(instance.workload, 1, 5000, NULL, &plan), 0);
     assert_int_equal(sy_bound_exact(instance.workload, UINT64_MAX, &exact, &nodes), 0);
     assert_plan_legal(instance.workload, &plan);
     assert_near(plan.makespan_ns, exact.makespan_ns, 1e-9);
-    sy_plan_finish(&plan);
-    sy_plan_finish(&exact);
+    sy_schedule_finish(&plan);
+    sy_schedule_finish(&exact);
     instance_finish(&instance);
 }
 
 static void test_same_seed_same_plan(void **state) {
     (void)state;
     struct instance instance;
-    struct sy_plan plan[3];
+    struct sy_schedule plan[3];
     instance_layered(&instance, 150, 25, 7);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(sy_plan_init(&plan[i], 150), 0);
+        assert_int_equal(sy_schedule_init(&plan[i], 150), 0);
         assert_int_equal(sy_bound_anneal(instance.workload, i < 2 ? 1 : 2, 300, NULL, &plan[i]), 0);
         assert_plan_legal(instance.workload, &plan[i]);
     }
@@ -67,7 +67,7 @@ static void test_same_seed_same_plan(void **state) {
     assert_memory_equal(plan[0].device, plan[1].device, 150 * sizeof(uint32_t));
     assert_true(memcmp(plan[0].start_ns, plan[2].start_ns, 150 * sizeof(double)) != 0);
     for (int i = 0; i < 3; i++) {
-        sy_plan_finish(&plan[i]);
+        sy_schedule_finish(&plan[i]);
     }
     instance_finish(&instance);
 }
@@ -84,11 +84,11 @@ static void test_never_worse_than_its_start(void **state) {
                                               .transfer_ratio = 1.5};
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct instance instance;
-        struct sy_plan best, plan;
+        struct sy_schedule best, plan;
         uint64_t nodes;
         instance_random(&instance, &shape, seed);
-        assert_int_equal(sy_plan_init(&best, instance.workload->task_count), 0);
-        assert_int_equal(sy_plan_init(&plan, instance.workload->task_count), 0);
+        assert_int_equal(sy_schedule_init(&best, instance.workload->task_count), 0);
+        assert_int_equal(sy_schedule_init(&plan, instance.workload->task_count), 0);
         int r = sy_bound_exact(instance.workload, 1000000, &best, &nodes);
         assert_true(r == 0 || r == -E2BIG);
         assert_int_equal(sy_bound_anneal(instance.workload, seed, 20, &best, &plan), 0);
@@ -98,8 +98,8 @@ static void test_never_worse_than_its_start(void **state) {
                      best.makespan_ns, plan.makespan_ns);
         }
         assert_true(r != 0 || plan.makespan_ns >= best.makespan_ns * (1 - 1e-9));
-        sy_plan_finish(&best);
-        sy_plan_finish(&plan);
+        sy_schedule_finish(&best);
+        sy_schedule_finish(&plan);
         instance_finish(&instance);
     }
 }
@@ -107,14 +107,14 @@ static void test_never_worse_than_its_start(void **state) {
 static void test_illegal_start_is_refused(void **state) {
     (void)state;
     struct instance instance;
-    struct sy_plan start, plan;
+    struct sy_schedule start, plan;
     instance_heft_paper(&instance);
-    assert_int_equal(sy_plan_init(&start, 10), 0);
-    assert_int_equal(sy_plan_init(&plan, 10), 0);
+    assert_int_equal(sy_schedule_init(&start, 10), 0);
+    assert_int_equal(sy_schedule_init(&plan, 10), 0);
     start.device[4] = 99;
     assert_int_equal(sy_bound_anneal(instance.workload, 1, 10, &start, &plan), -EINVAL);
-    sy_plan_finish(&start);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&start);
+    sy_schedule_finish(&plan);
     instance_finish(&instance);
 }
 

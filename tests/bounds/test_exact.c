@@ -23,12 +23,12 @@ static const struct random_shape small = {.task_min = 3,
                                           .impossible_probability = 0.1};
 
 static double exact_ns(const struct sy_workload *workload, uint64_t *ret_nodes) {
-    struct sy_plan plan;
-    assert_int_equal(sy_plan_init(&plan, workload->task_count), 0);
+    struct sy_schedule plan;
+    assert_int_equal(sy_schedule_init(&plan, workload->task_count), 0);
     assert_int_equal(sy_bound_exact(workload, UINT64_MAX, &plan, ret_nodes), 0);
     assert_plan_legal(workload, &plan);
     double makespan = plan.makespan_ns;
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     return makespan;
 }
 
@@ -146,34 +146,34 @@ static void test_heft_paper_example(void **state) {
 static void test_node_limit(void **state) {
     (void)state;
     struct instance instance;
-    struct sy_plan plan;
+    struct sy_schedule plan;
     uint64_t nodes = 0;
     struct random_shape shape = small;
     shape.task_min = shape.task_max = 30;
     shape.edge_probability = 0.1;
     instance_random(&instance, &shape, 3);
-    assert_int_equal(sy_plan_init(&plan, 30), 0);
+    assert_int_equal(sy_schedule_init(&plan, 30), 0);
     assert_int_equal(sy_bound_exact(instance.workload, 1000, &plan, &nodes), -E2BIG);
     assert_int_equal(nodes, 1000);
     assert_plan_legal(instance.workload, &plan);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     instance_finish(&instance);
 }
 
 static void test_too_many_tasks_still_give_a_plan(void **state) {
     (void)state;
     struct instance instance;
-    struct sy_plan plan;
+    struct sy_schedule plan;
     uint64_t nodes = 7;
     double makespan = -1;
     instance_layered(&instance, 400, 20, 4);
-    assert_int_equal(sy_plan_init(&plan, 400), 0);
+    assert_int_equal(sy_schedule_init(&plan, 400), 0);
     assert_int_equal(sy_bound_exact(instance.workload, 1000, &plan, &nodes), -E2BIG);
     assert_int_equal(nodes, 0);
     assert_plan_legal(instance.workload, &plan);
     assert_int_equal(sy_bound_enumerate(instance.workload, &makespan), -E2BIG);
     assert_true(makespan == -1);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     instance_finish(&instance);
 }
 

@@ -30,12 +30,12 @@ static const struct random_shape small = {.task_min = 3,
                                           .impossible_probability = 0.1};
 
 static double optimum(const struct sy_workload *workload) {
-    struct sy_plan plan;
+    struct sy_schedule plan;
     uint64_t nodes;
-    assert_int_equal(sy_plan_init(&plan, workload->task_count), 0);
+    assert_int_equal(sy_schedule_init(&plan, workload->task_count), 0);
     assert_int_equal(sy_bound_exact(workload, UINT64_MAX, &plan, &nodes), 0);
     double makespan = plan.makespan_ns;
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     return makespan;
 }
 
@@ -53,17 +53,17 @@ static double mixed(const struct sy_workload *workload) {
 }
 
 static void assert_chain(const struct sy_workload *workload, uint64_t seed, double *ret_gain) {
-    struct sy_plan plan;
+    struct sy_schedule plan;
     double path = sy_bound_critical_path_ns(workload), area = sy_bound_area_ns(workload);
     double lp = mixed(workload), best = optimum(workload);
-    assert_int_equal(sy_plan_init(&plan, workload->task_count), 0);
+    assert_int_equal(sy_schedule_init(&plan, workload->task_count), 0);
     assert_int_equal(sy_bound_anneal(workload, seed, 200, NULL, &plan), 0);
     if (path > lp || area > lp || lp > best * (1 + 1e-9) || best > plan.makespan_ns * (1 + 1e-9)) {
         fail_msg("seed %llu: path %.12g, area %.12g, LP %.12g, optimum %.12g, found %.12g",
                  (unsigned long long)seed, path, area, lp, best, plan.makespan_ns);
     }
     *ret_gain = lp / fmax(path, area);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
 }
 
 static void test_chain_of_bounds(void **state) {

@@ -41,12 +41,12 @@ static void test_chain_on_cholesky(void **state) {
     (void)state;
     static const double at_once[] = {0};
     struct world world;
-    struct sy_plan plan;
+    struct sy_schedule plan;
     double mixed = 0;
     world_init(&world, "cholesky:6", "cpu:6 gpu:2@pcie3x16", at_once, 1);
     const struct sy_workload *workload = world.workload;
     double path = sy_bound_critical_path_ns(workload), area = sy_bound_area_ns(workload);
-    assert_int_equal(sy_plan_init(&plan, workload->task_count), 0);
+    assert_int_equal(sy_schedule_init(&plan, workload->task_count), 0);
     assert_int_equal(sy_bound_anneal(workload, 1, 2000, NULL, &plan), 0);
     assert_plan_legal(workload, &plan);
     assert_true(workload->job_isolated_ns[0] == fmax(path, area));
@@ -54,7 +54,7 @@ static void test_chain_on_cholesky(void **state) {
     assert_true(r == 0 || r == -ENOENT);
     mixed = r == 0 ? mixed : fmax(path, area);
     assert_true(fmax(path, area) <= mixed && mixed <= plan.makespan_ns);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     world_finish(&world);
 }
 
@@ -62,20 +62,20 @@ static void test_jobs_are_released_on_arrival(void **state) {
     (void)state;
     static const double arrivals[] = {0, 1e12};
     struct world world, one;
-    struct sy_plan plan;
+    struct sy_schedule plan;
     world_init(&one, "forkjoin:8", "cpu:4 gpu:1", arrivals, 1);
     world_init(&world, "forkjoin:8", "cpu:4 gpu:1", arrivals, 2);
     double alone = sy_bound_critical_path_ns(one.workload);
     assert_near(sy_bound_critical_path_ns(world.workload), 1e12 + alone, 1);
     assert_near(sy_bound_area_ns(world.workload), 2 * sy_bound_area_ns(one.workload), 1);
-    assert_int_equal(sy_plan_init(&plan, world.workload->task_count), 0);
+    assert_int_equal(sy_schedule_init(&plan, world.workload->task_count), 0);
     assert_int_equal(sy_bound_anneal(world.workload, 1, 50, NULL, &plan), 0);
     for (uint32_t t = 0; t < plan.task_count; t++) {
         double arrive = world.workload->jobs[world.workload->task_job[t]].arrive_ns;
         assert_true(plan.start_ns[t] >= arrive);
     }
     assert_true(plan.makespan_ns >= 1e12 + alone);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     world_finish(&world);
     world_finish(&one);
 }

@@ -18,10 +18,10 @@ static const char *const planners[] = {"heft", "cpop", "peft", "lookahead", "ann
 /* Devices and order as in the trace, every task as early as device and inputs allow. */
 static void check_tight(const struct sy_workload *w, const char *policy, uint64_t seed) {
     struct sy_trace trace;
-    struct sy_plan plan;
+    struct sy_schedule plan;
     double *start, makespan;
     makespan = fixture_simulate(w, policy, &trace).makespan_ns;
-    assert_int_equal(sy_plan_init(&plan, w->task_count), 0);
+    assert_int_equal(sy_schedule_init(&plan, w->task_count), 0);
     start = test_calloc(w->task_count, sizeof *start);
     for (uint32_t t = 0; t < w->task_count; t++) {
         const struct sy_span *span = fixture_span(&trace, SY_SPAN_TASK, t);
@@ -29,7 +29,7 @@ static void check_tight(const struct sy_workload *w, const char *policy, uint64_
         plan.start_ns[t] = start[t] = span->start_ns;
         plan.end_ns[t] = span->end_ns;
     }
-    int code = sy_plan_evaluate(w, NULL, false, &plan);
+    int code = sy_schedule_evaluate(w, NULL, false, &plan);
     if (code || fabs(plan.makespan_ns - makespan) > 1e-6 * makespan) {
         fail_msg("%s, seed %lu: makespan %.9g, as planned %.9g (%d)", policy, seed, makespan,
                  plan.makespan_ns, code);
@@ -38,7 +38,7 @@ static void check_tight(const struct sy_workload *w, const char *policy, uint64_
         assert_near(start[t], plan.start_ns[t], 1e-6 * makespan);
     }
     test_free(start);
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
     sy_trace_finish(&trace);
 }
 
@@ -73,14 +73,14 @@ static void simulated_as_planned(void **state) {
 }
 
 static void check_annealed(const struct sy_workload *w, const char *what, uint64_t seed) {
-    struct sy_plan plan;
-    assert_int_equal(sy_plan_init(&plan, w->task_count), 0);
+    struct sy_schedule plan;
+    assert_int_equal(sy_schedule_init(&plan, w->task_count), 0);
     assert_int_equal(sy_bound_anneal(w, 1, 300, NULL, &plan), 0);
     double found = fixture_simulate(w, "anneal:300", NULL).makespan_ns;
     if (found > plan.makespan_ns * (1 + 1e-9)) {
         fail_msg("%s %lu: simulated %.9g, planned %.9g", what, seed, found, plan.makespan_ns);
     }
-    sy_plan_finish(&plan);
+    sy_schedule_finish(&plan);
 }
 
 /* The annealer's plan is what is run, not only its choice of devices. */
