@@ -15,6 +15,8 @@ _symph_options() {
         --help" ;;
     bound) echo "--machine --graphs --only --max-instances --accelerate --costs --lp --time-limit
         --exact --nodes --anneal --seed --json --quiet --help" ;;
+    plan) echo "--input-features --objective --constraint --machine --times --class --busy --price --overlap --no-overlap
+        --side-by-side --plan --front --plot --kernels --models --json --quiet --help" ;;
     simulate) echo "--machine --graphs --only --max-instances --policy --list-policies --seeds --seed
         --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
         --smt-table --gpu-table --hidden-load --hidden-period --belief --counter-noise --counters --counter-period --judge
@@ -44,11 +46,11 @@ _symph() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W \
-            "machine graph bound simulate run explain starpu kernels counters train call-variants genomics bench help --help --version" -- "$cur")
+            "machine graph bound plan simulate run explain starpu kernels counters train call-variants genomics bench help --help --version" -- "$cur")
         return
     fi
     if [[ $command == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "machine graph bound simulate run explain starpu kernels counters train call-variants genomics bench" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "machine graph bound plan simulate run explain starpu kernels counters train call-variants genomics bench" -- "$cur")
         return
     fi
     if [[ $prev == --policy || $prev == --compare ]]; then
@@ -56,6 +58,10 @@ _symph() {
         [[ $cur == *,* ]] && done=${cur%,*},
         mapfile -t COMPREPLY < <(compgen -P "$done" -W "all $(_symph_policies)" -- "${cur##*,}")
         compopt -o nospace
+        return
+    fi
+    if [[ $command == plan && $prev == --objective ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "throughput latency energy money balanced" -- "$cur")
         return
     fi
     if [[ $command == counters && COMP_CWORD -eq 2 ]]; then
@@ -75,7 +81,7 @@ _symph() {
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-    if [[ $command != machine && $command != call-variants && $command != genomics ]]; then
+    if [[ $command != machine && $command != plan && $command != call-variants && $command != genomics ]]; then
         local generators
         mapfile -t generators < <(compgen -W "$(_symph_generators)" -- "$cur")
         COMPREPLY+=("${generators[@]}")

@@ -25,6 +25,7 @@ enum sy_exit {
 int sy_cmd_machine(int argc, char **argv);
 int sy_cmd_graph(int argc, char **argv);
 int sy_cmd_bound(int argc, char **argv);
+int sy_cmd_plan(int argc, char **argv);
 int sy_cmd_simulate(int argc, char **argv);
 int sy_cmd_run(int argc, char **argv);
 int sy_cmd_explain(int argc, char **argv);

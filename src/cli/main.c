@@ -20,6 +20,7 @@ static const struct entry entries[] = {
     {"machine", sy_cmd_machine, "show a machine: devices, memories, links"},
     {"graph", sy_cmd_graph, "read, check, convert and generate task graphs"},
     {"bound", sy_cmd_bound, "how fast could any schedule be"},
+    {"plan", sy_cmd_plan, "where the kernels of a repeated pipeline should run"},
     {"simulate", sy_cmd_simulate, "run schedulers over graphs in virtual time"},
     {"run", sy_cmd_run, "run a graph of real kernels on this machine"},
     {"explain", sy_cmd_explain, "why a task of a run went where it did"},

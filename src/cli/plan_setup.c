@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plan_setup: what is known before anything is planned: the pipeline, the item's features, the
+ * machine as others leave it, and measured times.
+ *
+ * In: arguments. Out: a filled struct sy_planning, up to its answers. Invariant: what nobody
+ * measured is told on stderr before it is used.
+ */
+#include "cli/plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MACHINE_MAX 128
+#define MODELS_END  ".models.csv"
+#define TIMES_END   ".times.csv"
+
+static int fail(int code, const struct sy_error *error) {
+    sy_message_error(error);
+    return sy_message_exit(code);
+}
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+/* --- the pipeline -------------------------------------------------------------------------------
+ */
+static int open_set(struct sy_planning *planning) {
+    struct sy_error error = {0};
+    const char *skipped;
+    int code = sy_kernel_set_open(planning->args->kernels, &planning->set, &error);
+    if (code) {
+        return fail(code, &error);
+    }
+    for (uint32_t i = 0; (skipped = sy_kernel_set_skipped(planning->set, i)); i++) {
+        sy_message_note(planning->args->common.quiet, "passed over: %s", skipped);
+    }
+    return SY_EXIT_OK;
+}
+
+static int no_plugin(const struct sy_planning *planning, const char *spec) {
+    const char *names[64];
+    uint32_t count = 0;
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(spec, ":"), spec);
+    for (uint32_t i = 0; i < sy_kernel_set_count(planning->set) && count < SY_COUNT(names); i++) {
+        names[count++] = sy_kernel_set_table(planning->set, i)->name;
+    }
+    const char *near = sy_nearest(word, names, count);
+    sy_message_fail("there is no plug-in '%s'%s%s%s, and no file %s; symph kernels lists the "
+                    "plug-ins, --kernels PATH adds one",
+                    word, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
+                    spec);
+    return SY_EXIT_INPUT;
+}
+
+static int open_plugin(struct sy_planning *planning, const char *spec) {
+    struct sy_error error = {0};
+    const char *arguments = NULL;
+    int r = open_set(planning);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    const struct sy_kernel_pipeline *found =
+        sy_kernel_set_pipeline(planning->set, spec, &arguments, &error);
+    if (!found) {
+        return error.message[0] ? fail(-ENOENT, &error) : no_plugin(planning, spec);
+    }
+    if (arguments[0]) {
+        sy_message_note(planning->args->common.quiet,
+                        "'%s' is not used here: --input-features says what an item is like",
+                        arguments);
+    }
+    snprintf(planning->plugin, sizeof planning->plugin, "%.*s", (int)strcspn(spec, ":"), spec);
+    int code =
+        sy_pipeline_read_text(spec, found->text, strlen(found->text), &planning->pipeline, &error);
+    return code ? fail(code, &error) : SY_EXIT_OK;
+}
+
+int sy_planning_open_pipeline(struct sy_planning *planning) {
+    struct sy_error error = {0};
+    const char *spec = planning->args->pipelines.items[0];
+    if (strchr(spec, ':') && access(spec, F_OK) < 0) {
+        return open_plugin(planning, spec);
+    }
+    int code = sy_pipeline_read_file(spec, &planning->pipeline, &error);
+    if (code == -ENOENT && !strchr(spec, '/') && !strchr(spec, '.')) {
+        sy_hint(&error, "a pipeline of a plug-in is PLUGIN:NAME; symph kernels lists them");
+    }
+    if (code) {
+        return fail(code, &error);
+    }
+    return planning->args->kernels ? open_set(planning) : SY_EXIT_OK;
+}
+
+/* --- who can run what ---------------------------------------------------------------------------
+ * A roofline knows no kernels: where a plug-in has no variant of one and nobody measured it, it
+ * cannot run. Of kernels that no plug-in has, such as those of a file, nothing is known. */
+static bool has_variant(const struct sy_kernel_entry *entry, enum sy_device_kind kind) {
+    switch (kind) {
+    case SY_CPU:
+        return entry->functions[SY_FLAVOUR_C] != NULL;
+    case SY_GPU:
+        return entry->functions[SY_FLAVOUR_CUDA] || entry->functions[SY_FLAVOUR_OPENCL];
+    case SY_FPGA:
+        return entry->fpga_model_ns != NULL;
+    default:
+        return false;
+    }
+}
+
+static bool was_sampled(const struct sy_planning *planning, const char *kernel, uint32_t class) {
+    uint64_t sampled = planning->times.sampled[class];
+    for (uint32_t k = 0; k < planning->pipeline->kernel_count; k++) {
+        if ((sampled >> k & 1) && strcmp(planning->pipeline->kernels[k].kernel, kernel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool can_run(const void *user, const char *kernel, uint32_t class_index) {
+    const struct sy_planning *planning = user;
+    struct sy_error ignored = {0};
+    char spec[160];
+    bool whole = strchr(kernel, ':') || !planning->plugin[0];
+    snprintf(spec, sizeof spec, "%s%s%s", whole ? "" : planning->plugin, whole ? "" : ":", kernel);
+    const struct sy_kernel_entry *entry =
+        planning->set ? sy_kernel_set_find(planning->set, spec, &ignored) : NULL;
+    return !entry || was_sampled(planning, kernel, class_index) ||
+           has_variant(entry, planning->system.classes[class_index].kind);
+}
+
+/* --- the machine --------------------------------------------------------------------------------
+ */
+/* What the samples call it: "gpu=h200". */
+static int rename_classes(struct sy_planning *planning) {
+    for (uint32_t i = 0; i < planning->args->classes.count; i++) {
+        struct sy_error error = {0};
+        uint32_t classes = 0;
+        const char *name = NULL;
+        int code = sy_system_setting(&planning->system, "class", planning->args->classes.items[i],
+                                     &classes, &name, &error);
+        if (code) {
+            return fail(code, &error);
+        }
+        for (uint32_t k = 0; k < planning->system.class_count; k++) {
+            struct sy_system_class *renamed = &planning->system.classes[k];
+            if (!(classes & 1u << k) && strcmp(renamed->name, name) == 0) {
+                sy_message_fail("--class %s: the machine has a class '%s' already",
+                                planning->args->classes.items[i], name);
+                return SY_EXIT_INPUT;
+            }
+            if (classes & 1u << k) {
+                renamed->name = name;
+                renamed->roofline.class_name = name;
+            }
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+static int set_prices(struct sy_planning *planning) {
+    for (uint32_t i = 0; i < planning->args->prices.count; i++) {
+        struct sy_error error = {0};
+        const char *text = planning->args->prices.items[i], *value = NULL;
+        uint32_t classes = 0;
+        double price = 0;
+        int code = sy_system_setting(&planning->system, "price", text, &classes, &value, &error);
+        if (!code && (!sy_parse_double(value, strlen(value), &price) || price < 0)) {
+            code = sy_fail(&error, -EINVAL,
+                           "--price takes what a device costs an hour, such as gpu=2.5, not '%s'",
+                           text);
+        }
+        if (code) {
+            return fail(code, &error);
+        }
+        for (uint32_t k = 0; k < planning->system.class_count; k++) {
+            if (classes & 1u << k) {
+                planning->system.classes[k].price_per_hour = price;
+            }
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+static void put_others(const struct sy_planning *planning, uint32_t k) {
+    const struct sy_planning_others *others = &planning->others[k];
+    const struct sy_system_class *c = &planning->system.classes[k];
+    if (!others->known) {
+        sy_message_note(planning->args->common.quiet,
+                        "--busy auto: what others use of %s cannot be read here (%s); all of it is "
+                        "taken to be free",
+                        c->name, others->why);
+        return;
+    }
+    sy_message_note(planning->args->common.quiet,
+                    "--busy auto: others use %.2f of %u %s: %u left out, the rest slowed %.2fx",
+                    others->used, c->device_count, c->name, c->busy_count, c->slowdown);
+}
+
+/* The system's classes are the machine's, by name. */
+static int ask_others(struct sy_planning *planning) {
+    const struct sy_machine *machine = planning->machine;
+    if (strcmp(planning->args->machine, "here") != 0) {
+        return sy_options_usage(planning->command,
+                                "--busy auto looks at this machine; with --machine %s say --busy "
+                                "CLASS=N",
+                                planning->args->machine);
+    }
+    struct sy_planning_others *others =
+        sy_arena_alloc(planning->arena, machine->class_count + 1u, sizeof *others);
+    if (!others) {
+        return no_memory();
+    }
+    sy_planning_look(machine, others);
+    for (uint32_t k = 0; k < planning->system.class_count; k++) {
+        struct sy_system_class *c = &planning->system.classes[k];
+        for (uint32_t m = 0; m < machine->class_count; m++) {
+            if (strcmp(machine->classes[m].name, c->name) == 0) {
+                planning->others[k] = others[m];
+            }
+        }
+        planning->others[k].asked = true;
+        if (planning->others[k].known) {
+            uint32_t busy = planning->others[k].busy_count;
+            c->busy_count = busy < c->device_count ? busy : c->device_count;
+            c->slowdown = planning->others[k].slowdown;
+        } else if (!planning->others[k].why[0]) {
+            snprintf(planning->others[k].why, sizeof planning->others[k].why, "no such devices");
+        }
+        put_others(planning, k);
+    }
+    return SY_EXIT_OK;
+}
+
+static int set_busy(struct sy_planning *planning) {
+    const struct sy_text_list *list = &planning->args->busy;
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; i < list->count && r == SY_EXIT_OK; i++) {
+        if (strcmp(list->items[i], "auto") == 0) {
+            r = ask_others(planning);
+        }
+    }
+    for (uint32_t i = 0; i < list->count && r == SY_EXIT_OK; i++) {
+        struct sy_error error = {0};
+        const char *value = NULL;
+        uint32_t classes = 0;
+        uint64_t count = 0;
+        if (strcmp(list->items[i], "auto") == 0) {
+            continue;
+        }
+        int code =
+            sy_system_setting(&planning->system, "busy", list->items[i], &classes, &value, &error);
+        if (!code && !sy_parse_u64(value, strlen(value), &count)) {
+            code = sy_fail(&error, -EINVAL,
+                           "--busy takes CLASS=N, how many devices others hold, or auto; not '%s'",
+                           list->items[i]);
+        }
+        for (uint32_t k = 0; !code && k < planning->system.class_count; k++) {
+            struct sy_system_class *c = &planning->system.classes[k];
+            if ((classes & 1u << k) && count > c->device_count) {
+                code = sy_fail(&error, -EINVAL, "--busy %s: the machine has %u of them",
+                               list->items[i], c->device_count);
+            } else if (classes & 1u << k) {
+                c->busy_count = (uint32_t)count;
+            }
+        }
+        r = code ? fail(code, &error) : SY_EXIT_OK;
+    }
+    return r;
+}
+
+int sy_planning_open_system(struct sy_planning *planning) {
+    struct sy_error error = {0};
+    int r = sy_input_machine(planning->args->machine, &planning->machine);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    int code = sy_system_from_machine(planning->machine, &planning->system, &error);
+    if (code) {
+        sy_message_about("machine", planning->args->machine, &error);
+        return sy_message_exit(code);
+    }
+    planning->system.overlap = !planning->args->no_overlap;
+    planning->system.runs = can_run;
+    planning->system.runs_user = planning;
+    r = set_busy(planning);
+    r = r == SY_EXIT_OK ? set_prices(planning) : r;
+    return r == SY_EXIT_OK ? rename_classes(planning) : r;
+}
+
+/* --- times --------------------------------------------------------------------------------------
+ */
+/* Remembers which kernels of the pipeline it is of, and on which class. */
+static bool is_used(struct sy_planning *planning, const struct sy_sample *sample) {
+    uint64_t kernels = 0;
+    bool used = false;
+    for (uint32_t k = 0; k < planning->pipeline->kernel_count; k++) {
+        bool same = strcmp(planning->pipeline->kernels[k].kernel, sample->kernel) == 0;
+        kernels |= same ? 1ull << k : 0;
+    }
+    for (uint32_t c = 0; c < planning->system.class_count; c++) {
+        if (strcmp(planning->system.classes[c].name, sample->class_name) == 0) {
+            planning->times.sampled[c] |= kernels;
+            used = kernels != 0;
+        }
+    }
+    return used;
+}
+
+static int take_sample(void *user, const struct sy_sample *sample, const char *input) {
+    struct sy_planning *planning = user;
+    struct sy_planning_times *times = &planning->times;
+    (void)input;
+    times->sample_count++;
+    bool used = is_used(planning, sample);
+    times->used_count += used;
+    times->model_count += used && strcmp(sample->source, "measured") != 0;
+    uint32_t i = 0;
+    while (i < times->seen_count && strcmp(times->seen[i], sample->class_name) != 0) {
+        i++;
+    }
+    if (i == times->seen_count && i < SY_PLANNING_SEEN_MAX) {
+        snprintf(times->seen[times->seen_count++], sizeof times->seen[0], "%.31s",
+                 sample->class_name);
+    }
+    return sy_estimator_observe(planning->estimator, sample);
+}
+
+/* What runs on this machine have measured, beside its other models. */
+static int learned_path(struct sy_planning *planning) {
+    struct sy_error error = {0};
+    char machine[MACHINE_MAX], warning[512];
+    struct sy_store *store = NULL;
+    sy_store_machine_name(machine, sizeof machine);
+    int code =
+        sy_store_open(planning->args->models, machine, &store, warning, sizeof warning, &error);
+    if (code) {
+        return fail(code, &error);
+    }
+    const char *path = sy_store_path(store);
+    size_t stem = path ? strlen(path) - strlen(MODELS_END) : 0;
+    if (path && stem + sizeof TIMES_END <= sizeof planning->times.path) {
+        snprintf(planning->times.path, sizeof planning->times.path, "%.*s%s", (int)stem, path,
+                 TIMES_END);
+    }
+    sy_store_close(store);
+    if (access(planning->times.path, F_OK) < 0) {
+        planning->times.path[0] = '\0';
+    }
+    return SY_EXIT_OK;
+}
+
+static void put_seen(const struct sy_planning *planning, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < planning->times.seen_count; i++) {
+        int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", planning->times.seen[i]);
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+    }
+}
+
+static void tell_times(const struct sy_planning *planning) {
+    const struct sy_planning_times *times = &planning->times;
+    bool quiet = planning->args->common.quiet;
+    char seen[512];
+    put_seen(planning, seen, sizeof seen);
+    if (times->sample_count == 0) {
+        sy_message_note(quiet, "no measured times: all times are guessed from what the devices can "
+                               "do at best; symph run --pipeline PIPELINE --calibrate FILE "
+                               "measures, --times FILE uses it");
+    } else if (times->used_count == 0) {
+        sy_message_note(quiet,
+                        "none of the %u samples is of a kernel of this pipeline on a class of this "
+                        "machine; they are of the classes %s (--class CLASS=NAME says which of "
+                        "them a class is)",
+                        times->sample_count, seen);
+    }
+    for (uint32_t k = 0; times->used_count && k < planning->system.class_count; k++) {
+        bool known = false;
+        for (uint32_t i = 0; i < times->seen_count; i++) {
+            known = known || strcmp(times->seen[i], planning->system.classes[k].name) == 0;
+        }
+        if (!known) {
+            sy_message_note(quiet,
+                            "no sample is of %s: its times are guessed; there are samples of %s "
+                            "(--class %s=NAME, if it is one of them)",
+                            planning->system.classes[k].name, seen,
+                            planning->system.classes[k].name);
+        }
+    }
+}
+
+int sy_planning_read_times(struct sy_planning *planning) {
+    const struct sy_text_list *files = &planning->args->times;
+    struct sy_error error = {0};
+    int r = SY_EXIT_OK, code = 0;
+    planning->estimator = sy_estimator_create();
+    if (!planning->estimator) {
+        return no_memory();
+    }
+    for (uint32_t k = 0; k < planning->system.class_count && !code; k++) {
+        code =
+            sy_estimator_set_roofline(planning->estimator, &planning->system.classes[k].roofline);
+    }
+    if (code) {
+        sy_message_fail("the rooflines of the machine cannot be used: %s", strerror(-code));
+        return sy_message_exit(code);
+    }
+    if (files->count == 0 && strcmp(planning->args->machine, "here") == 0) {
+        r = learned_path(planning);
+    }
+    if (r == SY_EXIT_OK && planning->times.path[0]) {
+        code = sy_samples_read_file(planning->times.path, take_sample, planning, &error);
+    }
+    for (uint32_t i = 0; r == SY_EXIT_OK && !code && i < files->count; i++) {
+        code = sy_samples_read_file(files->items[i], take_sample, planning, &error);
+    }
+    if (code) {
+        return error.message[0] ? fail(code, &error) : no_memory();
+    }
+    if (r == SY_EXIT_OK) {
+        tell_times(planning);
+    }
+    return r;
+}

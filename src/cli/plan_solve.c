@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plan_solve: the plan, the front, and what each constraint costs.
+ *
+ * In: what is known of pipeline, machine and times. Out: the answers of struct sy_planning. A
+ * constraint's price is the answer without it, everything else the same. Invariant: where there is
+ * no plan, the message names what to relax.
+ */
+#include "cli/plan.h"
+
+#include "cli/units.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+/* --- problems -----------------------------------------------------------------------------------
+ */
+static int make_problem(const struct sy_planning *planning, uint32_t skip,
+                        struct sy_plan_problem *ret_problem, const struct sy_guess **ret_guesses,
+                        struct sy_error *error) {
+    struct sy_system system = planning->system;
+    const struct sy_guess *guesses = NULL;
+    int code = sy_constraints_limit(&planning->constraints, skip, &system, error);
+    code = code ? code
+                : sy_pipeline_problem(planning->pipeline, planning->values, &system,
+                                      planning->estimator, 0, planning->arena, ret_problem,
+                                      &guesses, error);
+    if (!code && ret_guesses) {
+        *ret_guesses = guesses;
+    }
+    return code;
+}
+
+static int solve_without(const struct sy_planning *planning, uint32_t skip,
+                         struct sy_plan *ret_plan) {
+    struct sy_error error = {0};
+    struct sy_plan_problem problem;
+    const struct sy_plan_request request = {.objective = planning->objective,
+                                            .bounds =
+                                                sy_constraints_bounds(&planning->constraints, skip),
+                                            .side_by_side = planning->args->side_by_side};
+    int code = make_problem(planning, skip, &problem, NULL, &error);
+    return code ? code : sy_plan_solve(planning->planner, &problem, &request, ret_plan, &error);
+}
+
+/* --- no plan ------------------------------------------------------------------------------------
+ */
+/* Which constraint, taken away alone, lets a plan be. */
+static void tell_who_bars(const struct sy_planning *planning) {
+    char text[SY_UNITS_SIZE], latency[SY_UNITS_SIZE], joules[SY_UNITS_SIZE];
+    uint32_t count = planning->constraints.count, freeing = 0;
+    for (uint32_t i = 0; i < count && count > 1; i++) {
+        struct sy_plan plan;
+        if (solve_without(planning, i, &plan) == 0) {
+            sy_message_note(
+                planning->args->common.quiet,
+                "without '%s' there is a plan: %s, latency %s, %s per item, %.4g W",
+                planning->constraints.items[i].text, sy_planning_rate(plan.outcome.period_ns, text),
+                sy_units_time(plan.outcome.latency_ns, latency),
+                sy_planning_joules(plan.outcome.energy_joules, joules), plan.outcome.power_watts);
+            freeing++;
+        }
+    }
+    if (count > 1 && freeing == 0) {
+        sy_message_note(planning->args->common.quiet,
+                        "taking away one constraint alone is not enough: at least two of them must "
+                        "give way");
+    }
+}
+
+static int no_plan(const struct sy_planning *planning, int code, const struct sy_error *error) {
+    sy_message_error(error);
+    if (code == -ERANGE || (code == -ENODEV && planning->constraints.count)) {
+        tell_who_bars(planning);
+    }
+    return sy_message_exit(code);
+}
+
+/* --- answers ------------------------------------------------------------------------------------
+ */
+static void price_constraints(struct sy_planning *planning) {
+    double value = sy_plan_value(planning->objective, &planning->plan.outcome);
+    for (uint32_t i = 0; i < planning->constraints.count; i++) {
+        struct sy_planning_price *price = &planning->prices[i];
+        price->known = solve_without(planning, i, &price->plan) == 0;
+        double without =
+            price->known ? sy_plan_value(planning->objective, &price->plan.outcome) : NAN;
+        price->ratio = without > 0 ? value / without : 1;
+    }
+}
+
+static int find_front(struct sy_planning *planning) {
+    struct sy_error error = {0};
+    const struct sy_plan *plans = NULL;
+    const struct sy_plan_bounds bounds = sy_constraints_bounds(&planning->constraints, SY_NONE);
+    int code = sy_plan_front(planning->planner, &planning->problem, &bounds, &plans,
+                             &planning->front_count, &error);
+    if (code) {
+        planning->front_count = 0;
+        return no_plan(planning, code, &error);
+    }
+    planning->front =
+        sy_arena_alloc(planning->arena, planning->front_count + 1u, sizeof *planning->front);
+    if (!planning->front) {
+        return no_memory();
+    }
+    memcpy(planning->front, plans, planning->front_count * sizeof *plans);
+    return SY_EXIT_OK;
+}
+
+static int judge_beside(struct sy_planning *planning) {
+    const struct sy_plan_bounds bounds = sy_constraints_bounds(&planning->constraints, SY_NONE);
+    for (uint32_t i = 0; i < planning->args->beside.count; i++) {
+        struct sy_error error = {0};
+        const char *text = planning->args->beside.items[i];
+        if (planning->beside_count == SY_PLANNING_BESIDE_MAX) {
+            return sy_options_usage(planning->command, "at most %d plans are judged at a time",
+                                    SY_PLANNING_BESIDE_MAX);
+        }
+        struct sy_planning_beside *beside = &planning->beside[planning->beside_count];
+        int code = sy_plan_parse(&planning->problem, text, &beside->plan, &error);
+        code = code ? code
+                    : sy_plan_evaluate(&planning->problem, &bounds, &beside->plan,
+                                       &beside->plan.outcome, &error);
+        if (code) {
+            sy_message_about("plan", text, &error);
+            return sy_message_exit(code);
+        }
+        beside->text = text;
+        beside->within = sy_plan_within(&bounds, &beside->plan.outcome);
+        planning->beside_count++;
+    }
+    return SY_EXIT_OK;
+}
+
+static int find_plan(struct sy_planning *planning) {
+    struct sy_error error = {0};
+    const struct sy_plan_request request = {
+        .objective = planning->objective,
+        .bounds = sy_constraints_bounds(&planning->constraints, SY_NONE),
+        .side_by_side = planning->args->side_by_side};
+    int code = make_problem(planning, SY_NONE, &planning->problem, &planning->guesses, &error);
+    code = code ? code
+                : sy_plan_solve(planning->planner, &planning->problem, &request, &planning->plan,
+                                &error);
+    return code ? no_plan(planning, code, &error) : SY_EXIT_OK;
+}
+
+int sy_planning_solve(struct sy_planning *planning) {
+    planning->planner = sy_planner_create();
+    if (!planning->planner) {
+        return no_memory();
+    }
+    int r = find_plan(planning);
+    r = r == SY_EXIT_OK ? judge_beside(planning) : r;
+    r = r == SY_EXIT_OK ? find_front(planning) : r;
+    if (r == SY_EXIT_OK) {
+        price_constraints(planning);
+    }
+    return r;
+}
+
+/* --- pieces that several show -------------------------------------------------------------------
+ */
+enum sy_basis sy_basis_of(const struct sy_guess *guess) {
+    if (guess->sample_count == 0) {
+        return SY_BASIS_ROOFLINE;
+    }
+    return guess->model ? SY_BASIS_MODEL : SY_BASIS_MEASURED;
+}
+
+const char *sy_basis_name(enum sy_basis basis) {
+    static const char *const names[SY_BASIS_COUNT] = {"measured", "model", "roofline guess"};
+    return names[basis];
+}
+
+double sy_guess_spread(const struct sy_guess *guess) {
+    return exp(guess->log_sigma) - 1;
+}
+
+const struct sy_guess *sy_planning_guess(const struct sy_planning *planning, uint32_t kernel,
+                                         uint32_t shape) {
+    return &planning->guesses[kernel * planning->problem.shape_count + shape];
+}
+
+void sy_planning_bases(const struct sy_planning *planning, uint32_t ret_counts[SY_BASIS_COUNT]) {
+    const struct sy_plan_problem *problem = &planning->problem;
+    memset(ret_counts, 0, SY_BASIS_COUNT * sizeof *ret_counts);
+    for (uint32_t i = 0; i < problem->kernel_count * problem->shape_count; i++) {
+        if (isfinite(problem->time_ns[i])) {
+            ret_counts[sy_basis_of(&planning->guesses[i])]++;
+        }
+    }
+}
+
+void sy_planning_kernels(const struct sy_planning *planning, uint64_t kernels,
+                         struct sy_buffer *buffer) {
+    bool first = true;
+    for (uint32_t k = 0; k < planning->problem.kernel_count; k++) {
+        if (kernels >> k & 1) {
+            sy_buffer_printf(buffer, "%s%s", first ? "" : "+", planning->problem.kernels[k].name);
+            first = false;
+        }
+    }
+}
+
+void sy_planning_mix(const struct sy_planning *planning, const struct sy_plan *plan,
+                     struct sy_buffer *buffer) {
+    const struct sy_plan_problem *problem = &planning->problem;
+    bool first = true;
+    for (uint32_t c = 0; c < problem->class_count; c++) {
+        bool used = false;
+        for (uint32_t i = 0; i < plan->stage_count; i++) {
+            used = used || problem->shapes[plan->stages[i].shape].class_index == c;
+        }
+        if (used) {
+            sy_buffer_printf(buffer, "%s%s", first ? "" : " + ", problem->classes[c].name);
+            first = false;
+        }
+    }
+}
+
+void sy_planning_caveat(const struct sy_planning *planning, struct sy_buffer *buffer) {
+    uint32_t counts[SY_BASIS_COUNT];
+    sy_planning_bases(planning, counts);
+    uint32_t all = counts[0] + counts[1] + counts[2];
+    sy_buffer_printf(buffer, "times: %u of %u measured, %u from a model, %u guessed from rooflines",
+                     counts[SY_BASIS_MEASURED], all, counts[SY_BASIS_MODEL],
+                     counts[SY_BASIS_ROOFLINE]);
+}
+
+const char *sy_planning_rate(double period_ns, char *text) {
+    double rate = 1e9 / period_ns;
+    if (!isfinite(rate)) {
+        snprintf(text, SY_UNITS_SIZE, "-");
+    } else if (rate >= 0.1) {
+        int decimals = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
+        snprintf(text, SY_UNITS_SIZE, "%.*f/s", decimals, rate);
+    } else {
+        snprintf(text, SY_UNITS_SIZE, "%.3g/s", rate);
+    }
+    return text;
+}
+
+const char *sy_planning_joules(double joules, char *text) {
+    static const struct {
+        const char *name;
+        double scale;
+    } units[] = {{"uJ", 1e-6}, {"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}};
+    size_t i = 0;
+    while (i + 1 < SY_COUNT(units) && fabs(joules) >= 0.9995 * units[i + 1].scale) {
+        i++;
+    }
+    if (isfinite(joules)) {
+        snprintf(text, SY_UNITS_SIZE, "%.3g %s", joules / units[i].scale, units[i].name);
+    } else {
+        snprintf(text, SY_UNITS_SIZE, "-");
+    }
+    return text;
+}
