@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define SCHEMA          "symph-pipeline-1"
-#define NAME_BYTES_MAX  64
 #define ABOUT_BYTES_MAX 4096
 #define VALUE_MAX       1e18 /* of a feature: sums and products stay far from overflowing */
 
@@ -73,13 +72,13 @@ static int read_word(struct sy_pipeline_reader *r, const char *others, const cha
     if (code) {
         return code;
     }
-    bool good = length >= 1 && length <= NAME_BYTES_MAX;
+    bool good = length >= 1 && length <= SY_PIPELINE_NAME_MAX;
     for (size_t i = 0; i < length; i++) {
         good = good && (isalnum((unsigned char)text[i]) || strchr(others, text[i]));
     }
     if (!good) {
         sy_json_fail(&r->json, "\"%.80s\" cannot be a name", text);
-        sy_hint(r->error, "1 to %d letters, digits and %s", NAME_BYTES_MAX, others);
+        sy_hint(r->error, "1 to %d letters, digits and %s", SY_PIPELINE_NAME_MAX, others);
         return -EINVAL;
     }
     *ret_name = sy_arena_strndup(r->arena, text, length);
@@ -348,25 +347,17 @@ static int insert_cost(struct sy_pipeline_reader *r, struct sy_pipeline_kernel *
     return sy_pipeline_read_expression(r, &kernel->costs[at]);
 }
 
-static int check_cost_name(struct sy_pipeline_reader *r, const char *name) {
-    size_t length = strlen(name), i = 0;
-    while (i < length && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
-        i++;
-    }
-    return length && length <= NAME_BYTES_MAX && i == length && !isdigit((unsigned char)name[0])
-               ? 0
-               : sy_json_fail(&r->json, "\"%.80s\" cannot name a cost feature", name);
-}
-
 static int read_costs(struct sy_pipeline_reader *r, void *out) {
     struct sy_pipeline_kernel *kernel = out;
     const char *name;
     int code = sy_json_enter_object(&r->json);
     struct sy_mark mark = mark_of(r);
     while (!code && (code = sy_json_next_member(&r->json, &name)) == 1) {
-        code = check_cost_name(r, name);
-        const char *copy = code ? NULL : sy_arena_strdup(r->arena, name);
-        code = code ? code : copy ? insert_cost(r, kernel, copy) : no_memory(r);
+        if (!sy_cost_name_valid(name)) {
+            return sy_json_fail(&r->json, "\"%.80s\" cannot name a cost feature", name);
+        }
+        const char *copy = sy_arena_strdup(r->arena, name);
+        code = copy ? insert_cost(r, kernel, copy) : no_memory(r);
     }
     if (code) {
         return code;

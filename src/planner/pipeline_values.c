@@ -284,10 +284,11 @@ struct scope {
     const double *values;
 };
 
+/* The names of expressions are those of features, the pointers too. */
 static double feature_value(void *user, const char *name) {
     const struct scope *scope = user;
     for (uint32_t i = 0; i < scope->pipeline->feature_count; i++) {
-        if (strcmp(scope->pipeline->features[i].name, name) == 0) {
+        if (scope->pipeline->features[i].name == name) {
             return scope->values[i];
         }
     }

@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "planner/values.h"
 #include "topology/topology.h"
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,6 +62,15 @@ int sy_cost_name_compare(const char *a, const char *b) {
     return strcmp(a, b);
 }
 
+bool sy_cost_name_valid(const char *name) {
+    size_t length = strlen(name), i = 0;
+    while (i < length && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
+        i++;
+    }
+    return length && length <= SY_PIPELINE_NAME_MAX && i == length &&
+           !isdigit((unsigned char)name[0]);
+}
+
 uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char **names,
                                 uint32_t count) {
     for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
@@ -81,6 +91,9 @@ uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char *
 /* --- reading ---------------------------------------------------------------------------------- */
 static int add_cost(struct table *t, const char *name) {
     struct sy_csv *csv = &t->csv;
+    if (!sy_cost_name_valid(name)) {
+        return sy_csv_fail(csv, "\"%.80s\" cannot name a cost feature", name);
+    }
     if (t->cost_count == SY_SAMPLES_NAME_MAX) {
         return sy_csv_fail(csv, "more than %d cost features", SY_SAMPLES_NAME_MAX);
     }
@@ -298,8 +311,10 @@ int sy_samples_read_file(const char *path, sy_sample_visit visit, void *user,
 /* Fields cannot hold quotes and control characters: they become ' and blanks. */
 static void put_field(struct sy_buffer *buffer, const char *text) {
     size_t length = strlen(text);
-    bool quote = length && (strpbrk(text, ",\"") || text[0] == '#' || text[0] == ' ' ||
-                            text[0] == '\t' || text[length - 1] == ' ');
+    bool quote = false;
+    for (size_t i = 0; i < length; i++) {
+        quote = quote || !(isalnum((unsigned char)text[i]) || strchr("_.:-+=@/", text[i]));
+    }
     sy_buffer_append(buffer, "\"", quote);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];

@@ -11,6 +11,7 @@
 #include "planner/pipeline.h"
 
 #define SY_PIPELINE_FEATURE_MAX 64
+#define SY_PIPELINE_NAME_MAX    64 /* bytes of any name */
 
 /* Index, or SY_NONE with an error that names the nearest. */
 uint32_t sy_values_feature(const struct sy_pipeline *pipeline, const char *name,
@@ -26,5 +27,7 @@ SY_MUST_CHECK int sy_values_read_object(const struct sy_pipeline *pipeline, stru
                                         double *values);
 /* The order of cost features: flops, bytes, then by name. As strcmp. */
 int sy_cost_name_compare(const char *a, const char *b);
+/* Letters, digits and _, as in expressions. */
+bool sy_cost_name_valid(const char *name);
 
 #endif
