@@ -86,6 +86,9 @@ double gnn_fpga_ns(const struct gnn_task *task);
 struct gnn_part {
     int (*prepare)(const struct sy_call *call);
     int (*run)(const struct sy_call *call, const struct gnn_task *task);
+    /* spmm by our kernels, or by cuSPARSE (-ENOTSUP: built without it); run chooses. */
+    int (*run_own)(const struct sy_call *call, const struct gnn_task *task);
+    int (*run_library)(const struct sy_call *call, const struct gnn_task *task);
 };
 #define GNN_CUDA_FILE   "gnn/gnn_cuda.so"
 #define GNN_CUDA_SYMBOL "gnn_cuda"
