@@ -71,7 +71,8 @@ const char attn_example_names[] = OTHER_EXAMPLES(NAME) FIRST_EXAMPLE(NAME);
       {"name": "qkv", "kernel": "gnn:gemm", "reads": ["x", "w_qkv"], "writes": ["qkv"],            \
        "parameters": ["batch*length", "model", "3*model", "0"], "split": true,                     \
        "cost": {"flops": "6*batch*length*model*model",                                             \
-                "bytes": "4*(4*batch*length*model+3*model*model)", "rows": "batch*length"}})
+                "bytes": "4*(4*batch*length*model+3*model*model)", "rows": "batch*length",         \
+                "inner": "model", "columns": "3*model"}})
 #define PARAMETERS "\"parameters\":[\"length\",\"window\",\"batch\",\"model\",\"heads\"],\"split\":true,"
 #define BAND JSON(                                                                                 \
       {"name": "scores", "kernel": "window_scores", "reads": ["qkv"], "writes": ["scores"],)       \
@@ -101,15 +102,18 @@ const char attn_example_names[] = OTHER_EXAMPLES(NAME) FIRST_EXAMPLE(NAME);
        "writes": ["attended"], "parameters": ["batch*length", "model", "model", "0"],              \
        "split": true,                                                                              \
        "cost": {"flops": "2*batch*length*model*model",                                             \
-                "bytes": "4*(3*batch*length*model+model*model)", "rows": "batch*length"}},         \
+                "bytes": "4*(3*batch*length*model+model*model)", "rows": "batch*length",           \
+                "inner": "model", "columns": "model"}},                                            \
       {"name": "up", "kernel": "gnn:gemm", "reads": ["attended", "w_up"], "writes": ["up"],        \
        "parameters": ["batch*length", "model", "ffn", "2"], "split": true,                         \
        "cost": {"flops": "2*batch*length*model*ffn",                                               \
-                "bytes": "4*(batch*length*(model+ffn)+model*ffn)", "rows": "batch*length"}},       \
+                "bytes": "4*(batch*length*(model+ffn)+model*ffn)", "rows": "batch*length",         \
+                "inner": "model", "columns": "ffn"}},                                              \
       {"name": "down", "kernel": "gnn:gemm_add", "reads": ["up", "w_down", "attended"],            \
        "writes": ["y"], "parameters": ["batch*length", "ffn", "model", "0"], "split": true,        \
        "cost": {"flops": "2*batch*length*ffn*model",                                               \
-                "bytes": "4*(batch*length*(ffn+2*model)+ffn*model)", "rows": "batch*length"}})
+                "bytes": "4*(batch*length*(ffn+2*model)+ffn*model)", "rows": "batch*length",       \
+                "inner": "ffn", "columns": "model"}})
 /* clang-format on */
 
 #define HEAD(name, about)                                                                          \
