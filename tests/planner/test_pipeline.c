@@ -323,6 +323,54 @@ static void test_cost_names(void **state) {
     sy_pipeline_destroy(p);
 }
 
+/* --- what the documents show can be read -------------------------------------------------------
+ */
+/* The block behind this line of docs/pipeline-format.md, up to the closing fence. */
+static char *take_block(const char *opening) {
+    char *page = NULL;
+    size_t length;
+    assert_int_equal(sy_read_file(ROOT "/docs/pipeline-format.md", &page, &length, NULL), 0);
+    char *start = strstr(page, opening);
+    assert_non_null(start);
+    start += strlen("```");
+    start += strcspn(start, "\n") + 1;
+    char *end = strstr(start, "\n```");
+    assert_non_null(end);
+    char *block = strndup(start, (size_t)(end - start) + 1);
+    assert_non_null(block);
+    free(page);
+    return block;
+}
+
+static int count_sample(void *user, const struct sy_sample *sample, const char *input) {
+    assert_true(sample->cost_count == 3 && input[0]);
+    ++*(uint32_t *)user;
+    return 0;
+}
+
+static void test_documents(void **state) {
+    (void)state;
+    struct sy_pipeline *pipeline = NULL;
+    struct sy_error error = {0};
+    char *block = take_block("```json\n");
+    if (sy_pipeline_read_text("page", block, strlen(block), &pipeline, &error)) {
+        fail_msg("docs/pipeline-format.md: %u:%u: %s", error.line, error.column, error.message);
+    }
+    sy_pipeline_destroy(pipeline);
+    free(block);
+    if (sy_pipeline_read_file(ROOT "/examples/pipeline.json", &pipeline, &error)) {
+        fail_msg("examples/pipeline.json: %u:%u: %s", error.line, error.column, error.message);
+    }
+    sy_pipeline_destroy(pipeline);
+    uint32_t count = 0;
+    block = take_block("```\n# symph-times-1");
+    if (sy_samples_read_text("page", block, strlen(block), count_sample, &count, &error)) {
+        fail_msg("docs/pipeline-format.md: %u:%u: %s", error.line, error.column, error.message);
+    }
+    assert_int_equal(count, 2);
+    free(block);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),        cmocka_unit_test(test_kernels),
@@ -331,6 +379,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_circle),
         cmocka_unit_test(test_many),        cmocka_unit_test(test_measure_bad),
         cmocka_unit_test(test_file),        cmocka_unit_test(test_cost_names),
+        cmocka_unit_test(test_documents),
     };
     return cmocka_run_group_tests_name("planner pipeline", tests, NULL, NULL);
 }
