@@ -64,6 +64,11 @@ int sy_cost_name_compare(const char *a, const char *b) {
 
 bool sy_cost_name_valid(const char *name) {
     size_t length = strlen(name), i = 0;
+    for (size_t c = 0; c < SY_COUNT(column_names); c++) {
+        if (strcmp(column_names[c], name) == 0) {
+            return false; /* a table of times has two columns of that name */
+        }
+    }
     while (i < length && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
         i++;
     }

@@ -183,6 +183,7 @@ static const struct mistake mistakes[] = {
     {", \"spread\": \"1+degree_cv\"}},\n  {\"name\": \"gemm1\"", "}},\n  {\"name\": \"gemm1\"", 17,
      3, "other cost features", "same"},
     {"\"spread\"", "\"spread out\"", 16, 13, "cannot name a cost", ""},
+    {"\"spread\"", "\"width\"", 16, 13, "cannot name a cost", ""},
     {"\"split\": true", "\"split\": 1", 21, 81, "expected true or false", ""},
     {"\"edges\": 5000, ", "", 23, 3, "example \"small\": no value for edges", "edges=NUMBER"},
     {"\"edges\": 5000, ", "\"egdes\": 5000, ", 23, 47, "\"egdes\" is no feature", "edges"},
