@@ -11,7 +11,10 @@
 
 enum { LATENCY, PERIOD, ENERGY, MONEY, POWER, BOUND_COUNT };
 
-static const char *const names[BOUND_COUNT] = {"latency", "period", "energy", "money", "power"};
+/* People speak of throughput; the search of its inverse. */
+static const char *const names[BOUND_COUNT] = {"latency", "throughput", "energy", "money", "power"};
+static const char *const signs[BOUND_COUNT] = {"<=", ">=", "<=", "<=", "<="};
+static const char *const ends[BOUND_COUNT] = {"least", "most", "least", "least", "least"};
 
 static double *bound_of(struct sy_plan_bounds *bounds, uint32_t which) {
     double *const values[BOUND_COUNT] = {&bounds->latency_ns, &bounds->period_ns,
@@ -42,8 +45,17 @@ static double round_up(double value) {
     return rounded;
 }
 
+/* Of a period the rate, to six digits and never above it. */
+static double rate_of(double period_ns) {
+    double rate = 1e9 / period_ns;
+    double unit = pow(10, floor(log10(rate)) - 5);
+    return isfinite(unit) && unit > 0 ? floor(rate / unit * (1 + 1e-9)) * unit : rate;
+}
+
 static const char *show(uint32_t which, double value, char *text) {
-    if (which <= PERIOD) {
+    if (which == PERIOD) {
+        snprintf(text, VALUE_SIZE, "%.6g/s", rate_of(value));
+    } else if (which == LATENCY) {
         static const struct {
             double ns;
             const char *name;
@@ -214,7 +226,7 @@ static void list_others(struct advice *advice, uint32_t but, char *text, size_t 
         char value[VALUE_SIZE], one[2 * VALUE_SIZE];
         if (i != but && is_set(&advice->bounds, i)) {
             show(i, *bound_of(&advice->bounds, i), value);
-            snprintf(one, sizeof one, "%s<=%s", names[i], value);
+            snprintf(one, sizeof one, "%s%s%s", names[i], signs[i], value);
             put(text, size, ", ", one);
         }
     }
@@ -243,15 +255,16 @@ static int tell(struct advice *advice, struct sy_error *error) {
     if (alone < BOUND_COUNT) {
         show(alone, *bound_of(&advice->bounds, alone), value);
         show(alone, round_up(advice->alone[alone]), best);
-        sy_fail(error, -ERANGE, "%s<=%s cannot be met: the least is %s", names[alone], value, best);
+        sy_fail(error, -ERANGE, "%s%s%s cannot be met: the %s is %s", names[alone], signs[alone],
+                value, ends[alone], best);
     } else if (within < BOUND_COUNT) {
         show(within, *bound_of(&advice->bounds, within), value);
         show(within, round_up(advice->within[within]), best);
         list_others(advice, within, others, sizeof others);
         relaxed[0] = '\0';
         list_relaxed(advice->within, ", or ", relaxed, sizeof relaxed);
-        sy_fail(error, -ERANGE, "%s<=%s cannot be met within %s: the least is %s", names[within],
-                value, others, best);
+        sy_fail(error, -ERANGE, "%s%s%s cannot be met within %s: the %s is %s", names[within],
+                signs[within], value, others, ends[within], best);
     } else {
         list_others(advice, BOUND_COUNT, others, sizeof others);
         sy_fail(error, -ERANGE, "%s cannot be met together", others);

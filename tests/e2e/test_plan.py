@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""symph plan: what a person sees of a pipeline, of its plan, and of what they typed wrong."""
+import copy
+import json
+import math
+import os
+import xml.dom.minidom
+
+import cli
+
+MACHINE = "cpu:4 gpu:2"
+# Three kernels in a chain; the last can only be had where there is a sample, or a roofline.
+PIPELINE = {
+    "schema": "symph-pipeline-1", "name": "three", "about": "three kernels in a chain",
+    "features": [{"name": "rows", "about": "rows of the table", "low": 1, "high": 1e9},
+                 {"name": "width", "about": "columns", "low": 1, "high": 1e5, "usual": 64}],
+    "data": [{"name": "table", "role": "input", "bytes": "8*rows*width"},
+             {"name": "weights", "role": "constant", "bytes": "8*width*width"},
+             {"name": "a", "role": "between", "bytes": "8*rows*width"},
+             {"name": "b", "role": "between", "bytes": "8*rows*width"},
+             {"name": "sums", "role": "output", "bytes": "8*rows"}],
+    "kernels": [{"name": "first", "kernel": "scale", "reads": ["table"], "writes": ["a"],
+                 "parameters": ["rows"], "split": True,
+                 "cost": {"flops": "rows*width", "bytes": "16*rows*width"}},
+                {"name": "second", "kernel": "product", "reads": ["a", "weights"], "writes": ["b"],
+                 "parameters": ["rows"], "split": True,
+                 "cost": {"flops": "2*rows*width*width", "bytes": "16*rows*width"}},
+                {"name": "third", "kernel": "sum", "reads": ["b"], "writes": ["sums"],
+                 "parameters": ["rows"],
+                 "cost": {"flops": "rows*width", "bytes": "8*rows*width"}}],
+    "examples": [{"name": "small", "about": "a small one", "values": {"rows": 10000}},
+                 {"name": "large", "about": "a large one", "values": {"rows": 1e6, "width": 256}}],
+}
+# (kernel, flops, bytes) of the example "small".
+COSTS = {"scale": (640000, 10240000), "product": (81920000, 10240000), "sum": (640000, 5120000)}
+# ns on one core, on the GPU, by the model of an FPGA card.
+TIMES = {"scale": (4e6, 1e5, 1e6), "product": (40e6, 2e5, 3e6), "sum": (1e6, 1e5, 2e5)}
+
+
+def times_text(classes=("cpu", "gpu", "fpga"), kernels=TIMES):
+    lines = ["source,kernel,class,width,time_ns,watts,case,flops,bytes"]
+    for kernel in kernels:
+        for index, name in enumerate(classes):
+            source = "model" if index == 2 else "measured"
+            watts = (10, 300, 40)[index]
+            flops, size = COSTS[kernel]
+            lines.append(f"{source},{kernel},{name},1,{TIMES[kernel][index]:.0f},{watts},small,"
+                         f"{flops},{size}")
+    return "\n".join(lines) + "\n"
+
+
+class Plan(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("three.json", json.dumps(PIPELINE))
+        self.write("times.csv", times_text())
+        self.asked = ["plan", "three.json", "--input-features", "small", "--machine", MACHINE,
+                      "--times", "times.csv"]
+
+    # --- what one sees ---------------------------------------------------------------------------
+    def test_the_pipeline_alone(self):
+        text = self.ok("plan", "three.json")
+        for word in ["first", "product", "rows of the table", "needed", "small", "a large one",
+                     "--input-features small"]:
+            self.assertIn(word, text)
+        shown = self.ok_json("plan", "three.json")
+        self.assertEqual(shown["schema"], "symph-plan-pipeline-1")
+        self.assertEqual([k["name"] for k in shown["kernels"]], ["first", "second", "third"])
+        self.assertEqual(shown["kernels"][1]["reads"], ["a", "weights"])
+        self.assertIsNone(shown["features"][0]["usual"])
+        self.assertEqual(shown["examples"][0]["values"], {"rows": 10000, "width": 64})
+
+    def test_table(self):
+        text = self.ok(*self.asked, "--constraint", "power<=200W")
+        for word in ["Plan: ", "bottleneck", "throughput", "measured, ", "What each constraint",
+                     "power<=200W", "The front: ", "prices are assumed"]:
+            self.assertIn(word, text)
+
+    def test_json_adds_up(self):
+        result = self.ok_json(*self.asked, "--no-overlap", "--constraint", "latency<=30ms",
+                              "--plan", "first+second+third@gpu")
+        self.assertEqual(result["schema"], "symph-plan-1")
+        self.assertEqual(result["features"], {"rows": 10000, "width": 64})
+        plan = result["plan"]
+        stages = plan["stages"]
+        self.assertEqual([k["kernel"] for s in stages for k in s["kernels"]],
+                         ["first", "second", "third"])
+        takes = [s["compute_ns"] + s["transfer_ns"] for s in stages]
+        self.assertAlmostEqual(sum(takes) / plan["latency_ns"], 1)
+        period = max(t / s["replicas"] for t, s in zip(takes, stages))
+        self.assertAlmostEqual(period / plan["period_ns"], 1)
+        self.assertAlmostEqual(plan["throughput_per_s"] * plan["period_ns"] / 1e9, 1)
+        self.assertAlmostEqual(plan["energy_joules"] / plan["period_ns"] * 1e9
+                               / plan["power_watts"], 1)
+        beside = result["beside"][0]
+        self.assertGreaterEqual(beside["worse_ratio"], 1 - 1e-9)
+        self.assertEqual(beside["text"], "first+second+third@gpu")
+        constraint = result["constraints"][0]
+        self.assertGreaterEqual(constraint["cost_ratio"], 1 - 1e-9)
+        self.assertLessEqual(constraint["without"]["period_ns"], plan["period_ns"] * (1 + 1e-9))
+
+    def test_front(self):
+        result = self.ok_json(*self.asked)
+        front = result["front"]
+        figures = ["period_ns", "latency_ns", "energy_joules", "money"]
+        for a in front:
+            for b in front:
+                worse = a is not b and all(a[f] >= b[f] * (1 + 1e-9) for f in figures)
+                self.assertFalse(worse, f"{b['text']} beats {a['text']}")
+        self.assertEqual([p["period_ns"] for p in front], sorted(p["period_ns"] for p in front))
+        self.assertEqual(sum(p["chosen"] for p in front), 1)
+        best = min(front, key=lambda p: p["period_ns"])
+        self.assertAlmostEqual(best["period_ns"] / result["plan"]["period_ns"], 1)
+        # Every plan of the front, judged on its own, costs what the front says.
+        beside = [a for p in front[:8] for a in ["--plan", p["text"]]]
+        judged = self.ok_json(*self.asked, *beside)["beside"]
+        for a, b in zip(front, judged):
+            self.assertEqual([a[f] for f in figures], [b[f] for f in figures])
+        rows = self.ok(*self.asked, "--front").split("The front: ")[1].strip().split("\n")
+        self.assertEqual(len(rows), len(front) + 2)
+
+    def test_objectives(self):
+        keys = {"throughput": "period_ns", "latency": "latency_ns", "energy": "energy_joules",
+                "money": "money"}
+        for objective, key in keys.items():
+            result = self.ok_json(*self.asked, "--objective", objective)
+            self.assertEqual(result["objective"], objective)
+            least = min(p[key] for p in result["front"])
+            self.assertAlmostEqual(result["plan"][key] / least, 1, msg=objective)
+        result = self.ok_json(*self.asked, "--objective", "balanced")
+        least = min(p["period_ns"] * p["energy_joules"] for p in result["front"])
+        self.assertAlmostEqual(result["plan"]["period_ns"] * result["plan"]["energy_joules"] / least,
+                               1)
+
+    def test_constraints_hold(self):
+        free = self.ok_json(*self.asked)["plan"]
+        capped = self.ok_json(*self.asked, "--constraint", f"power<={free['power_watts'] / 2}W")
+        self.assertLessEqual(capped["plan"]["power_watts"], free["power_watts"] / 2 * (1 + 1e-9))
+        self.assertGreater(capped["constraints"][0]["cost_ratio"], 1)
+        one = self.ok_json(*self.asked, "--constraint", "gpu<=1", "--constraint", "cpu<=2")
+        for name, most in [("gpu", 1), ("cpu", 2)]:
+            used = sum(s["width"] * s["replicas"] for s in one["plan"]["stages"]
+                       if s["class"] == name)
+            self.assertLessEqual(used, most)
+        none = self.ok_json(*self.asked, "--constraint", "gpu<=0")
+        self.assertEqual({s["class"] for s in none["plan"]["stages"]}, {"cpu"})
+        # Weights and items do not fit: the GPU drops out.
+        small = self.ok_json(*self.asked, "--constraint", "memory.gpu<=1MB")
+        self.assertEqual({s["class"] for s in small["plan"]["stages"]}, {"cpu"})
+
+    def test_devices_of_others(self):
+        result = self.ok_json(*self.asked, "--busy", "gpu=2")
+        self.assertEqual({s["class"] for s in result["plan"]["stages"]}, {"cpu"})
+        self.assertEqual(result["machine"]["classes"][1]["busy"], 2)
+        self.assertIn("others hold 1", self.ok(*self.asked, "--busy", "gpu=1"))
+        self.assertIn("the machine has 2", self.fails(3, *self.asked, "--busy", "gpu=3"))
+        self.assertIn("this machine", self.fails(2, *self.asked, "--busy", "auto"))
+        here = self.run_symph("plan", "three.json", "--input-features", "small", "--busy", "auto",
+                              "--models", "")
+        self.assertEqual(here.returncode, 0, here.stderr)
+        self.assertRegex(here.stderr, r"--busy auto: (others use .* of|what others use of)")
+
+    def test_prices(self):
+        result = self.ok_json(*self.asked, "--price", "gpu=1000", "--price", "cpu=0.01",
+                              "--objective", "money")
+        self.assertEqual({s["class"] for s in result["plan"]["stages"]}, {"cpu"})
+        self.assertNotIn("prices are assumed", self.ok(*self.asked, "--price", "gpu=1"))
+
+    def test_side_by_side(self):
+        alone = self.ok_json(*self.asked)["plan"]
+        result = self.ok_json(*self.asked, "--side-by-side")
+        self.assertGreaterEqual(result["plan"]["throughput_per_s"],
+                                alone["throughput_per_s"] * (1 - 1e-9))
+        self.ok(*self.asked, "--side-by-side", "--plot", "lanes.svg")
+        self.fails(2, *self.asked, "--side-by-side", "--objective", "energy")
+        self.fails(2, *self.asked, "--side-by-side", "--constraint", "power<=300W")
+
+    def test_what_times_rest_on(self):
+        asked = ["plan", "three.json", "--input-features", "small"]
+        three = ["--machine", "cpu:2 gpu:1 fpga:1", "--times", "times.csv", "--json"]
+        result = json.loads(self.ok(*asked, *three))
+        self.assertEqual(result["times"]["samples"], 9)
+        self.assertEqual(result["times"]["samples_of_models"], 3)
+        self.assertGreater(result["times"]["estimates_of_models"], 0)
+        self.assertEqual(result["times"]["estimates_guessed"], 0)
+        # Nothing measured: said on stderr, in the table and in JSON.
+        done = self.run_symph(*asked, "--machine", MACHINE)
+        self.assertIn("no measured times", done.stderr)
+        self.assertIn("a guess", done.stdout)
+        quiet = self.run_symph(*asked, "--machine", MACHINE, "--quiet")
+        self.assertEqual(quiet.stderr, "")
+        self.assertIn("a guess", quiet.stdout)
+        for stage in self.ok_json(*asked, "--machine", MACHINE)["plan"]["stages"]:
+            for kernel in stage["kernels"]:
+                self.assertEqual(kernel["basis"], "roofline guess")
+                self.assertGreater(kernel["spread_ratio"], 0.2)
+        # A model is called one wherever its times are used.
+        self.write("model.csv", times_text(("no", "such", "fpga")))
+        text = self.ok(*asked, "--machine", "cpu:1 fpga:1", "--times", "model.csv", "--constraint",
+                       "cpu<=0")
+        self.assertIn("a model, ", text)
+
+    def test_names_of_classes(self):
+        self.write("h200.csv", times_text(("cpu", "h200", "u280")))
+        asked = ["plan", "three.json", "--input-features", "small", "--machine", MACHINE, "--times",
+                 "h200.csv"]
+        self.assertIn("--class gpu=NAME", self.run_symph(*asked).stderr)
+        done = self.run_symph(*asked, "--class", "gpu=h200", "--json")
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
+        self.assertIn("already", self.fails(3, *asked, "--class", "gpu=cpu"))
+        self.assertIn("it has cpu, gpu", self.fails(3, *asked, "--class", "tpu=h200"))
+
+    def test_plot(self):
+        self.ok(*self.asked, "--plot", "front.svg", "--plan", "first+second+third@gpu")
+        svg = xml.dom.minidom.parseString(self.read("front.svg")).documentElement
+        self.assertEqual(svg.tagName, "svg")
+        text = self.read("front.svg").decode()
+        self.assertIn("chosen: ", text)
+        self.assertIn("yours: first+second+third@gpu", text)
+        self.assertIn("guessed", text)
+        self.assertIn("prefers-color-scheme:dark", text)
+        self.assertTrue(self.ok(*self.asked, "--plot", "-").startswith("<svg"))
+        self.fails(1, *self.asked, "--plot", "no/such/folder.svg")
+
+    def test_same_bytes(self):
+        for extra in [[], ["--json"], ["--plot", "-"]]:
+            self.assertEqual(self.ok(*self.asked, *extra), self.ok(*self.asked, *extra))
+
+    def test_features(self):
+        asked = ["plan", "three.json", "--machine", MACHINE, "--quiet", "--json", "--input-features"]
+        for text, rows, width in [("rows=5e3", 5000, 64), ("small,width=8", 10000, 8),
+                                  ("large", 1e6, 256), ("item.json", 77, 64)]:
+            self.write("item.json", '{"rows": 77}')
+            features = json.loads(self.ok(*asked, text))["features"]
+            self.assertEqual(features, {"rows": rows, "width": width})
+
+    def test_the_example_of_the_documentation(self):
+        path = os.path.join(cli.ROOT, "examples", "pipeline.json")
+        self.assertIn("thumb", self.ok("plan", path))
+        for name in ["hd", "uhd", "thumb"]:
+            result = self.ok_json("plan", path, "--input-features", name, "--machine",
+                                  "cpu:8 gpu:1 fpga:1")
+            self.assertTrue(all(math.isfinite(p["period_ns"]) for p in result["front"]))
+
+    # --- what one types wrong --------------------------------------------------------------------
+    def test_wrong_usage(self):
+        self.assertIn("name a pipeline", self.fails(2, "plan"))
+        self.assertIn("too many", self.fails(2, "plan", "three.json", "small"))
+        self.assertIn("--input-features small", self.fails(2, "plan", "three.json", "--objective",
+                                                           "energy"))
+        self.assertIn("did you mean throughput", self.fails(2, *self.asked, "--objective",
+                                                            "throughputs"))
+        self.assertIn("contradict", self.fails(2, *self.asked, "--overlap", "--no-overlap"))
+        for text, says in [("latency", "quotes"), ("latecy<=2ms", "latency"),
+                           ("throughput<=5", "from below"), ("power<=lots", "power<=300W")]:
+            self.assertIn(says, self.fails(2, *self.asked, "--constraint", text))
+        self.assertIn("no class of devices 'tpu'", self.fails(3, *self.asked, "--constraint",
+                                                              "tpu<=1"))
+        for option in ["busy", "price", "class"]:
+            self.assertIn(f"--{option} takes CLASS=", self.fails(3, *self.asked, f"--{option}",
+                                                                 "gpu"))
+        self.assertIn("an hour", self.fails(3, *self.asked, "--price", "gpu=free"))
+
+    def test_wrong_files(self):
+        self.assertIn("nothing.json", self.fails(3, "plan", "nothing.json"))
+        self.assertIn("PLUGIN:NAME", self.fails(3, "plan", "gcn"))
+        self.assertIn("no plug-in 'nosuch'", self.fails(3, "plan", "nosuch:gcn"))
+        broken = copy.deepcopy(PIPELINE)
+        broken["kernels"][2]["reads"] = ["c"]
+        self.write("broken.json", json.dumps(broken))
+        self.assertIn("broken.json:", self.fails(3, "plan", "broken.json"))
+        self.write("notes.txt", "hello\n")
+        self.assertIn("notes.txt:1", self.fails(3, "plan", "notes.txt"))
+        self.write("bad.csv", times_text().replace("4000000", "quick"))
+        wrong = ["plan", "three.json", "--input-features", "small", "--machine", MACHINE, "--times"]
+        self.assertIn("bad.csv:2", self.fails(3, *wrong, "bad.csv"))
+        self.assertIn("missing.csv", self.fails(3, *wrong, "missing.csv"))
+
+    def test_wrong_features(self):
+        asked = ["plan", "three.json", "--machine", MACHINE, "--quiet", "--input-features"]
+        for text, says in [("tiny", "tiny"), ("width=3", "rows"), ("rows=-1", "rows"),
+                           ("rows=many", "many"), ("lines=5", "lines"), ("small,rows", "rows")]:
+            self.assertIn(says, self.fails(3, *asked, text), text)
+
+    def test_no_plan(self):
+        text = self.fails(3, *self.asked, "--constraint", "latency<=1us")
+        self.assertIn("latency", text)
+        text = self.fails(3, *self.asked, "--constraint", "throughput>=1e9")
+        self.assertIn("throughput", text)
+        text = self.fails(3, *self.asked, "--constraint", "latency<=1us,power<=500W")
+        self.assertIn("without 'latency<=1us' there is a plan", text)
+        text = self.fails(3, *self.asked, "--constraint", "latency<=1us,power<=0.001W")
+        self.assertIn("at least two", text)
+        # No device is left.
+        text = self.fails(3, *self.asked, "--constraint", "gpu<=0,cpu<=0")
+        self.assertIn("first", text)
+        self.assertIn("without 'gpu<=0'", text)
+
+    def test_wrong_plans(self):
+        for text, says in [("first@gpu", "second"), ("first+second+third@tpu", "tpu"),
+                           ("first+second+third", ""), ("third+first@gpu | second@gpu", ""),
+                           ("first+second+third@gpu:1x3", "2"), ("", "")]:
+            self.assertIn(says, self.fails(3, *self.asked, "--plan", text), text)
+
+
+cli.main()
