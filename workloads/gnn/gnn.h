@@ -14,7 +14,8 @@
  *                                         y_i = act(self x_i + sum of value_ij x_j, over the
  *                                         degree of i where mean is not 0)
  *   spmm_weighted   graph X W     Y       the same with W, a float per edge, as values
- *   sddmm           graph Q K     S       nodes edges width scale: s_ij = scale <q_i, k_j>
+ *   sddmm           graph Q K     S       nodes edges width scale: s_ij = scale <q_i, k_j>,
+ *                                         scale 0 being 1 / sqrt(width)
  *   edge_softmax    graph S       A       nodes edges: softmax over the edges of a row
  * activation: 0 none, 1 relu, 2 gelu (its tanh form).
  */

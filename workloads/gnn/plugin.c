@@ -5,8 +5,11 @@
  * In: calls. Out: calls of the flavour's part, with sizes checked. CUDA lives in a part that is
  * loaded when such a device is prepared.
  */
+#include "gat_json.h"
 #include "gcn_json.h"
+#include "gin_json.h"
 #include "gnn/pipelines.h"
+#include "sage_json.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -123,9 +126,15 @@ static const struct sy_kernel_entry kernels[GNN_KERNEL_COUNT] = {
     }
 
 OPEN(gcn)
+OPEN(gin)
+OPEN(sage)
+OPEN(gat)
 
 static const struct sy_kernel_pipeline pipelines[] = {
     PIPELINE(gcn, "graph convolution network, two layers"),
+    PIPELINE(gin, "graph isomorphism network, two layers"),
+    PIPELINE(sage, "GraphSAGE with means, two layers"),
+    PIPELINE(gat, "dot-product attention over neighbours, two layers"),
 };
 
 static const struct sy_kernel_table table = {

@@ -65,7 +65,7 @@ static bool read_parameters(const double *p, struct gnn_task *task) {
     }
     good = good && size_of(p[2], 1e6, &task->columns) && isfinite(p[3]);
     if (task->kernel == GNN_SDDMM) {
-        task->scale = (float)p[3];
+        task->scale = p[3] != 0 ? (float)p[3] : 1 / sqrtf((float)task->columns);
         return good;
     }
     task->self = (float)p[3];

@@ -184,7 +184,7 @@ static void corruption_is_noticed(void **state) {
 /* The tables that fill and check speak of the same data and kernels as the texts. */
 static void tables_and_texts_agree(void **state) {
     (void)state;
-    static const struct gnn_pipeline *const tables[] = {&gnn_gcn};
+    static const struct gnn_pipeline *const tables[] = {&gnn_gcn, &gnn_gin, &gnn_sage, &gnn_gat};
     assert_int_equal(table->pipeline_count, sizeof(tables) / sizeof(tables[0]));
     for (uint32_t p = 0; p < table->pipeline_count; p++) {
         struct sy_pipeline *text = read_text(&table->pipelines[p]);
