@@ -48,6 +48,34 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "emulate", NULL,
      "a kernel that no plug-in has is stood in for by one that takes the graph's times",
      AT(emulate), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Pipelines: the same kernels for every item of a stream", 0, 0,
+     0, 0},
+    {SY_OPTION_TEXT, "pipeline", "SPEC",
+     "instead of a graph: PLUGIN:PIPELINE:ARGUMENTS (symph kernels lists them); a plan that "
+     "follows "
+     "the data puts kernels on devices",
+     AT(pipeline), 0, 0, 0},
+    {SY_OPTION_TEXT, "objective", "O",
+     "throughput, latency, energy, money or balanced (energy * time); default throughput",
+     AT(objective), 0, 0, 0},
+    {SY_OPTION_REPEAT, "constraint", "C",
+     "what the plan must keep to, as of symph plan: 'latency<=2ms', 'gpu<=1' ...", AT(constraints),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "plan", "TEXT",
+     "this plan and no other, as symph plan writes it; cpu or gpu: the best on these alone",
+     AT(plan), 0, 0, 0},
+    {SY_OPTION_FLAG, "side-by-side", NULL,
+     "also several pipelines at once, each on devices of its own (throughput only)",
+     AT(side_by_side), 0, 0, 0},
+    {SY_OPTION_TEXT, "times", "FILE",
+     "measured times to begin with (default: what was learned here)", AT(times), 0, 0, 0},
+    {SY_OPTION_TEXT, "calibrate", "FILE.csv",
+     "measure every kernel alone on every device, for the items' inputs, and write the times",
+     AT(calibrate), 0, 0, 0},
+    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: power, too, where it can be read", AT(watts),
+     0, 0, 0},
+    {SY_OPTION_U32, "window", "N", "items under way (default: from the plan and the memory)",
+     AT(window), 0, 1, 65536},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "gantt", "FILE.svg",
      "chart of the fastest run; with several policies their names are inserted", AT(gantt), 0, 0,
@@ -63,12 +91,13 @@ static const struct sy_option options[] = {
 
 static const struct sy_command command = {
     .name = "run",
-    .usage = "GRAPH [OPTION]...",
+    .usage = "GRAPH|--pipeline SPEC [OPTION]...",
     .examples =
         "  symph run linalg:cholesky:n=4096,tile=512\n"
         "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --gantt lu.svg\n"
         "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
-        "  symph run graph.json --kernels ./mine.so --record run.json",
+        "  symph run graph.json --kernels ./mine.so --record run.json\n"
+        "  symph run --pipeline gnn:gcn:items=200 --objective energy --constraint 'latency<=50ms'",
     .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or a "
              "generator such as gen:cholesky:8, whose kernels some plug-in has. It runs in a "
              "process of its own: a kernel that crashes or hangs fails the run and nothing else.",
@@ -276,15 +305,19 @@ static int check_args(const struct sy_run_args *args) {
     if (args->check && args->no_check) {
         return sy_options_usage(&command, "--check and --no-check exclude each other");
     }
-    if (args->graphs.count == 0) {
+    int r = sy_run_check_pipeline(&command, args);
+    if (r == SY_EXIT_OK && args->graphs.count == 0 && !args->pipeline) {
         return sy_options_usage(&command, "name a graph, such as linalg:cholesky:n=4096,tile=512");
     }
-    return SY_EXIT_OK;
+    return r;
 }
 
 static int run(const struct sy_run_args *args) {
-    struct sy_runs runs = {.args = args, .arena = sy_arena_create()};
     int r = check_args(args);
+    if (r != SY_EXIT_OK || args->pipeline) {
+        return r != SY_EXIT_OK ? r : sy_run_pipeline(args);
+    }
+    struct sy_runs runs = {.args = args, .arena = sy_arena_create()};
     r = r ? r : (runs.arena ? SY_EXIT_OK : no_memory());
     r = r ? r : add_policies(&runs);
     r = r ? r : run_all(&runs);
@@ -310,5 +343,6 @@ int sy_cmd_run(int argc, char **argv) {
         r = run(&args);
     }
     sy_text_list_finish(&args.graphs);
+    sy_text_list_finish(&args.constraints);
     return r;
 }

@@ -10,12 +10,23 @@
 #define SY_CLI_RUN_H
 
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "engine/engine.h"
+#include "planner/planner.h"
 #include <sys/types.h>
 
 /* --- one engine process (run_engine.c, run_spawn.c) ----------------------------------------------
  */
 #define SY_RUN_LIMIT_S 60.0 /* how long one task may take, unless told */
+
+/* What is asked of a pipeline; NULL: nothing. */
+struct sy_engine_pipeline {
+    const char *objective, *plan, *times, *calibrate;
+    const char *limits; /* of classes: "gpu=1;memory.h200=4e10" */
+    struct sy_plan_bounds bounds;
+    uint32_t window; /* 0: as the engine sees fit */
+    bool check_all, watts, side_by_side;
+};
 
 struct sy_engine_start {
     const char *spec, *policy;
@@ -28,6 +39,7 @@ struct sy_engine_start {
     uint32_t samples;            /* calibration: runs of each kernel and size; 0: a normal run */
     const char *label;           /* in front of the progress bar */
     bool quiet;
+    const struct sy_engine_pipeline *pipeline; /* NULL: a graph */
 };
 
 /* Runs an engine to its end: starts it, lets it begin, follows it, reaps it. Ctrl-C (after
@@ -62,6 +74,10 @@ struct sy_run_args {
     const char *policy, *compare;
     const char *kernels, *models;
     const char *gantt, *trace, *paje, *record;
+    const char *pipeline, *objective, *plan, *times, *calibrate;
+    struct sy_text_list constraints;
+    uint32_t window;
+    bool watts, side_by_side;
     uint32_t repeat, cpus, opencl, cuda;
     uint64_t seed;
     double limit_s;
@@ -123,5 +139,13 @@ SY_MUST_CHECK int sy_run_summarise(const struct sy_runs *runs, uint32_t policy,
 int sy_run_write(const struct sy_runs *runs);
 int sy_run_print_table(const struct sy_runs *runs);
 int sy_run_print_json(const struct sy_runs *runs);
+/* What each device did, as a table. */
+void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *buffer);
+
+/* --- pipelines (run_pipeline.c) ------------------------------------------------------------------
+ */
+/* Do its options go together? An exit code. */
+int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_args *args);
+int sy_run_pipeline(const struct sy_run_args *args);
 
 #endif

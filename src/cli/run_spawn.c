@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #define PAGE_FD      3 /* in the engine */
 #define RECORD_FD    4
 #define SAFE_FD      10 /* ours are moved here, away from those numbers */
-#define ARGUMENT_MAX 24
+#define ARGUMENT_MAX 40
 #define PATH_SIZE    4096
 
 extern char **environ;
@@ -78,6 +79,36 @@ static void add_count(struct arguments *arguments, const char *key, uint32_t cou
     }
 }
 
+static void add_text(struct arguments *arguments, const char *key, const char *text) {
+    if (text) {
+        add(arguments, "%s=%s", key, text);
+    }
+}
+
+static void add_bound(struct arguments *arguments, const char *key, double value) {
+    if (isfinite(value)) {
+        add(arguments, "%s=%.17g", key, value);
+    }
+}
+
+static void add_pipeline(struct arguments *arguments, const struct sy_engine_pipeline *pipeline) {
+    add(arguments, "pipeline=1");
+    add_text(arguments, "objective", pipeline->objective);
+    add_text(arguments, "plan", pipeline->plan);
+    add_text(arguments, "times", pipeline->times);
+    add_text(arguments, "calibrate", pipeline->calibrate);
+    add_text(arguments, "limits", pipeline->limits);
+    add_bound(arguments, "latency_ns", pipeline->bounds.latency_ns);
+    add_bound(arguments, "period_ns", pipeline->bounds.period_ns);
+    add_bound(arguments, "energy", pipeline->bounds.energy_joules);
+    add_bound(arguments, "money", pipeline->bounds.money);
+    add_bound(arguments, "power", pipeline->bounds.power_watts);
+    add(arguments, "window=%u", pipeline->window);
+    add(arguments, "check_all=%d", pipeline->check_all);
+    add(arguments, "watts=%d", pipeline->watts);
+    add(arguments, "side_by_side=%d", pipeline->side_by_side);
+}
+
 static void add_all(struct arguments *arguments, const char *path,
                     const struct sy_engine_start *start) {
     add(arguments, "%s", path);
@@ -104,6 +135,9 @@ static void add_all(struct arguments *arguments, const char *path,
     }
     if (start->emulate) {
         add(arguments, "emulate=1");
+    }
+    if (start->pipeline) {
+        add_pipeline(arguments, start->pipeline);
     }
 }
 

@@ -85,7 +85,7 @@ static void put_rest(const struct sy_record *record, const struct sy_run_figures
 }
 
 /* Shares and tasks are means over the runs. */
-static void put_devices(const struct sy_run_policy *policy, struct sy_buffer *buffer) {
+void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *buffer) {
     const struct sy_machine *machine = policy->record->machine;
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"device", "kind", "tasks", "busy"}, "llrr");
@@ -115,7 +115,7 @@ static int put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
     sy_buffer_printf(buffer, "policy       %s\n", policy->name);
     put_makespan(runs, &summary, buffer);
     put_rest(policy->record, &policy->runs[policy->fastest], &summary, buffer);
-    put_devices(policy, buffer);
+    sy_run_put_devices(policy, buffer);
     return 0;
 }
 

@@ -81,6 +81,32 @@ struct sy_note {
     const char *key, *value;
 };
 
+/* --- what came of a stream of items ------------------------------------------------------------
+ * Rates are items per s; what is not known is NAN. */
+struct sy_stream_phase {
+    uint64_t first_item, item_count;
+    const char *plan;  /* sy_plan_write */
+    const char *cause; /* sy_replan_cause_name */
+    double period_ns;  /* as it was predicted, per item */
+    double rate;       /* from the first end to the last */
+    double latency_p50_ns, latency_p99_ns;
+    double joules; /* per item */
+};
+
+struct sy_stream_report {
+    const char *pipeline, *objective;
+    uint64_t item_count, checked_count;
+    uint32_t window;    /* items under way at most, under the last plan */
+    double rate;        /* of all, from the first submission to the last end */
+    double steady_rate; /* without the first window of items */
+    double latency_p50_ns, latency_p99_ns;
+    double joules;                         /* per item */
+    double result_error, result_tolerance; /* of the worst item that was checked */
+    uint64_t worst_item;
+    const struct sy_stream_phase *phases;
+    uint32_t phase_count;
+};
+
 /* Everything that is known of one run. Strings and arrays live in arena. */
 struct sy_record {
     struct sy_arena *arena;
@@ -105,6 +131,7 @@ struct sy_record {
     double decision_p50_ns, decision_p99_ns; /* NAN: not ours to measure */
     const struct sy_note *notes;
     uint32_t note_count;
+    const struct sy_stream_report *stream; /* NULL: it was none */
 };
 
 /* "none", "trusted", "bounded", "fallback", "plan"; NULL past the end. */

@@ -40,6 +40,7 @@ enum member {
     DECISIONS,
     TRACE,
     NOTES,
+    STREAM,
     MEMBER_COUNT
 };
 
@@ -63,7 +64,8 @@ static const char *const member_names[MEMBER_COUNT] = {"schema",
                                                        "tasks",
                                                        "decisions",
                                                        "trace",
-                                                       "notes"};
+                                                       "notes",
+                                                       "stream"};
 
 struct reader {
     struct sy_json json;
@@ -586,6 +588,8 @@ static int read_member(struct reader *reader, enum member member) {
         return read_list(reader, read_span);
     case NOTES:
         return read_list(reader, read_note);
+    case STREAM:
+        return sy_record_read_stream(&reader->json, reader->record->arena, &reader->record->stream);
     default:
         return read_scalar(reader, member);
     }

@@ -221,6 +221,10 @@ void sy_record_write(const struct sy_record *record, struct sy_buffer *buffer) {
     put_decisions(&writer, record);
     put_trace(&writer, &record->trace);
     put_notes(&writer, record);
+    if (record->stream) {
+        sy_json_key(&writer, "stream");
+        sy_record_write_stream(&writer, record->stream);
+    }
     sy_json_close(&writer, '}');
     *buffer = writer.buffer;
     buffer->failed = buffer->failed || record->trace.failed;

@@ -195,7 +195,8 @@ static int make_codelet(struct sy_engine *engine, uint32_t kernel) {
         codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
     }
 #endif
-    return engine->ours ? 0 : set_model(engine, kernel, codelet);
+    /* Nobody asks for a model where plans put tasks on workers. */
+    return engine->ours || engine->pipeline ? 0 : set_model(engine, kernel, codelet);
 }
 
 int sy_engine_check_devices(const struct sy_engine *engine, uint32_t kernel,

@@ -40,6 +40,9 @@ static int load_file(struct sy_engine *engine, struct sy_error *error) {
 static int load_graph(struct sy_engine *engine, struct sy_error *error) {
     const char *spec = engine->options.spec, *arguments = NULL;
     struct sy_error nothing = {0};
+    if (engine->options.pipeline) {
+        return sy_engine_load_pipeline(engine, error);
+    }
     if (strncmp(spec, "gen:", 4) == 0) {
         return sy_graph_generate(spec + 4, &engine->graph, error);
     }

@@ -6,6 +6,7 @@
  * waits its workers are paused, so that an idle engine costs no CPU time; when symph ends, so does
  * it.
  */
+#include "counters/counters.h"
 #include "engine/starpu/process.h"
 #include "engine/starpu/shared.h"
 #include <errno.h>

@@ -9,11 +9,11 @@
 #ifndef SY_ENGINE_STARPU_PROCESS_H
 #define SY_ENGINE_STARPU_PROCESS_H
 
-#include "counters/counters.h"
 #include "engine/engine.h"
 #include "engine/starpu/policy.h"
 #include "graph/graph.h"
 #include "kernels/kernels.h"
+#include "planner/planner.h"
 
 #define SY_EXIT_RUN   1 /* ran and failed */
 #define SY_EXIT_USAGE 2
@@ -27,6 +27,11 @@ struct sy_engine_options {
     int samples;            /* > 0: calibration, so many per kernel, size and class of device */
     double limit_s;         /* of one task; 0: none */
     bool check, emulate;
+    /* Of a pipeline: */
+    bool pipeline, check_all, watts, side_by_side;
+    const char *objective, *plan, *times, *calibrate, *limits;
+    struct sy_plan_bounds bounds;
+    int window; /* 0: not given */
 };
 
 /* What one worker has started and not yet ended, oldest first: asynchronous devices hold several.
@@ -78,6 +83,8 @@ struct sy_engine_times {
 };
 
 struct session;
+struct sy_energy;
+struct sy_pipeline;
 
 struct sy_engine {
     struct sy_engine_options options;
@@ -86,6 +93,9 @@ struct sy_engine {
     /* load.c */
     struct sy_kernel_set *kernels;
     const struct sy_kernel_workload *workload; /* NULL: a graph without a meaning */
+    const struct sy_kernel_pipeline *pipeline; /* NULL: it is none */
+    struct sy_pipeline *description;
+    const struct sy_stream_report *stream; /* once it has run */
     void *state;
     struct sy_graph *graph;  /* of a session: what ran, once it has ended */
     struct session *session; /* NULL: the graph is known in advance */
@@ -173,12 +183,21 @@ struct sy_starpu_job sy_engine_job(const struct starpu_task *task);
 
 /* run.c */
 SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error);
+/* Since the run began; NAN: cannot be read. And by what; NULL: nothing. */
+double sy_engine_joules(const struct sy_engine *engine);
+const char *sy_engine_energy_source(const struct sy_engine *engine);
+
+/* pipeline.c */
+SY_MUST_CHECK int sy_engine_load_pipeline(struct sy_engine *engine, struct sy_error *error);
+/* In place of a workload's drive. */
+SY_MUST_CHECK int sy_engine_stream(struct sy_engine *engine, const char *arguments,
+                                   struct sy_error *error);
 
 /* session.c, session_task.c, session_record.c */
 /* A session on the kernels of the workload's plug-in. */
 SY_MUST_CHECK int sy_session_create(struct sy_engine *engine, const char *arguments,
                                     struct sy_error *error);
-/* Calls the workload's drive, and waits for what it submitted. */
+/* Calls the workload's drive, or streams the pipeline's items, and waits for what it submitted. */
 SY_MUST_CHECK int sy_session_drive(struct sy_engine *engine, struct sy_error *error);
 /* Submitted and not ended. */
 uint32_t sy_session_unfinished(const struct session *session);

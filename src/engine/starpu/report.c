@@ -173,6 +173,7 @@ static int add_names(struct sy_engine *engine, struct sy_record *record) {
     record->energy_source = engine->energy_source;
     record->result_error = engine->result_error;
     record->result_tolerance = engine->result_tolerance;
+    record->stream = engine->stream;
     if (engine->session) {
         record->note_count = sy_session_notes(engine->session, &record->notes);
     }

@@ -7,6 +7,7 @@
  * explicit graph has no others. A calibration repeats the graph and pins tasks, until each kernel
  * and size was seen often enough on each class of device.
  */
+#include "counters/counters.h"
 #include "engine/starpu/process.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -278,6 +279,14 @@ static void stop_energy(struct sy_engine *engine) {
     engine->energy_joules = engine->energy ? sy_energy_joules(engine->energy) : NAN;
     engine->energy_source =
         isfinite(engine->energy_joules) ? sy_energy_source(engine->energy) : NULL;
+}
+
+double sy_engine_joules(const struct sy_engine *engine) {
+    return engine->energy ? sy_energy_joules(engine->energy) : NAN;
+}
+
+const char *sy_engine_energy_source(const struct sy_engine *engine) {
+    return engine->energy ? sy_energy_source(engine->energy) : NULL;
 }
 
 static int run_round(struct sy_engine *engine, struct calibration *calibration,

@@ -182,8 +182,10 @@ static const struct sy_session_ops ops = {
 static const struct sy_kernel_table *table_of(const struct sy_engine *engine) {
     for (uint32_t i = 0; i < sy_kernel_set_count(engine->kernels); i++) {
         const struct sy_kernel_table *table = sy_kernel_set_table(engine->kernels, i);
-        if (engine->workload >= table->workloads &&
-            engine->workload < table->workloads + table->workload_count) {
+        if (engine->pipeline ? engine->pipeline >= table->pipelines &&
+                                   engine->pipeline < table->pipelines + table->pipeline_count
+                             : engine->workload >= table->workloads &&
+                                   engine->workload < table->workloads + table->workload_count) {
             return table;
         }
     }
@@ -233,7 +235,9 @@ int sy_session_drive(struct sy_engine *engine, struct sy_error *error) {
     look_at_machine(session);
     engine->start_us = starpu_timing_now();
     sy_engine_doing(" while it drove ", engine->options.spec);
-    int code = engine->workload->drive(session->arguments, &session->base, error);
+    int code = engine->pipeline
+                   ? sy_engine_stream(engine, session->arguments, error)
+                   : engine->workload->drive(session->arguments, &session->base, error);
     sy_engine_leave();
     if (code < 0 && !error->message[0]) {
         *error = session->error;

@@ -83,7 +83,8 @@ static int make_slots(struct sy_engine *engine) {
 int sy_session_make_graph(struct sy_engine *engine, struct sy_error *error) {
     const struct session *session = engine->session;
     uint32_t *numbers = sy_arena_alloc(engine->arena, engine->kernel_count + 1, sizeof *numbers);
-    engine->graph = sy_graph_create(engine->workload->name, false);
+    const char *name = engine->pipeline ? engine->pipeline->name : engine->workload->name;
+    engine->graph = sy_graph_create(name, false);
     if (!numbers || !engine->graph || make_slots(engine) < 0 ||
         add_all(session, engine->graph, numbers) < 0) {
         return sy_fail(error, -ENOMEM, "no memory for the record of %u tasks", session->rows.count);

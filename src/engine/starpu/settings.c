@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, COUNT, FLAG, U64, SECONDS };
+enum kind { TEXT, COUNT, FLAG, U64, AMOUNT };
 
 struct key {
     const char *name;
@@ -18,22 +18,44 @@ struct key {
 #define FIELD(name, kind, field)                                                                   \
     { name, kind, offsetof(struct sy_engine_options, field) }
 static const struct key keys[] = {
-    FIELD("spec", TEXT, spec),        FIELD("policy", TEXT, policy),
-    FIELD("record", TEXT, record),    FIELD("kernels", TEXT, kernels),
-    FIELD("models", TEXT, models),    FIELD("page", COUNT, page_fd),
-    FIELD("cpus", COUNT, cpus),       FIELD("opencl", COUNT, opencl),
-    FIELD("cuda", COUNT, cuda),       FIELD("check", FLAG, check),
-    FIELD("emulate", FLAG, emulate),  FIELD("seed", U64, seed),
-    FIELD("samples", COUNT, samples), FIELD("limit", SECONDS, limit_s),
+    FIELD("spec", TEXT, spec),
+    FIELD("policy", TEXT, policy),
+    FIELD("record", TEXT, record),
+    FIELD("kernels", TEXT, kernels),
+    FIELD("models", TEXT, models),
+    FIELD("page", COUNT, page_fd),
+    FIELD("cpus", COUNT, cpus),
+    FIELD("opencl", COUNT, opencl),
+    FIELD("cuda", COUNT, cuda),
+    FIELD("check", FLAG, check),
+    FIELD("emulate", FLAG, emulate),
+    FIELD("seed", U64, seed),
+    FIELD("samples", COUNT, samples),
+    FIELD("limit", AMOUNT, limit_s),
+    FIELD("pipeline", FLAG, pipeline),
+    FIELD("check_all", FLAG, check_all),
+    FIELD("watts", FLAG, watts),
+    FIELD("side_by_side", FLAG, side_by_side),
+    FIELD("objective", TEXT, objective),
+    FIELD("plan", TEXT, plan),
+    FIELD("times", TEXT, times),
+    FIELD("calibrate", TEXT, calibrate),
+    FIELD("limits", TEXT, limits),
+    FIELD("window", COUNT, window),
+    FIELD("latency_ns", AMOUNT, bounds.latency_ns),
+    FIELD("period_ns", AMOUNT, bounds.period_ns),
+    FIELD("energy", AMOUNT, bounds.energy_joules),
+    FIELD("money", AMOUNT, bounds.money),
+    FIELD("power", AMOUNT, bounds.power_watts),
 };
 
 static bool set_number(const struct key *key, const char *value, void *field) {
     size_t length = strlen(value);
     uint64_t whole = 0;
-    double seconds = 0;
-    if (key->kind == SECONDS) {
-        bool right = sy_parse_double(value, length, &seconds) && seconds >= 0;
-        *(double *)field = seconds;
+    double amount = 0;
+    if (key->kind == AMOUNT) {
+        bool right = sy_parse_double(value, length, &amount) && amount >= 0;
+        *(double *)field = amount;
         return right;
     }
     if (!sy_parse_u64(value, length, &whole)) {
@@ -76,7 +98,8 @@ static int set(struct sy_engine_options *options, const char *argument, struct s
 
 int sy_engine_parse(int count, char *const *arguments, struct sy_engine_options *ret_options,
                     struct sy_error *error) {
-    struct sy_engine_options options = {.page_fd = -1, .cpus = -1, .opencl = -1, .cuda = -1};
+    struct sy_engine_options options = {
+        .page_fd = -1, .cpus = -1, .opencl = -1, .cuda = -1, .bounds = sy_plan_unbounded};
     int code = 0;
     for (int i = 0; i < count; i++) {
         struct sy_error problem = {0};
