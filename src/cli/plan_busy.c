@@ -17,9 +17,10 @@
 #define TAKEN   0.5 /* an accelerator that is busy more than this is left to its user */
 #define SOURCES "proc,nvml,fpga"
 
+/* Others keep what they use of a device, or share it fairly where it is full. */
 static double slowdown_of(double used, uint32_t devices) {
-    double share = devices ? fmin(fmax(used / devices, 0), 0.9) : 0;
-    return 1 / (1 - share);
+    double share = devices ? fmin(fmax(used / devices, 0), 1) : 0;
+    return share < 0.5 ? 1 / (1 - share) : 2;
 }
 
 void sy_planning_count(enum sy_device_kind kind, const double *used, uint32_t count,
@@ -35,8 +36,8 @@ void sy_planning_count(enum sy_device_kind kind, const double *used, uint32_t co
         rest += taken ? 0 : share;
     }
     if (kind == SY_CPU) {
-        /* A quarter of a core is noise, three quarters are a core. */
-        others.busy_count = (uint32_t)fmin(floor(others.used + 0.25), count);
+        /* A quarter of a core is noise, three quarters are a core; the last one is shared. */
+        others.busy_count = (uint32_t)fmin(floor(others.used + 0.25), count ? count - 1 : 0);
         rest = fmax(others.used - others.busy_count, 0);
     }
     others.slowdown = slowdown_of(rest, count - others.busy_count);

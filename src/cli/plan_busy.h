@@ -23,7 +23,7 @@ struct sy_planning_others {
 /* Looks for half a second; one per class of the machine. */
 void sy_planning_look(const struct sy_machine *machine, struct sy_planning_others *ret_others);
 /* From the use of each device of a class, in [0,1]; NAN: not known. Cores are interchangeable: what
- * is used of all of them adds up. Other devices are taken one by one. */
+ * is used of all of them adds up, and one is always left. Other devices are taken one by one. */
 void sy_planning_count(enum sy_device_kind kind, const double *used, uint32_t count,
                        struct sy_planning_others *ret_others);
 

@@ -30,6 +30,11 @@ static int make_problem(const struct sy_planning *planning, uint32_t skip,
                 : sy_pipeline_problem(planning->pipeline, planning->values, &system,
                                       planning->estimator, 0, planning->arena, ret_problem,
                                       &guesses, error);
+    if (!code && ret_problem->shape_count == 0) {
+        code = sy_fail(error, -ENODEV, "no device is left to run kernel %s, nor any other",
+                       planning->pipeline->kernels[0].name);
+        sy_hint(error, "--busy and constraints on devices take all of them");
+    }
     if (!code && ret_guesses) {
         *ret_guesses = guesses;
     }
