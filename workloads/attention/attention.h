@@ -92,7 +92,8 @@ enum attn_datum {
 
 /* Of struct sy_kernel_pipeline. */
 #define ATTN_STREAM_USAGE                                                                          \
-    "[example=NAME[+NAME...]][,items=N][,seed=N][,check=1][,drift=1][,calibrate=1[,points=N]]"
+    "[example=NAME[+NAME...]][,items=N][,seed=N][,check=ROWS] | drift=1[,example=NAME[+NAME]]"     \
+    "[,items=N] | calibrate=1[,points=N][,model=N]"
 int attn_stream_open(const char *arguments, void **ret_state, struct sy_error *error);
 int attn_stream_next(void *state, uint64_t item, double *ret_values, uint64_t *ret_input);
 int attn_stream_fill(void *state, uint64_t item, uint32_t datum, void *pointer, uint64_t bytes);
