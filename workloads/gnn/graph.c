@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    FIT_POINTS = 256,
-    FIT_STEPS = 48,
+    FIT_POINTS = 128,
+    FIT_STEPS = 30,
     NEAR = 256, /* nodes to either side that count as near */
     REUSE_WINDOWS = 8,
     REUSE_ROWS = 128,
