@@ -18,6 +18,7 @@
 #define TUNE_GROWTH    1.4 /* more cells before they are looked for again */
 #define DOUBT_LEAST    4   /* cells before one can contradict the others */
 #define DOUBT_SIGMA    4.0
+#define HASTE          2.5  /* accidents make times longer: a short one is doubted less */
 #define WILD_SIGMA     7.0  /* while the knobs are not known */
 #define STUDENT        5.0  /* degrees of freedom: errors left out have heavy tails */
 #define STEP_PRICE     1.0  /* in log likelihood, per knob that is not as usual */
@@ -150,6 +151,9 @@ static void doubt(struct model *model, const struct knobs *knobs, double sigma,
         for (uint32_t i = 0; i < n; i++) {
             const struct cell *cell = &model->cells[i];
             double square = bench->residual[i] * bench->residual[i] / bench->variance[i];
+            if (bench->residual[i] < 0) {
+                square /= HASTE * HASTE;
+            }
             bool repeated = cell->recent_count > 1 && cell->scatter == 0;
             if (!repeated && cell->doubt == 0 && square > most) {
                 most = square;
