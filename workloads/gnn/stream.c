@@ -3,8 +3,7 @@
  * Streams of graphs: named examples in turn, a density that drifts, or a grid for calibration.
  *
  * In: arguments. Out: items with their features; data filled in on demand, from the seed alone.
- * Weights of a smaller item are the first ones of a larger item's, so that constants may have any
- * size.
+ * All items of a stream have the same model: width, hidden, classes.
  */
 #include "gnn/pipelines.h"
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include <string.h>
 
 enum { INPUT_MAX = 1024, CHOICES_MAX = 512, DRIFT_ITEMS = 64, CYCLE_ITEMS = 10 };
-#define POINT_EDGES_MAX 4e6 /* of a point of calibration; it shall take less than a second */
+#define POINT_EDGES_MAX 4e6 /* of a point of calibration, which shall not take long */
 #define POINT_FLOPS_MAX 2e9
 #define WEIGHT_MAX      0.1
 
@@ -112,16 +111,13 @@ static uint32_t between(double low, double high, double at) {
 static uint32_t point_shapes(const struct guest_option *options, struct gnn_shape *ret_shapes) {
     uint32_t count = (uint32_t)options[OPTION_POINTS].value;
     for (uint32_t i = 0; i < count; i++) {
-        struct gnn_shape shape = {"point", "", 0, 0, 0, 0, 0, 0, 0, 0, 1};
-        double nodes = between(1000, 200000, halton(i + 1, 2)), degree = 0;
-        degree = fmin(between(2, 500, halton(i + 1, 3)), nodes);
-        shape.width = between(8, 768, halton(i + 1, 5));
-        shape.hidden = between(16, 256, halton(i + 1, 7));
-        shape.classes = between(4, 128, halton(i + 1, 11));
-        shape.degree_cv = 4 * halton(i + 1, 13) * halton(i + 1, 13);
-        shape.locality = 0.9 * halton(i + 1, 17);
-        double most = fmax(shape.width, shape.hidden),
-               flops = 2 * most * fmax(degree, shape.hidden);
+        struct gnn_shape shape = {"point", "", 0, 0, 128, 128, 40, 0, 0, 0, 1};
+        override(options, &shape);
+        double nodes = between(1000, 200000, halton(i + 1, 2));
+        double degree = between(2, 500, halton(i + 1, 3));
+        shape.degree_cv = 4 * halton(i + 1, 5) * halton(i + 1, 5);
+        shape.locality = 0.9 * halton(i + 1, 7);
+        double most = fmax(shape.width, shape.hidden), flops = 2 * most * fmax(degree, most);
         nodes = fmin(nodes, fmin(POINT_EDGES_MAX / degree, POINT_FLOPS_MAX / flops));
         nodes = floor(fmax(nodes, 64));
         degree = fmin(degree, nodes);
@@ -135,13 +131,12 @@ static uint32_t point_shapes(const struct guest_option *options, struct gnn_shap
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static int make_inputs(struct stream *stream, const struct guest_option *options,
-                       const struct gnn_shape *shapes, uint32_t count, struct sy_error *error) {
+static int make_inputs(struct stream *stream, const struct gnn_shape *shapes, uint32_t count,
+                       struct sy_error *error) {
     stream->inputs = calloc(count, sizeof(*stream->inputs));
     int code = stream->inputs ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < count && code == 0; i++) {
         struct gnn_shape shape = shapes[i];
-        override(options, &shape);
         shape.seed = stream->seed + (stream->drift ? i : 0);
         struct input *input = &stream->inputs[i];
         code = gnn_recipe_init(&shape, &input->recipe);
@@ -151,6 +146,22 @@ static int make_inputs(struct stream *stream, const struct guest_option *options
     return code ? guest_fail(error, code, NULL, "%s: cannot make a graph of a stream",
                              stream->pipeline->name)
                 : 0;
+}
+
+/* Weights are constant: all graphs of a stream have the same widths. */
+static int one_model(const struct gnn_pipeline *pipeline, const struct guest_option *options,
+                     struct gnn_shape *shapes, uint32_t count, struct sy_error *error) {
+    for (uint32_t i = 0; i < count; i++) {
+        override(options, &shapes[i]);
+        if (shapes[i].width != shapes[0].width || shapes[i].hidden != shapes[0].hidden ||
+            shapes[i].classes != shapes[0].classes) {
+            return guest_fail(error, -EINVAL, "set what differs by width=, hidden=, classes=",
+                              "%s: %s and %s have weights of different sizes, and a stream has one "
+                              "model",
+                              pipeline->name, shapes[0].name, shapes[i].name);
+        }
+    }
+    return 0;
 }
 
 /* Drift and calibration exclude examples. */
@@ -166,7 +177,7 @@ static int choose(const struct gnn_pipeline *pipeline, const struct guest_option
                           "%s: degree_low is above degree_high", pipeline->name);
     }
     *ret_count = (drift ? drift_shapes : points ? point_shapes : example_shapes)(options, shapes);
-    return 0;
+    return one_model(pipeline, options, shapes, *ret_count, error);
 }
 
 int gnn_open(const struct gnn_pipeline *pipeline, const char *arguments, void **ret_state,
@@ -210,7 +221,7 @@ int gnn_open(const struct gnn_pipeline *pipeline, const char *arguments, void **
                             : options[OPTION_CALIBRATE].value > 0 ? count
                                                                   : CYCLE_ITEMS;
         }
-        code = make_inputs(stream, options, shapes, count, error);
+        code = make_inputs(stream, shapes, count, error);
     }
     free(shapes);
     if (code) {
