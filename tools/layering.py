@@ -40,7 +40,7 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
 SECOND = {"belief/training.h", "belief/discrete.h", "train/actor.h", "belief/senses.h",
-          "planner/pipeline.h"}
+          "planner/pipeline.h", "engine/times.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

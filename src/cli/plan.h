@@ -53,11 +53,17 @@ struct sy_planning_beside {
     bool within;
 };
 
-/* What was read of --times: which classes there are samples of, and how many this plan can use. */
+/* A class that there are samples of. */
+struct sy_planning_seen {
+    char name[32];
+    uint64_t kernels;                     /* bit set: kernels of this pipeline */
+    uint32_t measured_count, model_count; /* samples of these kernels */
+};
+
+/* What was read of --times. */
 struct sy_planning_times {
-    uint32_t sample_count, used_count, model_count;
-    uint64_t sampled[SY_PLAN_CLASS_MAX]; /* per class: bit set of the pipeline's kernels */
-    char seen[SY_PLANNING_SEEN_MAX][32]; /* classes, in order of appearance */
+    uint32_t sample_count, used_count, model_count;     /* used: by this pipeline on this machine */
+    struct sy_planning_seen seen[SY_PLANNING_SEEN_MAX]; /* in order of appearance */
     uint32_t seen_count;
     char path[1024]; /* of what this machine has learned; "": files were given, or nothing */
 };

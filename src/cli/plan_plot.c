@@ -98,17 +98,17 @@ static const char *label_of(struct picture *picture, uint32_t index) {
         sy_buffer_finish(&text);
         return NULL;
     }
-    sy_buffer_printf(&text, " (%s)", sy_units_time(plan->outcome.latency_ns, latency));
+    sy_buffer_printf(&text, " (latency %s)", sy_units_time(plan->outcome.latency_ns, latency));
     return keep(picture, &text);
 }
 
 static void choose_scale(struct picture *picture, const char **ret_unit) {
-    double least = picture->planning->plan.outcome.energy_joules;
+    double most = picture->planning->plan.outcome.energy_joules;
     for (uint32_t i = 0; i < picture->planning->front_count; i++) {
-        least = fmin(least, picture->planning->front[i].outcome.energy_joules);
+        most = fmax(most, picture->planning->front[i].outcome.energy_joules);
     }
-    picture->x_scale = least >= 1 ? 1 : least >= 1e-3 ? 1e-3 : 1e-6;
-    *ret_unit = least >= 1 ? "J" : least >= 1e-3 ? "mJ" : "uJ";
+    picture->x_scale = most >= 1 ? 1 : most >= 1e-3 ? 1e-3 : 1e-6;
+    *ret_unit = most >= 1 ? "J" : most >= 1e-3 ? "mJ" : "uJ";
 }
 
 static void add_points(struct picture *picture) {

@@ -8,15 +8,12 @@
  */
 #include "cli/plan.h"
 
+#include "engine/times.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define MACHINE_MAX 128
-#define MODELS_END  ".models.csv"
-#define TIMES_END   ".times.csv"
 
 static int fail(int code, const struct sy_error *error) {
     sy_message_error(error);
@@ -114,14 +111,29 @@ static bool has_variant(const struct sy_kernel_entry *entry, enum sy_device_kind
     }
 }
 
-static bool was_sampled(const struct sy_planning *planning, const char *kernel, uint32_t class) {
-    uint64_t sampled = planning->times.sampled[class];
-    for (uint32_t k = 0; k < planning->pipeline->kernel_count; k++) {
-        if ((sampled >> k & 1) && strcmp(planning->pipeline->kernels[k].kernel, kernel) == 0) {
-            return true;
+/* Of what the samples call by that name; NULL: none. */
+static const struct sy_planning_seen *find_seen(const struct sy_planning *planning,
+                                                const char *class_name) {
+    for (uint32_t i = 0; i < planning->times.seen_count; i++) {
+        if (strcmp(planning->times.seen[i].name, class_name) == 0) {
+            return &planning->times.seen[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+static uint64_t kernels_called(const struct sy_planning *planning, const char *kernel) {
+    uint64_t kernels = 0;
+    for (uint32_t k = 0; k < planning->pipeline->kernel_count; k++) {
+        bool same = strcmp(planning->pipeline->kernels[k].kernel, kernel) == 0;
+        kernels |= same ? 1ull << k : 0;
+    }
+    return kernels;
+}
+
+static bool was_sampled(const struct sy_planning *planning, const char *kernel, uint32_t class) {
+    const struct sy_planning_seen *seen = find_seen(planning, planning->system.classes[class].name);
+    return seen && (seen->kernels & kernels_called(planning, kernel));
 }
 
 static bool can_run(const void *user, const char *kernel, uint32_t class_index) {
@@ -296,72 +308,127 @@ int sy_planning_open_system(struct sy_planning *planning) {
 }
 
 /* --- times --------------------------------------------------------------------------------------
- */
-/* Remembers which kernels of the pipeline it is of, and on which class. */
-static bool is_used(struct sy_planning *planning, const struct sy_sample *sample) {
-    uint64_t kernels = 0;
-    bool used = false;
-    for (uint32_t k = 0; k < planning->pipeline->kernel_count; k++) {
-        bool same = strcmp(planning->pipeline->kernels[k].kernel, sample->kernel) == 0;
-        kernels |= same ? 1ull << k : 0;
+ * Files are read twice: first who there are samples of, so that classes get their names, then the
+ * samples for good. */
+static int look_at(void *user, const struct sy_sample *sample, const char *input) {
+    struct sy_planning *planning = user;
+    struct sy_planning_times *times = &planning->times;
+    uint64_t kernels = kernels_called(planning, sample->kernel);
+    uint32_t i = 0;
+    (void)input;
+    times->sample_count++;
+    while (i < times->seen_count && strcmp(times->seen[i].name, sample->class_name) != 0) {
+        i++;
     }
-    for (uint32_t c = 0; c < planning->system.class_count; c++) {
-        if (strcmp(planning->system.classes[c].name, sample->class_name) == 0) {
-            planning->times.sampled[c] |= kernels;
-            used = kernels != 0;
-        }
+    if (i == SY_PLANNING_SEEN_MAX || strlen(sample->class_name) >= sizeof times->seen[i].name) {
+        return 0; /* more classes than a machine has: they can only be of others */
     }
-    return used;
+    struct sy_planning_seen *seen = &times->seen[i];
+    if (i == times->seen_count) {
+        times->seen_count++;
+        memcpy(seen->name, sample->class_name, strlen(sample->class_name) + 1);
+    }
+    bool modelled = strcmp(sample->source, "measured") != 0;
+    seen->kernels |= kernels;
+    seen->measured_count += kernels && !modelled;
+    seen->model_count += kernels && modelled;
+    return 0;
 }
 
 static int take_sample(void *user, const struct sy_sample *sample, const char *input) {
     struct sy_planning *planning = user;
-    struct sy_planning_times *times = &planning->times;
     (void)input;
-    times->sample_count++;
-    bool used = is_used(planning, sample);
-    times->used_count += used;
-    times->model_count += used && strcmp(sample->source, "measured") != 0;
-    uint32_t i = 0;
-    while (i < times->seen_count && strcmp(times->seen[i], sample->class_name) != 0) {
-        i++;
-    }
-    if (i == times->seen_count && i < SY_PLANNING_SEEN_MAX) {
-        snprintf(times->seen[times->seen_count++], sizeof times->seen[0], "%.31s",
-                 sample->class_name);
-    }
     return sy_estimator_observe(planning->estimator, sample);
 }
 
-/* What runs on this machine have measured, beside its other models. */
+/* What runs on this machine have learned, if it is to be used and there is any. */
 static int learned_path(struct sy_planning *planning) {
     struct sy_error error = {0};
-    char machine[MACHINE_MAX], warning[512];
-    struct sy_store *store = NULL;
-    sy_store_machine_name(machine, sizeof machine);
-    int code =
-        sy_store_open(planning->args->models, machine, &store, warning, sizeof warning, &error);
+    struct sy_planning_times *times = &planning->times;
+    if (planning->args->times.count || strcmp(planning->args->machine, "here") != 0) {
+        return SY_EXIT_OK;
+    }
+    int code = sy_times_path(planning->args->models, times->path, sizeof times->path, &error);
     if (code) {
         return fail(code, &error);
     }
-    const char *path = sy_store_path(store);
-    size_t stem = path ? strlen(path) - strlen(MODELS_END) : 0;
-    if (path && stem + sizeof TIMES_END <= sizeof planning->times.path) {
-        snprintf(planning->times.path, sizeof planning->times.path, "%.*s%s", (int)stem, path,
-                 TIMES_END);
-    }
-    sy_store_close(store);
-    if (access(planning->times.path, F_OK) < 0) {
-        planning->times.path[0] = '\0';
+    if (access(times->path, F_OK) < 0) {
+        times->path[0] = '\0';
     }
     return SY_EXIT_OK;
+}
+
+static int read_files(struct sy_planning *planning, sy_sample_visit visit) {
+    const struct sy_text_list *files = &planning->args->times;
+    struct sy_error error = {0};
+    int code = planning->times.path[0]
+                   ? sy_samples_read_file(planning->times.path, visit, planning, &error)
+                   : 0;
+    for (uint32_t i = 0; !code && i < files->count; i++) {
+        code = sy_samples_read_file(files->items[i], visit, planning, &error);
+    }
+    if (code && !error.message[0]) {
+        sy_fail(&error, code, "the samples cannot be used: %s", strerror(-code));
+    }
+    return code ? fail(code, &error) : SY_EXIT_OK;
+}
+
+/* Machines say "gpu", samples say which. Where one class of the machine and one of the samples are
+ * left, both GPUs (measured) or both FPGAs (a model), they are taken to be the same. */
+static bool is_free(const struct sy_planning *planning, const struct sy_planning_seen *seen,
+                    enum sy_device_kind kind) {
+    for (uint32_t c = 0; c < planning->system.class_count; c++) {
+        if (strcmp(planning->system.classes[c].name, seen->name) == 0) {
+            return false;
+        }
+    }
+    return strcmp(seen->name, sy_device_kind_name(SY_CPU)) != 0 &&
+           (kind == SY_FPGA ? seen->model_count && !seen->measured_count
+                            : seen->measured_count > 0);
+}
+
+static void name_kind(struct sy_planning *planning, enum sy_device_kind kind) {
+    const struct sy_planning_seen *seen = NULL;
+    struct sy_system_class *class = NULL;
+    uint32_t seen_count = 0, class_count = 0;
+    for (uint32_t i = 0; i < planning->times.seen_count; i++) {
+        if (is_free(planning, &planning->times.seen[i], kind)) {
+            seen = &planning->times.seen[i];
+            seen_count++;
+        }
+    }
+    for (uint32_t c = 0; c < planning->system.class_count; c++) {
+        struct sy_system_class *k = &planning->system.classes[c];
+        if (k->kind == kind && !find_seen(planning, k->name)) {
+            class = k;
+            class_count++;
+        }
+    }
+    if (seen_count == 1 && class_count == 1) {
+        sy_message_note(planning->args->common.quiet,
+                        "%s is taken to be %s, which the times speak of (--class %s=NAME says "
+                        "otherwise)",
+                        class->name, seen->name, class->name);
+        class->name = class->roofline.class_name = seen->name;
+    }
+}
+
+static void count_used(struct sy_planning *planning) {
+    for (uint32_t c = 0; c < planning->system.class_count; c++) {
+        const struct sy_planning_seen *seen = find_seen(planning, planning->system.classes[c].name);
+        if (seen) {
+            planning->times.used_count += seen->measured_count + seen->model_count;
+            planning->times.model_count += seen->model_count;
+        }
+    }
 }
 
 static void put_seen(const struct sy_planning *planning, char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < planning->times.seen_count; i++) {
-        int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", planning->times.seen[i]);
+        int n =
+            snprintf(text + used, size - used, "%s%s", i ? ", " : "", planning->times.seen[i].name);
         used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
     }
 }
@@ -369,7 +436,7 @@ static void put_seen(const struct sy_planning *planning, char *text, size_t size
 static void tell_times(const struct sy_planning *planning) {
     const struct sy_planning_times *times = &planning->times;
     bool quiet = planning->args->common.quiet;
-    char seen[512];
+    char seen[640];
     put_seen(planning, seen, sizeof seen);
     if (times->sample_count == 0) {
         sy_message_note(quiet, "no measured times: all times are guessed from what the devices can "
@@ -382,49 +449,40 @@ static void tell_times(const struct sy_planning *planning) {
                         "them a class is)",
                         times->sample_count, seen);
     }
-    for (uint32_t k = 0; times->used_count && k < planning->system.class_count; k++) {
-        bool known = false;
-        for (uint32_t i = 0; i < times->seen_count; i++) {
-            known = known || strcmp(times->seen[i], planning->system.classes[k].name) == 0;
-        }
-        if (!known) {
+    for (uint32_t c = 0; times->used_count && c < planning->system.class_count; c++) {
+        const char *name = planning->system.classes[c].name;
+        const struct sy_planning_seen *found = find_seen(planning, name);
+        if (!found || !found->kernels) {
             sy_message_note(quiet,
                             "no sample is of %s: its times are guessed; there are samples of %s "
                             "(--class %s=NAME, if it is one of them)",
-                            planning->system.classes[k].name, seen,
-                            planning->system.classes[k].name);
+                            name, seen, name);
         }
     }
 }
 
 int sy_planning_read_times(struct sy_planning *planning) {
-    const struct sy_text_list *files = &planning->args->times;
-    struct sy_error error = {0};
-    int r = SY_EXIT_OK, code = 0;
+    int code = 0, r = learned_path(planning);
+    r = r == SY_EXIT_OK ? read_files(planning, look_at) : r;
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    name_kind(planning, SY_GPU);
+    name_kind(planning, SY_FPGA);
+    count_used(planning);
     planning->estimator = sy_estimator_create();
     if (!planning->estimator) {
         return no_memory();
     }
-    for (uint32_t k = 0; k < planning->system.class_count && !code; k++) {
+    for (uint32_t c = 0; c < planning->system.class_count && !code; c++) {
         code =
-            sy_estimator_set_roofline(planning->estimator, &planning->system.classes[k].roofline);
+            sy_estimator_set_roofline(planning->estimator, &planning->system.classes[c].roofline);
     }
     if (code) {
         sy_message_fail("the rooflines of the machine cannot be used: %s", strerror(-code));
         return sy_message_exit(code);
     }
-    if (files->count == 0 && strcmp(planning->args->machine, "here") == 0) {
-        r = learned_path(planning);
-    }
-    if (r == SY_EXIT_OK && planning->times.path[0]) {
-        code = sy_samples_read_file(planning->times.path, take_sample, planning, &error);
-    }
-    for (uint32_t i = 0; r == SY_EXIT_OK && !code && i < files->count; i++) {
-        code = sy_samples_read_file(files->items[i], take_sample, planning, &error);
-    }
-    if (code) {
-        return error.message[0] ? fail(code, &error) : no_memory();
-    }
+    r = read_files(planning, take_sample);
     if (r == SY_EXIT_OK) {
         tell_times(planning);
     }

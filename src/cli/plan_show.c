@@ -116,7 +116,7 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
     sy_table_cell(table, "%s", sy_units_time(parts[i].transfer_ns, text));
     sy_table_cell(table, "%s", sy_units_time(turn_ns, text));
     sy_table_cell(table, "%.0f %%", period_ns > 0 ? 100 * turn_ns / period_ns : 0);
-    sy_table_cell(table, "%s", turn_ns >= most_ns * (1 - 1e-9) ? "bottleneck" : "");
+    sy_table_cell(table, "%s", turn_ns >= period_ns * (1 - 1e-9) ? "bottleneck" : "");
     sy_buffer_finish(&kernels);
 }
 

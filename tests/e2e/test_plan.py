@@ -71,10 +71,13 @@ class Plan(cli.Case):
         self.assertEqual(shown["examples"][0]["values"], {"rows": 10000, "width": 64})
 
     def test_table(self):
-        text = self.ok(*self.asked, "--constraint", "power<=200W")
+        text = self.ok(*self.asked, "--constraint", "power<=2kW")
         for word in ["Plan: ", "bottleneck", "throughput", "measured, ", "What each constraint",
-                     "power<=200W", "The front: ", "prices are assumed"]:
+                     "costs nothing", "The front: ", "prices are assumed"]:
             self.assertIn(word, text)
+        text = self.ok(*self.asked, "--constraint", "power<=200W")
+        self.assertRegex(text, r"power<=200W +costs [\d.]+x throughput +\d+/s without it")
+        self.assertIn("items wait", text)
 
     def test_json_adds_up(self):
         result = self.ok_json(*self.asked, "--no-overlap", "--constraint", "latency<=30ms",
@@ -202,14 +205,29 @@ class Plan(cli.Case):
 
     def test_names_of_classes(self):
         self.write("h200.csv", times_text(("cpu", "h200", "u280")))
-        asked = ["plan", "three.json", "--input-features", "small", "--machine", MACHINE, "--times",
-                 "h200.csv"]
-        self.assertIn("--class gpu=NAME", self.run_symph(*asked).stderr)
-        done = self.run_symph(*asked, "--class", "gpu=h200", "--json")
+        asked = ["plan", "three.json", "--input-features", "small", "--times", "h200.csv",
+                 "--machine"]
+        # One GPU class, one class that was measured: the same, and told.
+        done = self.run_symph(*asked, MACHINE, "--json")
+        self.assertIn("gpu is taken to be h200", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
+        done = self.run_symph(*asked, "cpu:2 gpu:1 fpga:1", "--json")
+        self.assertIn("fpga is taken to be u280", done.stderr)
+        classes = json.loads(done.stdout)["machine"]["classes"]
+        self.assertEqual([c["name"] for c in classes], ["cpu", "h200", "u280"])
+        # Said by the person: no note.
+        done = self.run_symph(*asked, MACHINE, "--class", "gpu=h200", "--json")
         self.assertEqual(done.stderr, "")
         self.assertEqual(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
-        self.assertIn("already", self.fails(3, *asked, "--class", "gpu=cpu"))
-        self.assertIn("it has cpu, gpu", self.fails(3, *asked, "--class", "tpu=h200"))
+        # Two GPUs that it might be: not decided for them.
+        self.write("two.csv", times_text(("cpu", "h200", "")).replace("model,", "#model,")
+                   + times_text(("cpu", "a100", "")).split("\n", 1)[1].replace("model,", "#model,"))
+        asked[asked.index("h200.csv")] = "two.csv"
+        done = self.run_symph(*asked, MACHINE, "--json")
+        self.assertIn("--class gpu=NAME", done.stderr)
+        self.assertGreater(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
+        self.assertIn("already", self.fails(3, *asked, MACHINE, "--class", "gpu=cpu"))
+        self.assertIn("it has cpu, gpu", self.fails(3, *asked, MACHINE, "--class", "tpu=h200"))
 
     def test_plot(self):
         self.ok(*self.asked, "--plot", "front.svg", "--plan", "first+second+third@gpu")
