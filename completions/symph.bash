@@ -24,7 +24,8 @@ _symph_options() {
         --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
     explain) echo "--json --quiet --help" ;;
     run) echo "--policy --compare --repeat --seed --check --no-check --limit --kernels --models --cpus --opencl
-        --cuda --emulate --gantt --trace --paje --record --json --quiet --help" ;;
+        --cuda --emulate --pipeline --objective --constraint --plan --side-by-side --times --calibrate --watts --window
+        --gantt --trace --paje --record --json --quiet --help" ;;
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
     counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
@@ -60,7 +61,7 @@ _symph() {
         compopt -o nospace
         return
     fi
-    if [[ $command == plan && $prev == --objective ]]; then
+    if [[ ($command == plan || $command == run) && $prev == --objective ]]; then
         mapfile -t COMPREPLY < <(compgen -W "throughput latency energy money balanced" -- "$cur")
         return
     fi

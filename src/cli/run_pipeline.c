@@ -36,14 +36,33 @@ static int check_objective(const struct sy_command *command, const char *name) {
                             near ? "?)" : "");
 }
 
+/* The first option that is only for pipelines; NULL: none was given. */
+static const char *first_option(const struct sy_run_args *args) {
+    const struct {
+        bool given;
+        const char *name;
+    } options[] = {
+        {args->objective != NULL, "--objective"},
+        {args->constraints.count > 0, "--constraint"},
+        {args->plan != NULL, "--plan"},
+        {args->side_by_side, "--side-by-side"},
+        {args->times != NULL, "--times"},
+        {args->calibrate != NULL, "--calibrate"},
+        {args->watts, "--watts"},
+        {args->window > 0, "--window"},
+    };
+    for (size_t i = 0; i < SY_COUNT(options); i++) {
+        if (options[i].given) {
+            return options[i].name;
+        }
+    }
+    return NULL;
+}
+
 int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_args *args) {
-    bool asks = args->objective || args->constraints.count || args->plan || args->times ||
-                args->calibrate || args->watts || args->window || args->side_by_side;
+    const char *option = first_option(args);
     if (!args->pipeline) {
-        return asks ? sy_options_usage(command, "--objective, --constraint, --plan, --times, "
-                                                "--calibrate, --watts, --window and --side-by-side "
-                                                "are for --pipeline")
-                    : SY_EXIT_OK;
+        return option ? sy_options_usage(command, "%s is for --pipeline", option) : SY_EXIT_OK;
     }
     if (args->graphs.count) {
         return sy_options_usage(command, "either a graph or --pipeline: '%s' is one too many",

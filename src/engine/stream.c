@@ -136,6 +136,8 @@ static int run(struct stream *stream, struct sy_stream_report *ret_report) {
     int code = sy_replanner_create(stream->pipeline, options->system, options->estimator,
                                    &options->replan, &stream->replanner, stream->error);
     code = code ? code : stream_open(stream);
+    code = code ? code : stream_look_ahead(stream);
+    stream->begin_ns = stream->session->ops->now_ns(stream->session);
     code = code ? code : run_items(stream);
     if (!code && stream->done_count == 0) {
         code = sy_fail(stream->error, -EINVAL, "pipeline %s has no items with '%s'",

@@ -124,13 +124,18 @@ struct stream {
     uint32_t input_count, input_capacity;
     double input_bytes;
     uint64_t uses;
+    /* Items that the plug-in has told of and that were not let in yet. */
+    double *ahead_values;
+    uint64_t *ahead_inputs;
+    uint32_t ahead_at, ahead_count;
+    bool ahead_end; /* behind them there are no more */
     struct stream_item *newest, *free_items, *kept;
     uint32_t kept_count;
     double kept_bytes;
     /* the plan */
     struct stream_layout layout;
     uint32_t window;
-    double admitted_ns; /* the last item */
+    double begin_ns, admitted_ns; /* the stream; the last item */
     /* what came of it */
     uint64_t item_count, done_count;
     double *latency_ns, *end_ns; /* per item done */
@@ -152,6 +157,8 @@ struct stream_turn {
 
 /* stream_item.c */
 SY_MUST_CHECK int stream_open(struct stream *stream);
+/* Fills in what the first items read, as far as there is room: before the clock starts. */
+SY_MUST_CHECK int stream_look_ahead(struct stream *stream);
 void stream_close(struct stream *stream);
 /* Memory, data and features of the next item: 1, or 0 if there is none. */
 int stream_next_item(struct stream *stream, struct stream_item **ret_item);

@@ -16,6 +16,7 @@
 #define INPUT_MAX       256u /* inputs that are kept filled in */
 #define INPUT_SHARE     0.5  /* of the memory for items */
 #define DATUM_BYTES_MAX 1e15
+#define AHEAD_MAX       1024u /* items that are looked at before the first begins */
 
 static int no_memory(const struct stream *stream, const char *what) {
     return sy_fail(stream->error, -ENOMEM, "no memory for %s", what);
@@ -291,22 +292,88 @@ static int prepare(struct stream *stream, struct stream_item *item, uint64_t inp
     return code ? code : use_input(stream, item, input);
 }
 
+/* Features and input of the next item: 1, or 0 if there is none. */
+static int take_next(struct stream *stream, struct stream_item *item, uint64_t *ret_input) {
+    uint32_t features = stream->pipeline->feature_count;
+    if (stream->ahead_at < stream->ahead_count) {
+        memcpy(item->values, stream->ahead_values + (size_t)stream->ahead_at * features,
+               features * sizeof(double));
+        *ret_input = stream->ahead_inputs[stream->ahead_at++];
+        return 1;
+    }
+    if (stream->ahead_end) {
+        return 0;
+    }
+    int more = stream->options->source->next(stream->state, item->number, item->values, ret_input);
+    stream->ahead_end = more <= 0;
+    return more < 0 ? fail_source(stream, more, "make", item->number) : more > 0;
+}
+
+static void put_back(struct stream *stream, struct stream_item *item) {
+    item->next = stream->free_items;
+    stream->free_items = item;
+}
+
+/* Only while it fits beside what is there already. */
+static int fill_ahead(struct stream *stream, struct stream_item *item, uint64_t input,
+                      bool *ret_full) {
+    int code = sy_pipeline_measure(stream->pipeline, item->values, item->numbers, stream->error);
+    double bytes = code ? 0 : input_bytes(stream, item->numbers);
+    *ret_full = stream->input_count >= INPUT_MAX ||
+                stream->input_bytes + bytes > stream->options->host_bytes * INPUT_SHARE;
+    if (code || *ret_full) {
+        return code;
+    }
+    code = prepare(stream, item, input);
+    if (!code) {
+        item->input->users--;
+    }
+    return code;
+}
+
+int stream_look_ahead(struct stream *stream) {
+    uint32_t features = stream->pipeline->feature_count;
+    struct stream_item *item = new_item(stream);
+    stream->ahead_values =
+        sy_arena_alloc(stream->arena, (size_t)AHEAD_MAX * features + 1, sizeof(double));
+    stream->ahead_inputs = sy_arena_alloc(stream->arena, AHEAD_MAX, sizeof(uint64_t));
+    if (!item || !stream->ahead_values || !stream->ahead_inputs) {
+        return no_memory(stream, "items ahead");
+    }
+    uint32_t count = 0;
+    int more = 1;
+    bool full = false;
+    while (more > 0 && count < AHEAD_MAX) {
+        item->number = count;
+        more = take_next(stream, item, &stream->ahead_inputs[count]);
+        if (more > 0) {
+            memcpy(stream->ahead_values + (size_t)count * features, item->values,
+                   features * sizeof(double));
+            int code = full ? 0 : fill_ahead(stream, item, stream->ahead_inputs[count], &full);
+            more = code ? code : 1;
+            count++;
+        }
+    }
+    stream->ahead_count = count;
+    put_back(stream, item);
+    return more < 0 ? more : 0;
+}
+
 int stream_next_item(struct stream *stream, struct stream_item **ret_item) {
     struct stream_item *item = new_item(stream);
-    uint64_t number = stream->item_count, input = 0;
+    uint64_t input = 0;
     if (!item) {
         return no_memory(stream, "an item");
     }
-    item->number = number;
+    item->number = stream->item_count;
     item->input = NULL;
     item->keep = false;
     item->total_bytes = 0;
     item->left = stream->pipeline->kernel_count;
-    int more = stream->options->source->next(stream->state, number, item->values, &input);
+    int more = take_next(stream, item, &input);
     if (more <= 0) {
-        item->next = stream->free_items;
-        stream->free_items = item;
-        return more < 0 ? fail_source(stream, more, "make", number) : 0;
+        put_back(stream, item);
+        return more;
     }
     int code = prepare(stream, item, input);
     for (uint32_t d = 0; d < stream->pipeline->datum_count && !code; d++) {
@@ -329,8 +396,7 @@ void stream_release_item(struct stream *stream, struct stream_item *item) {
         item->pointers[d] = NULL;
     }
     item->input->users--;
-    item->next = stream->free_items;
-    stream->free_items = item;
+    put_back(stream, item);
 }
 
 void stream_drop_item(struct stream *stream, struct stream_item *item) {

@@ -67,16 +67,30 @@ int stream_learn(struct stream *stream, const struct stream_task *task, double t
                               time_ns, NAN);
 }
 
+/* The example with these features, else the pipeline's name and the input's number. */
+static void name_input(const struct stream *stream, const double *values, uint64_t input,
+                       char *ret_name, size_t size) {
+    const struct sy_pipeline *pipeline = stream->pipeline;
+    size_t bytes = pipeline->feature_count * sizeof(double);
+    for (uint32_t e = 0; e < pipeline->example_count; e++) {
+        if (bytes && memcmp(pipeline->examples[e].values, values, bytes) == 0) {
+            snprintf(ret_name, size, "%s", pipeline->examples[e].name);
+            return;
+        }
+    }
+    snprintf(ret_name, size, "%.40s %llu", pipeline->name, (unsigned long long)input);
+}
+
 static int hand_over(const struct stream *stream, uint32_t k, const char *class_name,
                      const char *source, uint32_t width, double time_ns, double watts,
-                     const double *numbers, uint64_t input) {
+                     const double *numbers, const double *values, uint64_t input) {
     const struct sy_pipeline_kernel *kernel = &stream->pipeline->kernels[k];
     double costs[SY_PIPELINE_COST_MAX];
     char name[64];
     for (uint32_t i = 0; i < kernel->cost_count; i++) {
         costs[i] = numbers[kernel->costs[i]];
     }
-    snprintf(name, sizeof name, "%.40s %llu", stream->pipeline->name, (unsigned long long)input);
+    name_input(stream, values, input, name, sizeof name);
     const struct sy_sample sample = {.kernel = kernel->kernel,
                                      .class_name = class_name,
                                      .source = source,
@@ -93,7 +107,7 @@ int stream_sample(const struct stream *stream, const struct stream_item *item, u
                   const char *class_name, const char *source, uint32_t width, double time_ns,
                   double watts) {
     return hand_over(stream, kernel, class_name, source, width, time_ns, watts, item->numbers,
-                     item->input->number);
+                     item->values, item->input->number);
 }
 
 int stream_hand_over(struct stream *stream) {
@@ -109,7 +123,7 @@ int stream_hand_over(struct stream *stream) {
                     : hand_over(stream, cell->key.kernel,
                                 stream->options->system->classes[shape->class_index].name,
                                 "measured", shape->width, sy_quantile(cell->time_ns, known, 0.5),
-                                NAN, numbers, cell->key.input);
+                                NAN, numbers, cell->values, cell->key.input);
     }
     free(numbers);
     return code;

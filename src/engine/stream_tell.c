@@ -135,7 +135,7 @@ int stream_tell(struct stream *stream, struct sy_stream_report *ret_report) {
         .item_count = count,
         .checked_count = stream->checked_count,
         .window = stream->window,
-        .rate = count ? count / stream->end_ns[count - 1] * 1e9 : NAN,
+        .rate = count ? count / (stream->end_ns[count - 1] - stream->begin_ns) * 1e9 : NAN,
         .steady_rate = rate_of(stream->end_ns, count, stream->window),
         .joules = NAN,
         .result_error = NAN,

@@ -135,43 +135,56 @@ static int add_places(struct pipeline_run *run, struct sy_stream_options *option
     return 0;
 }
 
+struct limit {
+    bool memory; /* bytes of each device; else devices */
+    const char *name;
+    size_t length;
+    double value;
+};
+
+static bool is_meant(const struct limit *limit, const char *name) {
+    return strlen(name) == limit->length && strncmp(name, limit->name, limit->length) == 0;
+}
+
+/* True: there is such a class. */
+static bool limit_class(struct sy_system_class *class, const struct limit *limit) {
+    if (!is_meant(limit, class->name) && !is_meant(limit, sy_device_kind_name(class->kind))) {
+        return false;
+    }
+    if (limit->memory) {
+        class->memory_bytes = fmin(class->memory_bytes, limit->value);
+    } else if (limit->value < class->device_count) {
+        class->device_count = (uint32_t)limit->value;
+        class->width_max =
+            class->width_max < class->device_count ? class->width_max : class->device_count;
+    }
+    return true;
+}
+
 /* "gpu=1;memory.h200=4e10": most devices of a class, or of a kind; memory of each. */
 static int limit_classes(struct pipeline_run *run, const char *limits, struct sy_error *error) {
-    while (limits && *limits) {
+    for (; limits && *limits; limits += limits[0] == ';') {
         size_t length = strcspn(limits, ";"), equals = strcspn(limits, "=");
-        bool memory = strncmp(limits, "memory.", 7) == 0;
-        const char *name = limits + (memory ? 7 : 0);
-        size_t name_length = equals - (memory ? 7u : 0u);
-        double value = 0;
-        bool found = false;
+        struct limit limit = {.memory = strncmp(limits, "memory.", 7) == 0};
+        limit.name = limits + (limit.memory ? 7 : 0);
+        limit.length = equals - (size_t)(limit.name - limits);
         if (equals >= length ||
-            !sy_parse_double(limits + equals + 1, length - equals - 1, &value)) {
+            !sy_parse_double(limits + equals + 1, length - equals - 1, &limit.value)) {
             return sy_fail(error, -EINVAL, "engine: limits=%s cannot be read", limits);
         }
+        bool found = false;
         for (uint32_t c = 0; c < run->system.class_count; c++) {
-            struct sy_system_class *class = &run->system.classes[c];
-            const char *kind = sy_device_kind_name(class->kind);
-            bool meant =
-                (strlen(class->name) == name_length && !strncmp(class->name, name, name_length)) ||
-                (strlen(kind) == name_length && !strncmp(kind, name, name_length));
-            if (meant && memory) {
-                class->memory_bytes = fmin(class->memory_bytes, value);
-            } else if (meant && value < class->device_count) {
-                class->device_count = (uint32_t)value;
-                class->width_max =
-                    class->width_max < class->device_count ? class->width_max : class->device_count;
-            }
-            found |= meant;
+            found |= limit_class(&run->system.classes[c], &limit);
         }
         if (!found) {
-            sy_fail(error, -ENODEV, "there is no '%.*s' here to put a limit on", (int)name_length,
-                    name);
-            sy_hint(error, "this machine has %s%s", run->system.classes[0].name,
+            sy_fail(error, -ENODEV, "there is no '%.*s' here to put a limit on", (int)limit.length,
+                    limit.name);
+            sy_hint(error, "this run has %s%s", run->system.classes[0].name,
                     run->system.class_count > 1 ? " and accelerators; symph machine shows them"
                                                 : " only");
             return -ENODEV;
         }
-        limits += length + (limits[length] == ';');
+        limits += length;
     }
     return 0;
 }
