@@ -204,7 +204,7 @@ static bool set_floors(const struct sy_planner *planner, struct target *target) 
         return true;
     }
     uint32_t left = space->use_count - 1 - target->use;
-    size_t state = ((size_t)target->cut * space->use_count + left) * space->form_count;
+    size_t state = ((size_t)target->cut * space->use_count + left) * space->row;
     state += target->form;
     target->period_floor = planner->floor_period ? planner->floor_period[state] : 0;
     target->joules_floor = planner->floor_joules ? planner->floor_joules[state] : 0;

@@ -147,6 +147,8 @@ struct sy_plan {
 struct sy_planner;
 struct sy_planner *sy_planner_create(void);
 void sy_planner_destroy(struct sy_planner *planner);
+/* Labels that the last search kept: how much work it was. 0: it needed none. */
+uint32_t sy_planner_labels(const struct sy_planner *planner);
 
 /* -EINVAL: the problem contradicts itself; -ENODEV: a kernel runs nowhere, or fits no memory (the
  * error names it); -E2BIG: more down-sets than SY_PLAN_CUT_MAX, or with devices

@@ -73,6 +73,7 @@ struct sy_plan_space {
     uint32_t found_capacity;
     struct sy_plan_form forms[SY_PLAN_SHAPE_MAX];
     uint32_t form_count;
+    uint32_t row; /* forms, rounded up to pairs */
     uint32_t use_count, stride[SY_PLAN_CLASS_MAX];
     bool memory_limited;
     /* in block: */
@@ -161,11 +162,16 @@ struct sy_planner {
     enum sy_plan_objective objective;
     struct sy_plan_bounds bounds, loose; /* loose: with slack */
     struct sy_plan_need need;
-    /* [(cut * use_count + devices left) * form_count + last form]: the least that the rest needs;
-     * NULL: not asked for. Of the empty cut only the first form counts. */
+    /* [(cut * use_count + devices left) * row + last form]: the least that the rest needs; NULL:
+     * not asked for. Of the empty cut only the first form counts. */
     double *floor_period, *floor_joules, *floor_latency;
     double *stage_ns, *sum_ns, *scaled_ns, *way_joules; /* scratch: [form before] */
-    struct sy_plan_cell *cells;                         /* as the floors, by devices used */
+    /* Joules of the rest, those of idle devices at the pace counted, no stage slower than that:
+     * picks among plans of least period. */
+    double *floor_thrift, pace_ns;
+    double ceiling_ns;          /* of periods that count in floor_period */
+    double *ways_ns;            /* scratch: [to * row + from] */
+    struct sy_plan_cell *cells; /* [(cut * use_count + devices used) * form_count + last form] */
     struct sy_plan_block block;
     struct sy_plan_stack *stacks; /* of the cut that is being reached: [use * form_count + form] */
     uint32_t stack_capacity;
@@ -179,11 +185,13 @@ struct sy_planner {
 
 void sy_plan_ask(struct sy_planner *planner, enum sy_plan_mode mode,
                  enum sy_plan_objective objective, const struct sy_plan_bounds *bounds);
+/* One quantity alone, without bounds: its floor of the empty cut is the answer. */
+bool sy_plan_is_simple(const struct sy_planner *planner);
 /* Floors of what the need asks for. */
 SY_MUST_CHECK int sy_plan_floors(struct sy_planner *planner);
-/* Follows a floor from the empty cut with these devices left. False: there is no plan. */
-bool sy_plan_follow(struct sy_planner *planner, const double *floor, uint32_t left,
-                    struct sy_plan *ret_plan);
+void sy_plan_floor_thrift(struct sy_planner *planner, double pace_ns);
+/* Follows a floor (not that of joules) from the empty cut. False: there is no plan. */
+bool sy_plan_follow(struct sy_planner *planner, const double *floor, struct sy_plan *ret_plan);
 /* Fills found. -ENOMEM. */
 SY_MUST_CHECK int sy_plan_search(struct sy_planner *planner);
 void sy_plan_unwind(const struct sy_planner *planner, const struct sy_plan_found *found,

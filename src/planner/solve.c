@@ -29,6 +29,10 @@ void sy_planner_destroy(struct sy_planner *planner) {
     free(planner);
 }
 
+uint32_t sy_planner_labels(const struct sy_planner *planner) {
+    return planner->label_count;
+}
+
 static double loosen(double bound) {
     return bound + bound * SY_PLAN_SLACK;
 }
@@ -38,6 +42,7 @@ void sy_plan_ask(struct sy_planner *planner, enum sy_plan_mode mode,
     bool energy = objective == SY_PLAN_ENERGY || objective == SY_PLAN_BALANCED ||
                   bounds->energy_joules < INFINITY || bounds->power_watts < INFINITY;
     bool all = mode == SY_PLAN_ALL;
+    planner->label_count = 0;
     planner->mode = mode;
     planner->objective = objective;
     planner->bounds = *bounds;
@@ -50,17 +55,25 @@ void sy_plan_ask(struct sy_planner *planner, enum sy_plan_mode mode,
                            bounds->period_ns < INFINITY || bounds->money < INFINITY;
 }
 
-/* One quantity alone: its floor of the empty cut is the answer. */
-static const double *simple_floor(const struct sy_planner *planner) {
-    const struct sy_plan_need *need = &planner->need;
+bool sy_plan_is_simple(const struct sy_planner *planner) {
     bool bounded = planner->bounds.money < INFINITY || planner->bounds.period_ns < INFINITY ||
                    planner->bounds.latency_ns < INFINITY;
-    if (planner->mode != SY_PLAN_BEST || need->joules || bounded) {
-        return NULL;
+    return planner->mode == SY_PLAN_BEST && !planner->need.joules && !bounded &&
+           (planner->objective == SY_PLAN_LATENCY || planner->objective == SY_PLAN_THROUGHPUT);
+}
+
+/* Of the plans of least period, one that takes the least energy. */
+static bool follow(struct sy_planner *planner, struct sy_plan *ret_plan) {
+    const struct sy_plan_space *space = &planner->space;
+    if (planner->objective == SY_PLAN_LATENCY) {
+        return sy_plan_follow(planner, planner->floor_latency, ret_plan);
     }
-    return planner->objective == SY_PLAN_LATENCY      ? planner->floor_latency
-           : planner->objective == SY_PLAN_THROUGHPUT ? planner->floor_period
-                                                      : NULL;
+    double pace_ns = planner->floor_period[(size_t)(space->use_count - 1) * space->row];
+    if (!(pace_ns < INFINITY)) {
+        return false;
+    }
+    sy_plan_floor_thrift(planner, pace_ns);
+    return sy_plan_follow(planner, planner->floor_thrift, ret_plan);
 }
 
 int sy_plan_best(struct sy_planner *planner, enum sy_plan_objective objective,
@@ -70,9 +83,8 @@ int sy_plan_best(struct sy_planner *planner, enum sy_plan_objective objective,
     if (code) {
         return code;
     }
-    const double *floor = simple_floor(planner);
-    if (floor) {
-        if (!sy_plan_follow(planner, floor, planner->space.use_count - 1, ret_plan)) {
+    if (sy_plan_is_simple(planner)) {
+        if (!follow(planner, ret_plan)) {
             return -ERANGE;
         }
     } else {
@@ -92,6 +104,18 @@ static int prepare(struct sy_planner *planner, const struct sy_plan_problem *pro
     return code ? code : sy_plan_space_prepare(&planner->space, problem, error);
 }
 
+/* Of the plans of least latency, one of least period: replicas do not change the latency. */
+static int solve(struct sy_planner *planner, const struct sy_plan_request *request,
+                 struct sy_plan *plan) {
+    struct sy_plan_bounds bounds = request->bounds;
+    int code = sy_plan_best(planner, request->objective, &bounds, plan);
+    if (!code && request->objective == SY_PLAN_LATENCY) {
+        bounds.latency_ns = plan->outcome.latency_ns;
+        code = sy_plan_best(planner, SY_PLAN_THROUGHPUT, &bounds, plan);
+    }
+    return code;
+}
+
 int sy_plan_solve(struct sy_planner *planner, const struct sy_plan_problem *problem,
                   const struct sy_plan_request *request, struct sy_plan *ret_plan,
                   struct sy_error *error) {
@@ -103,7 +127,7 @@ int sy_plan_solve(struct sy_planner *planner, const struct sy_plan_problem *prob
     if (request->side_by_side) {
         code = sy_plan_lanes(planner, request, &plan, error);
     } else {
-        code = sy_plan_best(planner, request->objective, &request->bounds, &plan);
+        code = solve(planner, request, &plan);
         code = code == -ERANGE ? sy_plan_explain(planner, &request->bounds, error)
                : code          ? sy_fail(error, code, "out of memory")
                                : 0;

@@ -142,6 +142,7 @@ static int count_states(struct sy_plan_space *space, struct sy_error *error) {
         sy_hint(error, "give fewer devices to the plan, or fewer widths");
         return -E2BIG;
     }
+    space->row = (space->form_count + 1) & ~1u;
     space->use_count = (uint32_t)uses;
     return 0;
 }
