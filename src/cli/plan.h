@@ -57,6 +57,7 @@ struct sy_planning_beside {
 struct sy_planning_seen {
     char name[32];
     uint64_t kernels;                     /* bit set: kernels of this pipeline */
+    uint64_t watts;                       /* those whose power is known */
     uint32_t measured_count, model_count; /* samples of these kernels */
 };
 
@@ -121,6 +122,9 @@ double sy_guess_spread(const struct sy_guess *guess);
 /* The guess for a kernel where a plan runs it. */
 const struct sy_guess *sy_planning_guess(const struct sy_planning *planning, uint32_t kernel,
                                          uint32_t shape);
+/* Whether the power of a kernel on a class was sampled; else it is assumed. */
+bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
+                           uint32_t class_index);
 /* How many of the estimates that the search saw rest on what. */
 void sy_planning_bases(const struct sy_planning *planning, uint32_t ret_counts[SY_BASIS_COUNT]);
 /* Appends "gemm1+spmm1". */

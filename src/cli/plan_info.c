@@ -70,18 +70,18 @@ static void put_examples(const struct sy_pipeline *pipeline, bool bold, struct s
     if (pipeline->example_count == 0) {
         return;
     }
-    sy_table_init(&table, (const char *const[]){"example", "values", "what it is"}, "lll");
+    sy_table_init(&table, (const char *const[]){"example", "what it is", "values"}, "lll");
     for (uint32_t i = 0; i < pipeline->example_count; i++) {
         const struct sy_pipeline_example *example = &pipeline->examples[i];
         struct sy_buffer text = {0};
         for (uint32_t f = 0; f < pipeline->feature_count; f++) {
-            sy_buffer_printf(&text, "%s%s=%.6g", f ? "," : "", pipeline->features[f].name,
+            sy_buffer_printf(&text, "%s%s=%.10g", f ? "," : "", pipeline->features[f].name,
                              example->values[f]);
         }
         sy_table_cell(&table, "%s", example->name);
+        sy_table_cell(&table, "%s", example->about);
         sy_table_cell(&table, "%.*s", text.failed ? 0 : (int)text.length,
                       text.length ? text.text : "");
-        sy_table_cell(&table, "%s", example->about);
         sy_buffer_finish(&text);
     }
     sy_buffer_printf(buffer, "\nExamples (--input-features NAME, or NAME,feature=value):\n");

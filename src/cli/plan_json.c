@@ -47,7 +47,9 @@ static void put_stage_kernels(const struct sy_planning *planning, const struct s
         sy_json_member_number(writer, "spread_ratio", sy_guess_spread(guess));
         sy_json_member_string(writer, "basis", sy_basis_name(sy_basis_of(guess)));
         sy_json_member_u64(writer, "samples", guess->sample_count);
-        sy_json_member_number(writer, "watts", guess->watts);
+        uint32_t class_index = problem->shapes[stage->shape].class_index;
+        bool known = sy_planning_has_watts(planning, k, class_index);
+        sy_json_member_number(writer, "watts", known ? guess->watts : NAN);
         sy_json_close(writer, '}');
     }
     sy_json_close(writer, ']');

@@ -79,6 +79,26 @@ static int open_plugin(struct sy_planning *planning, const char *spec) {
     return code ? fail(code, &error) : SY_EXIT_OK;
 }
 
+/* Whoever names a plug-in alone gets to know what it has. */
+static void hint_plugin(struct sy_planning *planning, const char *spec, struct sy_error *error) {
+    struct sy_error ignored = {0};
+    struct sy_buffer text = {0};
+    sy_hint(error, "a pipeline of a plug-in is PLUGIN:NAME; symph kernels lists them");
+    if (sy_kernel_set_open(planning->args->kernels, &planning->set, &ignored) < 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < sy_kernel_set_count(planning->set); i++) {
+        const struct sy_kernel_table *table = sy_kernel_set_table(planning->set, i);
+        for (uint32_t p = 0; p < table->pipeline_count && strcmp(table->name, spec) == 0; p++) {
+            sy_buffer_printf(&text, "%s%s:%s", p ? ", " : "", spec, table->pipelines[p].name);
+        }
+    }
+    if (text.length && !text.failed) {
+        sy_hint(error, "the plug-in has %.*s", (int)text.length, text.text);
+    }
+    sy_buffer_finish(&text);
+}
+
 int sy_planning_open_pipeline(struct sy_planning *planning) {
     struct sy_error error = {0};
     const char *spec = planning->args->pipelines.items[0];
@@ -87,7 +107,7 @@ int sy_planning_open_pipeline(struct sy_planning *planning) {
     }
     int code = sy_pipeline_read_file(spec, &planning->pipeline, &error);
     if (code == -ENOENT && !strchr(spec, '/') && !strchr(spec, '.')) {
-        sy_hint(&error, "a pipeline of a plug-in is PLUGIN:NAME; symph kernels lists them");
+        hint_plugin(planning, spec, &error);
     }
     if (code) {
         return fail(code, &error);
@@ -330,9 +350,17 @@ static int look_at(void *user, const struct sy_sample *sample, const char *input
     }
     bool modelled = strcmp(sample->source, "measured") != 0;
     seen->kernels |= kernels;
+    seen->watts |= isnan(sample->watts) ? 0 : kernels;
     seen->measured_count += kernels && !modelled;
     seen->model_count += kernels && modelled;
     return 0;
+}
+
+bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
+                           uint32_t class_index) {
+    const struct sy_planning_seen *seen =
+        find_seen(planning, planning->system.classes[class_index].name);
+    return seen && (seen->watts >> kernel & 1);
 }
 
 static int take_sample(void *user, const struct sy_sample *sample, const char *input) {

@@ -57,7 +57,7 @@ static void put_head(const struct sy_planning *planning, struct sy_buffer *buffe
     }
     sy_buffer_printf(buffer, "\nitem     ");
     for (uint32_t i = 0; i < pipeline->feature_count; i++) {
-        sy_buffer_printf(buffer, "%s%s=%.6g", i ? "," : "", pipeline->features[i].name,
+        sy_buffer_printf(buffer, "%s%s=%.10g", i ? "," : "", pipeline->features[i].name,
                          planning->values[i]);
     }
     sy_buffer_printf(buffer, "\nasked    %s", sy_plan_objective_name(planning->objective));
@@ -167,7 +167,7 @@ static void put_plan(const struct sy_planning *planning, bool bold, struct sy_bu
 
 /* --- what it rests on ---------------------------------------------------------------------------
  */
-static void put_basis(const struct sy_guess *guess, struct sy_table *table) {
+static void put_basis(const struct sy_guess *guess, bool watts, struct sy_table *table) {
     switch (sy_basis_of(guess)) {
     case SY_BASIS_MEASURED:
         sy_table_cell(table, "measured, %u sample%s", guess->sample_count,
@@ -181,9 +181,8 @@ static void put_basis(const struct sy_guess *guess, struct sy_table *table) {
         sy_table_cell(table, "a guess: what the device can do at best");
         break;
     }
-    bool assumed = isnan(guess->watts) || sy_basis_of(guess) == SY_BASIS_ROOFLINE;
     sy_table_cell(table, "%s",
-                  assumed                                ? "assumed"
+                  !watts                                 ? "assumed"
                   : sy_basis_of(guess) == SY_BASIS_MODEL ? "model"
                                                          : "measured");
 }
@@ -213,7 +212,7 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
                 &table, "%s",
                 sy_units_time(problem->time_ns[k * problem->shape_count + stage->shape], text));
             sy_table_cell(&table, "%.0f %%", 100 * sy_guess_spread(guess));
-            put_basis(guess, &table);
+            put_basis(guess, sy_planning_has_watts(planning, k, shape->class_index), &table);
         }
     }
     sy_buffer_printf(buffer, "\nWhat the plan's times rest on:\n");
