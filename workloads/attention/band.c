@@ -235,7 +235,7 @@ static void mask_ends(const struct strand *strand, uint32_t row, float *slots) {
 }
 
 static void run_scores(const struct strand *strand) {
-    float keys[ATTN_WIDTH_MAX * ATTN_KEYS], tile[ATTN_ROWS * ATTN_KEYS];
+    _Alignas(64) float keys[ATTN_WIDTH_MAX * ATTN_KEYS], tile[ATTN_ROWS * ATTN_KEYS];
     uint32_t half = strand->shape->half, from, to, group, end;
     for (uint32_t block = first_block(strand); block < last_block(strand); block += ATTN_KEYS) {
         copy_keys(strand, block, keys);
@@ -292,7 +292,7 @@ static void clear_out(const struct strand *strand, uint32_t low, uint32_t high) 
 }
 
 static void run_mix(const struct strand *strand) {
-    float values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS], tile[ATTN_ROWS * ATTN_KEYS];
+    _Alignas(64) float values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS], tile[ATTN_ROWS * ATTN_KEYS];
     float waste[ATTN_WIDTH_MAX] = {0}, *out[ATTN_ROWS];
     uint32_t from, to, group, end;
     clear_out(strand, strand->low, strand->high);
@@ -345,7 +345,7 @@ static void advance(const struct strand *strand, uint32_t block, uint32_t group,
 
 /* Rows [low, high) of one strip. */
 static void attend(const struct strand *strand, float *keys, float *values) {
-    float tile[ATTN_ROWS * ATTN_KEYS], waste[ATTN_WIDTH_MAX] = {0}, *out[ATTN_ROWS];
+    _Alignas(64) float tile[ATTN_ROWS * ATTN_KEYS], waste[ATTN_WIDTH_MAX] = {0}, *out[ATTN_ROWS];
     struct so_far so_far;
     uint32_t from, to, group, end, width = strand->shape->width;
     for (uint32_t i = 0; i < ATTN_STRIP; i++) {
@@ -371,7 +371,8 @@ static void attend(const struct strand *strand, float *keys, float *values) {
 }
 
 static void run_attention(const struct strand *strand) {
-    float keys[ATTN_WIDTH_MAX * ATTN_KEYS], values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS];
+    _Alignas(64) float keys[ATTN_WIDTH_MAX * ATTN_KEYS],
+        values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS];
     struct strand strip = *strand;
     while (strip.low < strand->high) {
         strip.high = least(strip.low / ATTN_STRIP * ATTN_STRIP + ATTN_STRIP, strand->high);
