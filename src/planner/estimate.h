@@ -58,7 +58,7 @@ struct model {
 
 /* Room for a fit; one at a time. */
 struct bench {
-    double matrix[CELLS * CELLS];
+    double covariance[CELLS * CELLS], matrix[CELLS * CELLS]; /* [column * CELLS + row] */
     double inverse[CELLS * CELLS];
     double target[CELLS], weights[CELLS], nugget[CELLS];
     double residual[CELLS], variance[CELLS]; /* of each cell, left out */

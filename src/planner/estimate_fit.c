@@ -99,16 +99,25 @@ static void invert(const double *factor, uint32_t n, double *inverse) {
     }
 }
 
-/* Fits with these knobs; returns how well each cell is told by the others, as a log likelihood. */
-static double solve(const struct model *model, const struct knobs *knobs, struct bench *bench) {
+static void set_knobs(const struct model *model, const struct knobs *knobs, struct bench *bench) {
     uint32_t n = model->cell_count;
     for (uint32_t j = 0; j < n; j++) {
         for (uint32_t i = j; i < n; i++) {
-            bench->matrix[j * CELLS + i] =
+            bench->covariance[j * CELLS + i] =
                 alike(model, knobs, model->cells[i].point, model->cells[j].point);
         }
-        bench->matrix[j * CELLS + j] += bench->nugget[j] * knobs->noise * knobs->noise +
-                                        model->cells[j].scatter + model->cells[j].doubt;
+        bench->covariance[j * CELLS + j] +=
+            bench->nugget[j] * knobs->noise * knobs->noise + model->cells[j].scatter;
+    }
+}
+
+/* Fits; returns how well each cell is told by the others, as a log likelihood. */
+static double solve(const struct model *model, struct bench *bench) {
+    uint32_t n = model->cell_count;
+    for (uint32_t j = 0; j < n; j++) {
+        memcpy(&bench->matrix[j * CELLS + j], &bench->covariance[j * CELLS + j],
+               (n - j) * sizeof(double));
+        bench->matrix[j * CELLS + j] += model->cells[j].doubt;
     }
     factorise(bench->matrix, n);
     invert(bench->matrix, n, bench->inverse);
@@ -144,7 +153,8 @@ static void doubt(struct model *model, const struct knobs *knobs, double sigma,
     for (uint32_t i = 0; i < n; i++) {
         model->cells[i].doubt = 0;
     }
-    solve(model, knobs, bench);
+    set_knobs(model, knobs, bench);
+    solve(model, bench);
     for (uint32_t round = 0; n >= DOUBT_LEAST && round <= n / 8; round++) {
         uint32_t worst = SY_NONE;
         double most = sigma * sigma;
@@ -165,7 +175,7 @@ static void doubt(struct model *model, const struct knobs *knobs, double sigma,
         }
         double error = bench->residual[worst];
         model->cells[worst].doubt = error * error * (1 - sigma * sigma / most);
-        solve(model, knobs, bench);
+        solve(model, bench);
     }
 }
 
@@ -180,7 +190,8 @@ static void tune(struct model *model, struct bench *bench) {
         struct knobs tried = {usual.slope * worlds[i].slope, usual.bend * worlds[i].bend,
                               usual.reach, usual.noise * worlds[i].noise};
         double steps = (worlds[i].slope > 1) + (worlds[i].bend > 1) + (worlds[i].noise > 1);
-        double value = solve(model, &tried, bench) - STEP_PRICE * steps;
+        set_knobs(model, &tried, bench);
+        double value = solve(model, bench) - STEP_PRICE * steps;
         if (value > most) {
             most = value;
             model->knobs = tried;

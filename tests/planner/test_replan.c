@@ -22,7 +22,7 @@
 #define CLASSES    3
 #define FEATURES   2
 #define SHAPE_MOST 16
-#define ITEMS_MOST 60
+#define ITEMS_MOST 48
 #define LATE_MOST  8
 #define INSTANCES  600
 
@@ -367,7 +367,7 @@ static void finds_the_best_plan(void **state) {
         for (uint32_t o = 0; o < 2; o++) {
             struct sy_replan_options options = sy_replan_usual;
             options.request.objective = o ? SY_PLAN_ENERGY : SY_PLAN_THROUGHPUT;
-            struct tally tally = tally_of(cases[i].counts ? instances : instances / 3, cases[i].far,
+            struct tally tally = tally_of(cases[i].counts ? instances : instances / 4, cases[i].far,
                                           cases[i].sigma, cases[i].noise, cases[i].late, &options);
             assert_true(tally.plans_most <= options.probe_max || !cases[i].counts);
             assert_true(tally.near >= 0.9);
