@@ -29,6 +29,7 @@ struct kind {
     uint32_t patience;  /* items before that is looked at */
     uint32_t fruitless; /* times it was looked at in vain */
     double value;       /* of home, as last believed */
+    bool proven;        /* all of home had been heard of then */
 };
 
 struct sy_replanner {

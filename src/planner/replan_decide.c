@@ -101,6 +101,7 @@ static void settle(struct sy_replanner *replanner, struct kind *kind, const stru
         value = best_value;
     }
     kind->value = value;
+    kind->proven = !sy_replan_unheard(kind, &kind->home, false);
     kind->gain_ratio = replanner->options.gain_ratio;
     follow(kind, &kind->home, false);
 }
@@ -157,9 +158,10 @@ int sy_replan_reconsider(struct sy_replanner *replanner, struct kind *kind,
     if (rc) {
         return rc;
     }
-    /* Worse than it was: what promised too little then may promise enough now. */
+    /* Worse than it was, not than was hoped: what promised too little then may promise enough now.
+     */
     double value = sy_replan_value(replanner, kind, &kind->home);
-    if (value > RELAPSE_RATIO * believed) {
+    if (kind->proven && value > RELAPSE_RATIO * believed) {
         uint32_t more = options->probe_max / 2;
         kind->tried = kind->tried > more ? kind->tried - more : 1;
     }
