@@ -104,19 +104,35 @@ static int parse_quantity(const struct quantity *quantity, bool at_least, const 
     }
     bool ok = quantity->units ? parse_units(quantity->units, value, &c->value)
                               : sy_units_parse_time(value, strlen(value), &c->value);
-    if (!ok || !(c->value > 0)) {
+    if (!ok || !(c->value > 0) || !isfinite(c->value)) {
         return sy_fail(error, -EINVAL, "constraint '%s': '%s' is not a %s above 0; write it as %s",
                        c->text, value, quantity->units ? "number" : "time", quantity->example);
     }
     return 0;
 }
 
+static int bad_count(const struct sy_constraint *c, const char *name, struct sy_error *error) {
+    const char *names[SY_COUNT(quantities)];
+    for (size_t i = 0; i < SY_COUNT(quantities); i++) {
+        names[i] = quantities[i].name;
+    }
+    const char *near = sy_nearest(name, names, SY_COUNT(names));
+    if (near) {
+        sy_fail(error, -EINVAL, "constraint '%s': did you mean '%s'?", c->text, near);
+    } else {
+        sy_fail(error, -EINVAL,
+                "constraint '%s': '%s' is neither a quantity nor a class of devices with a whole "
+                "number",
+                c->text, name);
+    }
+    sy_hint(error, ALLOWED);
+    return -EINVAL;
+}
+
 static int parse_class(const char *name, bool at_least, const char *value, struct sy_constraint *c,
                        struct sy_error *error) {
-    bool memory = strncmp(name, "memory.", 7) == 0;
-    const char *class_name = memory                              ? name + 7
-                             : strncmp(name, "devices.", 8) == 0 ? name + 8
-                                                                 : name;
+    bool memory = strncmp(name, "memory.", 7) == 0, devices = strncmp(name, "devices.", 8) == 0;
+    const char *class_name = name + (memory ? 7 : devices ? 8 : 0);
     uint64_t count = 0;
     c->kind = memory ? SY_CONSTRAINT_MEMORY : SY_CONSTRAINT_DEVICES;
     snprintf(c->class_name, sizeof c->class_name, "%.31s", class_name);
@@ -133,46 +149,45 @@ static int parse_class(const char *name, bool at_least, const char *value, struc
                        value, class_name);
     }
     if (!memory && !sy_parse_u64(value, strlen(value), &count)) {
-        const char *names[SY_COUNT(quantities)];
-        for (size_t i = 0; i < SY_COUNT(quantities); i++) {
-            names[i] = quantities[i].name;
-        }
-        const char *near = sy_nearest(name, names, SY_COUNT(names));
-        int code =
-            near ? sy_fail(error, -EINVAL, "constraint '%s': did you mean '%s'?", c->text, near)
-                 : sy_fail(error, -EINVAL,
-                           "constraint '%s': '%s' is neither a quantity nor a class of "
-                           "devices with a whole number",
-                           c->text, name);
-        sy_hint(error, ALLOWED);
-        return code;
+        return bad_count(c, name, error);
     }
     c->value = memory ? c->value : (double)count;
     return 0;
 }
 
+/* Without blanks, into c->text. */
+static int copy_text(const char *text, size_t length, struct sy_constraint *c,
+                     struct sy_error *error) {
+    size_t used = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != ' ' && text[i] != '\t' && used + 1 < sizeof c->text) {
+            c->text[used++] = text[i];
+        }
+    }
+    if (used > 0 && used + 1 < sizeof c->text) {
+        return 0;
+    }
+    sy_fail(error, -EINVAL, "constraint '%.*s' %s", (int)(length < 60 ? length : 60), text,
+            used ? "is too long" : "is empty");
+    sy_hint(error, ALLOWED);
+    return -EINVAL;
+}
+
 static int parse_one(const char *text, size_t length, struct sy_constraint *ret_constraint,
                      struct sy_error *error) {
     struct sy_constraint c = {0};
-    size_t used = 0, at = 0, sign = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] != ' ' && text[i] != '\t' && used + 1 < sizeof c.text) {
-            c.text[used++] = text[i];
-        }
-    }
-    if (used == 0 || used + 1 == sizeof c.text) {
-        int code = sy_fail(error, -EINVAL, "constraint '%.*s' %s", (int)(length < 60 ? length : 60),
-                           text, used ? "is too long" : "is empty");
-        sy_hint(error, ALLOWED);
+    char name[WORD_MAX];
+    size_t at = 0, sign = 0;
+    int code = copy_text(text, length, &c, error);
+    if (code) {
         return code;
     }
     int which = relation(c.text, &at, &sign);
     if (which == 0) {
-        int code = sy_fail(error, -EINVAL, "constraint '%s' has no <= or >=", c.text);
+        code = sy_fail(error, -EINVAL, "constraint '%s' has no <= or >=", c.text);
         sy_hint(error, find(c.text) || strchr(c.text, '=') ? QUOTE : ALLOWED);
         return code;
     }
-    char name[WORD_MAX];
     if (at == 0 || at >= sizeof name) {
         return sy_fail(error, -EINVAL, "constraint '%s' begins with no name; " ALLOWED, c.text);
     }
@@ -180,8 +195,8 @@ static int parse_one(const char *text, size_t length, struct sy_constraint *ret_
     name[at] = '\0';
     const char *value = c.text + at + sign;
     const struct quantity *quantity = find(name);
-    int code = quantity ? parse_quantity(quantity, which == 2, value, &c, error)
-                        : parse_class(name, which == 2, value, &c, error);
+    code = quantity ? parse_quantity(quantity, which == 2, value, &c, error)
+                    : parse_class(name, which == 2, value, &c, error);
     if (!code) {
         *ret_constraint = c;
     }
