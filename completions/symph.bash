@@ -38,7 +38,7 @@ _symph_options() {
         --kernels --models --cpus --opencl --cuda --gantt --trace --record --json --quiet --help" ;;
     genomics) echo "--ref --region --random --out --coverage --read-length --seed --easy --truth --calls --strata
         --quality --all --json --quiet --help" ;;
-    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --write --json --quiet --help" ;;
+    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --times --pipeline --kernels --write --json --quiet --help" ;;
     esac
 }
 

@@ -11,9 +11,11 @@
 #include "base/json.h"
 #include "cli/bench_counters.h"
 #include "cli/bench_policy.h"
+#include "cli/program.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "commit.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,8 @@ struct bench_args {
     struct sy_text_list zero_shot;
     uint32_t rollouts, mutations;
     const char *save;
+    struct sy_text_list times, pipelines;
+    const char *kernels;
 };
 
 static const struct sy_option options[] = {
@@ -81,6 +85,17 @@ static const struct sy_option options[] = {
      1, 1e9},
     {SY_OPTION_TEXT, "save", "FOLDER", "write the worst graph against each baseline there",
      AT(save), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL,
+     "Of the bench dype, with --noise (of what a plan took) and --plot:", 0, 0, 0, 0},
+    {SY_OPTION_REPEAT, "times", "FILE",
+     "times of kernels, as symph run --calibrate writes them (default: as shipped); may be given "
+     "several times",
+     AT(times), 0, 0, 0},
+    {SY_OPTION_REPEAT, "pipeline", "NAME|FILE",
+     "only this pipeline, as gnn:gcn or a file; may be given several times", AT(pipelines), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "kernels", "PATH", "kernel plug-ins: files and folders, with colons",
+     AT(kernels), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output:", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "write", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead",
      AT(write), 0, 0, 0},
@@ -95,6 +110,7 @@ static const struct sy_command command = {
                 "  symph bench counters --traces traces --seeds 5\n"
                 "  symph bench counters --papers\n"
                 "  symph bench policy --suite C --policies learned@my.weights\n"
+                "  symph bench dype --times times.csv --plot plans.svg\n"
                 "  symph bench all --data recorded --write docs/bench",
     .about = "Benches: classic (policies against lower bounds), ablation (what contention "
              "awareness is worth), streams (job orders, tenants), decisions and speed (what "
@@ -102,16 +118,17 @@ static const struct sy_command command = {
              "of it the belief finds again), belief (what policies make of it), policy (learned "
              "policies against "
              "heuristics and oracles, goal by goal), adversarial (the worst graphs for the default "
-             "that a search finds), applications (shapes of the papers' workloads), all.",
+             "that a search finds), applications (shapes of the papers' workloads), dype (plans "
+             "for pipelines on a calibrated system against static ones), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),
     .operand_max = 16,
 };
 
-static const char *const bench_names[] = {"classic",     "ablation",    "streams", "decisions",
-                                          "speed",       "counters",    "belief",  "policy",
-                                          "adversarial", "applications"};
+static const char *const bench_names[] = {"classic",     "ablation",     "streams", "decisions",
+                                          "speed",       "counters",     "belief",  "policy",
+                                          "adversarial", "applications", "dype"};
 
 /* --- one sheet -----------------------------------------------------------------------------------
  */
@@ -315,12 +332,18 @@ static const char *options_given(const struct bench_args *args, const char *name
         return of_counters[args->counters.traces != NULL][args->counters.ablations]
                           [args->counters.papers];
     }
+    if (strcmp(name, "dype") == 0) {
+        return args->times.count ? " --times FILE" : "";
+    }
     return args->data && strcmp(name, "belief") != 0 ? " --data FOLDER" : "";
 }
 
 /* A page that exists is not replaced by one that says that nothing was run. */
 static bool nothing_ran(const struct bench_args *args, const char *name) {
-    return strcmp(name, "counters") == 0 && !args->counters.traces && !args->counters.papers;
+    char path[PATH_MAX];
+    return strcmp(name, "counters") == 0 ? !args->counters.traces && !args->counters.papers
+                                         : strcmp(name, "dype") == 0 && !args->times.count &&
+                                               !sy_program_data(SY_DYPE_TIMES, path, sizeof path);
 }
 
 /* name: of the bench; page: of the file, one of several of a bench. */
@@ -488,6 +511,14 @@ static int run_adversarial(const struct bench_args *args, struct sy_json_writer 
     return sy_bench_adversarial(&bench, out, text);
 }
 
+static int run_dype(const struct bench_args *args, struct sy_json_writer *out,
+                    struct sy_buffer *text) {
+    struct sy_bench_dype bench = {&args->times,        &args->pipelines,     args->kernels,
+                                  args->counters.plot, args->counters.noise, args->threads,
+                                  args->common.quiet};
+    return sy_bench_dype(&bench, out, text);
+}
+
 static int run_bench(const struct bench_args *args, const char *name) {
     if (strcmp(name, "policy") == 0) {
         return run_policy(args);
@@ -498,6 +529,7 @@ static int run_bench(const struct bench_args *args, const char *name) {
             : strcmp(name, "counters") == 0    ? run_counters(args, &out, &text)
             : strcmp(name, "belief") == 0      ? run_belief(args, &out, &text)
             : strcmp(name, "adversarial") == 0 ? run_adversarial(args, &out, &text)
+            : strcmp(name, "dype") == 0        ? run_dype(args, &out, &text)
                                                : run_sheets(args, name, &out, &text);
     return close_document(args, name, name, &out, &text, r);
 }
@@ -515,7 +547,7 @@ static int run(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(
             &command, "which bench? classic, ablation, streams, decisions, "
-                      "speed, counters, belief, policy, adversarial, applications or all");
+                      "speed, counters, belief, policy, adversarial, applications, dype or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];
@@ -558,5 +590,7 @@ int sy_cmd_bench(int argc, char **argv) {
     }
     sy_text_list_finish(&args.names);
     sy_text_list_finish(&args.zero_shot);
+    sy_text_list_finish(&args.times);
+    sy_text_list_finish(&args.pipelines);
     return r;
 }

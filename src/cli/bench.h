@@ -115,6 +115,23 @@ struct sy_bench_adversarial {
 int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_json_writer *writer,
                          struct sy_buffer *buffer);
 
+/* Plans for pipelines on a calibrated system; bench_dype.c. */
+#define SY_DYPE_TIMES "dype/times.csv" /* as shipped, below the data folder */
+struct sy_bench_dype {
+    const struct sy_text_list *times, *pipelines; /* none: as shipped; of all plug-ins */
+    const char *kernels;                          /* plug-ins; NULL: the usual ones */
+    const char *plot;                             /* NULL: none */
+    double noise;                                 /* of one measurement */
+    uint32_t threads;
+    bool quiet;
+};
+int sy_bench_dype(const struct sy_bench_dype *bench, struct sy_json_writer *writer,
+                  struct sy_buffer *buffer);
+
+/* Writes FILE.which.svg, or FILE where which is NULL. Returns an exit code. */
+struct sy_plot;
+int sy_bench_plot(const char *path, const char *which, const struct sy_plot *plot);
+
 /* The simulator's own speed: appends runs as text rows, or as JSON objects to writer. */
 int sy_bench_speed(struct sy_json_writer *writer, struct sy_buffer *buffer);
 

@@ -7,6 +7,7 @@
  * in one mean.
  */
 #include "cli/bench_counters.h"
+#include "cli/bench.h"
 
 #include "cli/cli.h"
 #include "cli/progress.h"

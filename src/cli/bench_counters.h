@@ -134,10 +134,7 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
 
 /* --- pictures -----------------------------------------------------------------------------------
  */
-struct sy_plot;
-/* Writes FILE.which.svg. Both return an exit code. */
-int sy_bench_plot(const char *path, const char *which, const struct sy_plot *plot);
-/* One program's median event: truth, time-scaling, ours with bands. */
+/* One program's median event: truth, time-scaling, ours with bands. Returns an exit code. */
 int sy_bench_plot_example(const char *path, const struct sy_traces *traces, uint32_t series,
                           uint32_t slots, double noise);
 

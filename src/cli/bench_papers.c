@@ -8,6 +8,7 @@
  * of cores, memory and I/O wander and jump, the rest are sums. Invariant: the published curve and
  * ours stand in one table, never in one mean; their metrics differ.
  */
+#include "cli/bench.h"
 #include "cli/bench_counters.h"
 
 #include "cli/cli.h"

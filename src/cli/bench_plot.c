@@ -6,6 +6,7 @@
  * that was asked for: errors.svg -> errors.example.svg. Invariant: the event of the example is the
  * one whose error by time-scaling is the median, not the one that looks best.
  */
+#include "cli/bench.h"
 #include "cli/bench_counters.h"
 
 #include "cli/cli.h"

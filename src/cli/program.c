@@ -36,3 +36,24 @@ bool sy_program_find(const char *name, const char *built_in, char *path, size_t 
     }
     return try(SYMPH_LIBEXECDIR, "", name, path, size);
 }
+
+static bool try_data(const char *folder, const char *name, char *path, size_t size) {
+    int need = snprintf(path, size, "%s/%s", folder, name);
+    return need > 0 && (size_t)need < size && access(path, R_OK) == 0;
+}
+
+bool sy_program_data(const char *name, char *path, size_t size) {
+    char self[PATH_SIZE], folder[PATH_SIZE + sizeof "/data"];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (try_data(SYMPH_DATADIR, name, path, size)) {
+        return true;
+    }
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash) {
+        return false;
+    }
+    *slash = '\0';
+    snprintf(folder, sizeof folder, "%s/data", self);
+    return try_data(folder, name, path, size);
+}

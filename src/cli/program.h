@@ -13,5 +13,7 @@ bool sy_program_is(const char *path);
 /* Beside this program, as installed or as built (in the folder built_in of the build tree), or
  * where such programs are installed. */
 bool sy_program_find(const char *name, const char *built_in, char *path, size_t size);
+/* A file of the project's data: where they are installed, or in data/ beside this program. */
+bool sy_program_data(const char *name, char *path, size_t size);
 
 #endif

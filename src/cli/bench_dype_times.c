@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times for symph bench dype: reads them, and finds those of one kernel of one example.
+ *
+ * In: tables of samples. Out: the median of what was taken at the very same features; of a CPU at
+ * the number of cores that is fastest. Invariant: rows of calibration inputs never answer for an
+ * example, nor the other way round.
+ */
+#include "cli/bench_dype.h"
+#include "cli/program.h"
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME       1e-6 /* features are numbers that were written and read again */
+#define REPEAT_MAX 256
+#define WIDTH_MAX  1024u
+#define WIDE_EVERY 5 /* of what is learned, this often also split over devices */
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+struct reading {
+    struct sy_dype_times *times;
+    struct sy_error *error;
+};
+
+static bool copy_row(struct sy_arena *arena, const struct sy_sample *from, const char *input,
+                     struct sy_dype_row *to) {
+    const char **names = sy_arena_alloc(arena, from->cost_count + 1u, sizeof *names);
+    double *costs = sy_arena_alloc(arena, from->cost_count + 1u, sizeof *costs);
+    bool ok = names && costs;
+    for (uint32_t i = 0; ok && i < from->cost_count; i++) {
+        names[i] = sy_arena_strdup(arena, from->cost_names[i]);
+        costs[i] = from->costs[i];
+        ok = names[i] != NULL;
+    }
+    *to = (struct sy_dype_row){.sample = *from, .input = sy_arena_strdup(arena, input)};
+    to->sample.kernel = sy_arena_strdup(arena, from->kernel);
+    to->sample.class_name = sy_arena_strdup(arena, from->class_name);
+    to->sample.source = sy_arena_strdup(arena, from->source);
+    to->sample.cost_names = names;
+    to->sample.costs = costs;
+    return ok && to->input && to->sample.kernel && to->sample.class_name && to->sample.source;
+}
+
+static int take_row(void *user, const struct sy_sample *sample, const char *input) {
+    struct reading *reading = user;
+    struct sy_dype_times *times = reading->times;
+    if (sy_grow(&times->rows, &times->capacity, times->count + 1, sizeof *times->rows) < 0 ||
+        !copy_row(times->arena, sample, input ? input : "", &times->rows[times->count])) {
+        return sy_fail(reading->error, -ENOMEM, "out of memory");
+    }
+    times->count++;
+    return 0;
+}
+
+int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_error *error) {
+    char found[PATH_MAX];
+    struct reading reading = {times, error};
+    times->arena = times->arena ? times->arena : sy_arena_create();
+    if (!times->arena) {
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    if (!path && !sy_program_data(SY_DYPE_TIMES, found, sizeof found)) {
+        int code = sy_fail(error, -ENOENT, "no recorded times were found");
+        sy_hint(error, "record them with 'symph run --pipeline NAME --calibrate FILE' on the "
+                       "machine to be judged, then give --times FILE");
+        return code;
+    }
+    return sy_samples_read_file(path ? path : found, take_row, &reading, error);
+}
+
+/* --- which is which -----------------------------------------------------------------------------
+ */
+static bool is_calibration(const struct sy_dype_row *row) {
+    const char *colon = strrchr(row->input, ':');
+    const char *name = colon ? colon + 1 : row->input;
+    return strncmp(name, "calibrate", strlen("calibrate")) == 0;
+}
+
+static enum sy_dype_class kind_of(const struct sy_sample *sample) {
+    return strcmp(sample->class_name, "cpu") == 0 ? SY_DYPE_CPU
+           : strcmp(sample->source, "model") == 0 ? SY_DYPE_FPGA
+                                                  : SY_DYPE_GPU;
+}
+
+static uint32_t rows_of(const struct sy_dype_times *times, const char *class_name) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < times->count; i++) {
+        count += strcmp(times->rows[i].sample.class_name, class_name) == 0;
+    }
+    return count;
+}
+
+static bool same_costs(const struct sy_sample *sample, const double *costs, uint32_t count) {
+    bool same = sample->cost_count == count;
+    for (uint32_t i = 0; same && i < count; i++) {
+        same = fabs(sample->costs[i] - costs[i]) <= SAME * fabs(costs[i]);
+    }
+    return same;
+}
+
+/* A CPU is one device: of the same input and kernel with several numbers of cores the fastest
+ * counts. */
+static bool is_fastest(const struct sy_dype_times *times, const struct sy_dype_row *row) {
+    for (uint32_t i = 0; i < times->count; i++) {
+        const struct sy_dype_row *other = &times->rows[i];
+        if (other->sample.width != row->sample.width &&
+            other->sample.time_ns < row->sample.time_ns &&
+            strcmp(other->sample.class_name, row->sample.class_name) == 0 &&
+            strcmp(other->input, row->input) == 0 &&
+            strcmp(other->sample.kernel, row->sample.kernel) == 0 &&
+            same_costs(&other->sample, row->sample.costs, row->sample.cost_count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of several classes of one kind the one with most rows is used. */
+int sy_dype_times_end(struct sy_dype_times *times, struct sy_error *error) {
+    uint32_t most[SY_DYPE_CLASSES] = {0};
+    for (uint32_t i = 0; i < times->count; i++) {
+        const struct sy_sample *sample = &times->rows[i].sample;
+        enum sy_dype_class which = kind_of(sample);
+        bool known =
+            times->classes[which] && strcmp(times->classes[which], sample->class_name) == 0;
+        uint32_t rows = known ? 0 : rows_of(times, sample->class_name);
+        if (rows > most[which]) {
+            most[which] = rows;
+            times->classes[which] = sample->class_name;
+        }
+    }
+    for (int c = 0; c < SY_DYPE_CLASSES; c++) {
+        static const char *const kinds[] = {"cpu (a CPU)", "a GPU", "an FPGA (source model)"};
+        if (!times->classes[c]) {
+            int code = sy_fail(error, -EINVAL, "the times have no row of %s", kinds[c]);
+            sy_hint(error, "--times may be given several times; 'symph run --pipeline NAME "
+                           "--calibrate FILE' records them");
+            return code;
+        }
+    }
+    for (uint32_t i = 0; i < times->count; i++) {
+        struct sy_dype_row *row = &times->rows[i];
+        enum sy_dype_class which = kind_of(&row->sample);
+        row->teaches = is_calibration(row) &&
+                       strcmp(row->sample.class_name, times->classes[which]) == 0 &&
+                       (which == SY_DYPE_CPU ? is_fastest(times, row) : row->sample.width == 1);
+        times->calibrations += row->teaches;
+    }
+    if (!times->calibrations) {
+        int code = sy_fail(error, -EINVAL, "the times have no calibration input to learn from");
+        sy_hint(error, "rows whose column case begins with 'calibrate'");
+        return code;
+    }
+    return 0;
+}
+
+void sy_dype_times_finish(struct sy_dype_times *times) {
+    free(times->rows);
+    sy_arena_destroy(times->arena);
+    *times = (struct sy_dype_times){0};
+}
+
+/* --- finding ------------------------------------------------------------------------------------
+ */
+/* "gcn/arxiv" or "gnn:gcn/arxiv". */
+static bool is_input(const char *input, const char *pipeline, const char *example) {
+    size_t length = strlen(pipeline);
+    const char *colon = strrchr(input, ':');
+    const char *name = colon ? colon + 1 : input;
+    return strncmp(name, pipeline, length) == 0 && name[length] == '/' &&
+           strcmp(name + length + 1, example) == 0;
+}
+
+/* "spmm" and "gnn:spmm" are one kernel. */
+static bool same_kernel(const char *a, const char *b) {
+    const char *colon_a = strrchr(a, ':'), *colon_b = strrchr(b, ':');
+    return strcmp(colon_a ? colon_a + 1 : a, colon_b ? colon_b + 1 : b) == 0;
+}
+
+struct question {
+    const struct sy_dype_times *times;
+    const char *pipeline, *example, *kernel, *class_name;
+    const double *costs;
+    uint32_t cost_count;
+};
+
+static bool answers(const struct question *q, const struct sy_dype_row *row, uint32_t width) {
+    return row->sample.width == width && strcmp(row->sample.class_name, q->class_name) == 0 &&
+           same_kernel(row->sample.kernel, q->kernel) &&
+           is_input(row->input, q->pipeline, q->example) &&
+           same_costs(&row->sample, q->costs, q->cost_count);
+}
+
+static struct sy_dype_time at_width(const struct question *q, uint32_t width) {
+    double times_ns[REPEAT_MAX], watts[REPEAT_MAX];
+    uint32_t count = 0, measured = 0;
+    for (uint32_t i = 0; i < q->times->count && count < REPEAT_MAX; i++) {
+        const struct sy_dype_row *row = &q->times->rows[i];
+        if (answers(q, row, width)) {
+            times_ns[count++] = row->sample.time_ns;
+            if (isfinite(row->sample.watts)) {
+                watts[measured++] = row->sample.watts;
+            }
+        }
+    }
+    return (struct sy_dype_time){sy_quantile(times_ns, count, 0.5),
+                                 sy_quantile(watts, measured, 0.5), count};
+}
+
+static uint32_t widest(const struct sy_dype_times *times, const char *class_name) {
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < times->count; i++) {
+        const struct sy_sample *sample = &times->rows[i].sample;
+        if (sample->width > most && strcmp(sample->class_name, class_name) == 0) {
+            most = sample->width;
+        }
+    }
+    return most < WIDTH_MAX ? most : WIDTH_MAX;
+}
+
+struct sy_dype_time sy_dype_times_find(const struct sy_dype_times *times,
+                                       const struct sy_pipeline *pipeline, const char *example,
+                                       const struct sy_pipeline_kernel *kernel, const double *costs,
+                                       enum sy_dype_class which) {
+    struct question q = {times, pipeline->name,    example, kernel->kernel, times->classes[which],
+                         costs, kernel->cost_count};
+    struct sy_dype_time best = {INFINITY, NAN, 0};
+    uint32_t widths = which == SY_DYPE_CPU ? widest(times, q.class_name) : 1;
+    for (uint32_t width = 1; width <= widths; width++) {
+        struct sy_dype_time here = at_width(&q, width);
+        best = here.row_count && here.time_ns < best.time_ns ? here : best;
+    }
+    return best;
+}
+
+bool sy_dype_times_runs(const struct sy_dype_times *times, const char *kernel,
+                        enum sy_dype_class which) {
+    for (uint32_t i = 0; i < times->count; i++) {
+        const struct sy_sample *sample = &times->rows[i].sample;
+        if (same_kernel(sample->kernel, kernel) &&
+            strcmp(sample->class_name, times->classes[which]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- learning from it ---------------------------------------------------------------------------
+ */
+/* numbers: of several examples, one after the other. */
+static bool is_held_out(const struct sy_sample *sample, const struct sy_pipeline *pipeline,
+                        const double *numbers, uint32_t example_count) {
+    for (uint32_t i = 0; i < example_count * pipeline->kernel_count; i++) {
+        const struct sy_pipeline_kernel *kernel = &pipeline->kernels[i % pipeline->kernel_count];
+        const double *here =
+            &numbers[(size_t)(i / pipeline->kernel_count) * pipeline->expression_count];
+        double costs[SY_PIPELINE_COST_MAX];
+        for (uint32_t c = 0; c < kernel->cost_count; c++) {
+            costs[c] = here[kernel->costs[c]];
+        }
+        if (same_kernel(sample->kernel, kernel->kernel) &&
+            same_costs(sample, costs, kernel->cost_count)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_names(const struct sy_sample *sample, const struct sy_pipeline_kernel *kernel) {
+    bool same = sample->cost_count == kernel->cost_count;
+    for (uint32_t i = 0; same && i < kernel->cost_count; i++) {
+        same = strcmp(sample->cost_names[i], kernel->cost_names[i]) == 0;
+    }
+    return same;
+}
+
+/* As the pipeline calls it: samples may or may not say of which plug-in a kernel is. NULL: it has
+ * no such kernel, or one with other costs. */
+static const char *name_in(const struct sy_pipeline *pipeline, const struct sy_sample *sample) {
+    for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
+        const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
+        if (same_kernel(kernel->kernel, sample->kernel) && same_names(sample, kernel)) {
+            return kernel->kernel;
+        }
+    }
+    return NULL;
+}
+
+/* On one device; or, wide, as the model has it on several. */
+static int observe(const struct sy_system *system, enum sy_dype_class which, bool wide,
+                   struct sy_sample sample, struct sy_estimator *estimator) {
+    double time_ns = sample.time_ns, watts = sample.watts;
+    uint32_t last = wide ? system->classes[which].width_max : 1;
+    int code = 0;
+    for (uint32_t width = wide ? 2 : 1; !code && width <= last; width++) {
+        sample.width = width;
+        sample.watts = watts * width;
+        if (wide) {
+            sample.source = "model";
+            sample.time_ns = sy_dype_split_ns(system, which, width, time_ns, sample.costs[1]);
+        }
+        code = sy_estimator_observe(estimator, &sample);
+    }
+    return code;
+}
+
+static int learn(const struct sy_dype_times *times, const struct sy_system *system,
+                 const struct sy_pipeline *pipeline, const double *numbers, uint32_t example_count,
+                 bool wide, struct sy_estimator *estimator) {
+    int code = 0;
+    for (uint32_t i = 0, taught = 0; !code && i < times->count; i++) {
+        const struct sy_dype_row *row = &times->rows[i];
+        struct sy_sample sample = row->sample;
+        sample.kernel = name_in(pipeline, &sample);
+        if (row->teaches && sample.kernel &&
+            !is_held_out(&sample, pipeline, numbers, example_count) &&
+            (!wide || taught++ % WIDE_EVERY == 0)) {
+            code = observe(system, kind_of(&row->sample), wide, sample, estimator);
+        }
+    }
+    return code;
+}
+
+static int learn_all(const struct sy_dype_times *times, const struct sy_system *system,
+                     const struct sy_pipeline *pipeline, const double *numbers,
+                     uint32_t example_count, struct sy_estimator *estimator) {
+    int code = 0;
+    for (uint32_t c = 0; !code && c < system->class_count; c++) {
+        code = sy_estimator_set_roofline(estimator, &system->classes[c].roofline);
+    }
+    /* Single devices last: an estimator keeps what is newest. */
+    code = code ? code : learn(times, system, pipeline, numbers, example_count, true, estimator);
+    return code ? code : learn(times, system, pipeline, numbers, example_count, false, estimator);
+}
+
+int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
+                  const struct sy_pipeline *pipeline, const double *numbers, uint32_t example_count,
+                  struct sy_estimator **ret_estimator, struct sy_error *error) {
+    struct sy_estimator *estimator = sy_estimator_create();
+    int code =
+        estimator ? learn_all(times, system, pipeline, numbers, example_count, estimator) : -ENOMEM;
+    if (code) {
+        sy_estimator_destroy(estimator);
+        return sy_fail(error, code, "%s: a time cannot be learned from", pipeline->name);
+    }
+    *ret_estimator = estimator;
+    return 0;
+}
