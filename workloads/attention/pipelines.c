@@ -68,7 +68,7 @@ const char attn_example_names[] = OTHER_EXAMPLES(NAME) FIRST_EXAMPLE(NAME);
       {"name": "scores", "role": "between", "bytes": "4*batch*length*heads*(window+1)"},           \
       {"name": "probabilities", "role": "between", "bytes": "4*batch*length*heads*(window+1)"})
 #define QKV JSON(                                                                                  \
-      {"name": "qkv", "kernel": "gnn:gemm", "reads": ["x", "w_qkv"], "writes": ["qkv"],            \
+      {"name": "qkv", "kernel": "gnn:sgemm", "reads": ["x", "w_qkv"], "writes": ["qkv"],            \
        "parameters": ["batch*length", "model", "3*model", "0"], "split": true,                     \
        "cost": {"flops": "6*batch*length*model*model",                                             \
                 "bytes": "4*(4*batch*length*model+3*model*model)", "rows": "batch*length",         \
@@ -98,18 +98,18 @@ const char attn_example_names[] = OTHER_EXAMPLES(NAME) FIRST_EXAMPLE(NAME);
        "cost": {"flops": "4*batch*length*min(window+1,length)*(model+4*heads)",                    \
                 "bytes": "16*batch*length*model", "rows": "batch*length", "slots": "window+1"}})
 #define REST JSON(                                                                                 \
-      {"name": "project", "kernel": "gnn:gemm_add", "reads": ["mixed", "w_out", "x"],              \
+      {"name": "project", "kernel": "gnn:sgemm_add", "reads": ["mixed", "w_out", "x"],              \
        "writes": ["attended"], "parameters": ["batch*length", "model", "model", "0"],              \
        "split": true,                                                                              \
        "cost": {"flops": "2*batch*length*model*model",                                             \
                 "bytes": "4*(3*batch*length*model+model*model)", "rows": "batch*length",           \
                 "inner": "model", "columns": "model"}},                                            \
-      {"name": "up", "kernel": "gnn:gemm", "reads": ["attended", "w_up"], "writes": ["up"],        \
+      {"name": "up", "kernel": "gnn:sgemm", "reads": ["attended", "w_up"], "writes": ["up"],        \
        "parameters": ["batch*length", "model", "ffn", "2"], "split": true,                         \
        "cost": {"flops": "2*batch*length*model*ffn",                                               \
                 "bytes": "4*(batch*length*(model+ffn)+model*ffn)", "rows": "batch*length",         \
                 "inner": "model", "columns": "ffn"}},                                              \
-      {"name": "down", "kernel": "gnn:gemm_add", "reads": ["up", "w_down", "attended"],            \
+      {"name": "down", "kernel": "gnn:sgemm_add", "reads": ["up", "w_down", "attended"],            \
        "writes": ["y"], "parameters": ["batch*length", "ffn", "model", "0"], "split": true,        \
        "cost": {"flops": "2*batch*length*ffn*model",                                               \
                 "bytes": "4*(batch*length*(ffn+2*model)+ffn*model)", "rows": "batch*length",       \

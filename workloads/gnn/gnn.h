@@ -7,9 +7,9 @@
  * columns in ascending order. Arguments of kernels may be larger than their parameters say.
  *
  *   kernel          reads         writes  parameters
- *   gemm            A B           C       rows inner columns activation: C = act(A B)
- *   gemm_add        A B R         C       the same: C = act(A B) + R
- *   gemm2           A B A2 B2     C       the same: C = act(A B + A2 B2)
+ *   sgemm           A B           C       rows inner columns activation: C = act(A B)
+ *   sgemm_add       A B R         C       the same: C = act(A B) + R
+ *   sgemm2          A B A2 B2     C       the same: C = act(A B + A2 B2)
  *   spmm            graph X       Y       nodes edges width self mean activation:
  *                                         y_i = act(self x_i + sum of value_ij x_j, over the
  *                                         degree of i where mean is not 0)

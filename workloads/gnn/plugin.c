@@ -86,9 +86,9 @@ static double model_ns(enum gnn_kernel kernel, const struct sy_call *call) {
         return model_ns(kernel, call);                                                             \
     }
 
-KERNEL(gemm, GNN_GEMM)
-KERNEL(gemm_add, GNN_GEMM_ADD)
-KERNEL(gemm2, GNN_GEMM2)
+KERNEL(sgemm, GNN_GEMM)
+KERNEL(sgemm_add, GNN_GEMM_ADD)
+KERNEL(sgemm2, GNN_GEMM2)
 KERNEL(spmm, GNN_SPMM)
 KERNEL(spmm_weighted, GNN_SPMM_WEIGHTED)
 KERNEL(sddmm, GNN_SDDMM)
@@ -104,9 +104,9 @@ KERNEL(edge_softmax, GNN_EDGE_SOFTMAX)
     }
 
 static const struct sy_kernel_entry kernels[GNN_KERNEL_COUNT] = {
-    ENTRY(gemm, "C = act(A B)", 3, R, R, W),
-    ENTRY(gemm_add, "C = act(A B) + R", 4, R, R, R, W),
-    ENTRY(gemm2, "C = act(A B + A2 B2)", 5, R, R, R, R, W),
+    ENTRY(sgemm, "C = act(A B)", 3, R, R, W),
+    ENTRY(sgemm_add, "C = act(A B) + R", 4, R, R, R, W),
+    ENTRY(sgemm2, "C = act(A B + A2 B2)", 5, R, R, R, R, W),
     ENTRY(spmm, "sum over neighbours, with the graph's values", 3, R, R, W),
     ENTRY(spmm_weighted, "sum over neighbours, with other values", 4, R, R, R, W),
     ENTRY(sddmm, "products of the ends of each edge", 4, R, R, R, W),

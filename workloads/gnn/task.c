@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <math.h>
 
-const char *const gnn_names[GNN_KERNEL_COUNT] = {"gemm",          "gemm_add", "gemm2",       "spmm",
-                                                 "spmm_weighted", "sddmm",    "edge_softmax"};
+const char *const gnn_names[GNN_KERNEL_COUNT] = {
+    "sgemm", "sgemm_add", "sgemm2", "spmm", "spmm_weighted", "sddmm", "edge_softmax"};
 
 /* How many values there are of each argument, as its kernel reads and writes them. */
 enum extent { OF_GRAPH, OF_A, OF_B, OF_C, OF_X, OF_EDGES };

@@ -298,7 +298,7 @@ static void bad_calls_are_refused(void **state) {
         {memory, 64, SY_READ}, {memory, 64, SY_READ}, {memory, 64, SY_WRITE}};
     static const double wrong[][4] = {
         {4, 4, 5, 0}, {0, 4, 4, 0}, {4, 4, 4, 3}, {4.5, 4, 4, 0}, {-1, 4, 4, 0}};
-    const struct sy_kernel_entry *gemm = find_kernel(table, "gemm");
+    const struct sy_kernel_entry *gemm = find_kernel(table, "sgemm");
     for (uint32_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         char message[SY_CALL_MESSAGE_MAX] = "";
         struct sy_call call = {.arguments = arguments,
