@@ -120,6 +120,7 @@ struct stream {
     uint32_t *constants; /* of the session, per datum; SY_NONE: none, or not yet */
     void **constant_pointers;
     uint64_t *constant_bytes;
+    void **view; /* per datum: what the check is shown */
     struct stream_input **inputs;
     uint32_t input_count, input_capacity;
     double input_bytes;

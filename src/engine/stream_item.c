@@ -44,7 +44,9 @@ int stream_open(struct stream *stream) {
     stream->constants = sy_arena_alloc(stream->arena, count + 1, sizeof *stream->constants);
     stream->constant_pointers = sy_arena_alloc(stream->arena, count + 1, sizeof(void *));
     stream->constant_bytes = sy_arena_alloc(stream->arena, count + 1, sizeof(uint64_t));
-    if (!stream->constants || !stream->constant_pointers || !stream->constant_bytes) {
+    stream->view = sy_arena_alloc(stream->arena, count + 1, sizeof(void *));
+    if (!stream->view || !stream->constants || !stream->constant_pointers ||
+        !stream->constant_bytes) {
         return no_memory(stream, "a stream");
     }
     for (uint32_t d = 0; d < count; d++) {

@@ -72,8 +72,12 @@ bool stream_wants_check(const struct stream *stream, const struct stream_item *i
 
 int stream_check_item(struct stream *stream, const struct stream_item *item) {
     double deviation = NAN, tolerance = NAN;
-    int code = stream->options->source->check(stream->state, item->number, item->pointers,
-                                              &deviation, &tolerance, stream->error);
+    for (uint32_t d = 0; d < stream->pipeline->datum_count; d++) {
+        bool home = stream->pipeline->data[d].role != SY_PIPELINE_BETWEEN;
+        stream->view[d] = home ? item->pointers[d] : NULL;
+    }
+    int code = stream->options->source->check(stream->state, item->number, stream->view, &deviation,
+                                              &tolerance, stream->error);
     if (code < 0) {
         return stream->error->message[0]
                    ? code

@@ -123,6 +123,15 @@ static void fill(struct sy_record *record, struct sy_rng *rng) {
         record->notes = notes;
         record->note_count = SY_COUNT(notes);
     }
+    if (sy_rng_below(rng, 2)) {
+        static const struct sy_stream_phase phases[] = {
+            {0, 7, "a+b@gpu | c@cpu:4x2", "first", 1e6, 900.5, 2e6, 3e6, NAN},
+            {7, 193, "a@gpu", "drift", 123.25, NAN, 1, 2, 0.125}};
+        static const struct sy_stream_report stream = {
+            "gcn",  "energy",        200, 13, 6, 0.1, 0.25, 1.5e6, 3e6, NAN, 1e-9, 1e-6, 17,
+            phases, SY_COUNT(phases)};
+        record->stream = &stream;
+    }
 }
 
 struct sy_record *sample_record(const char *graph, const char *machine, struct sy_rng *rng) {
