@@ -44,7 +44,7 @@ struct sy_pipeline_datum {
 
 struct sy_pipeline_kernel {
     const char *name;   /* in this pipeline: "gemm1" */
-    const char *kernel; /* what runs: "gemm", or "gnn:gemm" of another plug-in */
+    const char *kernel; /* what runs: "sgemm", or "gnn:sgemm" of another plug-in */
     uint32_t argument_count;
     uint32_t arguments[SY_PIPELINE_ARGUMENT_MAX]; /* data, in the kernel's order */
     bool writes[SY_PIPELINE_ARGUMENT_MAX];

@@ -74,7 +74,7 @@ void close_item(struct item *item) {
     sy_pipeline_destroy(item->pipeline);
 }
 
-/* "gemm", or "gnn:gemm" of another plug-in. */
+/* "sgemm", or "gnn:sgemm" of another plug-in. */
 static const struct sy_kernel_entry *kernel_of(const struct item *item, const char *name) {
     const char *colon = strchr(name, ':');
     char plugin[64];
