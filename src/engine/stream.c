@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#define TOLD_MAX 256u /* phases of which some only tell that a plan was right again */
+
 /* A cap on power is kept by letting items in no faster than the plan says. */
 static void keep_pace(struct stream *stream) {
     if (!isfinite(stream->options->replan.request.bounds.power_watts) || stream->item_count <= 1) {
@@ -41,12 +43,15 @@ static int choose_plan(struct stream *stream, const struct stream_item *item, bo
     }
     bool same =
         stream->phase_count && strcmp(stream->phases[stream->phase_count - 1].plan, text.text) == 0;
-    if (same) { /* for other inputs, and found to be right again */
+    /* Other inputs for which the same plan is right are told, too, but not without end. */
+    *ret_new = !same || (cause == SY_REPLAN_DRIFT && stream->phase_count < TOLD_MAX);
+    if (same) {
         stream->layout.plan.outcome = plan->outcome;
     } else {
         code = stream_lay(stream, problem, plan, &stream->layout);
-        code = code ? code : stream_begin_phase(stream, item->number, text.text, cause);
-        *ret_new = true;
+    }
+    if (*ret_new && !code) {
+        code = stream_begin_phase(stream, item->number, text.text, cause);
     }
     stream->window = stream_window(stream, item);
     sy_buffer_finish(&text);
