@@ -58,6 +58,15 @@ static inline double guest_noise(uint64_t seed, uint64_t index) {
     return (double)(x >> 11) * 0x1p-53;
 }
 
+/* Digit-reversed counting: points that fill [0, 1) evenly, in each base (a prime) differently. */
+static inline double guest_halton(uint32_t index, uint32_t base) {
+    double value = 0, digit = 1.0 / base;
+    for (; index; index /= base, digit /= base) {
+        value += index % base * digit;
+    }
+    return value;
+}
+
 /* A shared object beside the plug-in, with one exported table. */
 struct guest_part {
     const char *file;   /* relative to the plug-in's folder */

@@ -27,22 +27,12 @@ static double even(double x) {
     return fmax(2, 2 * floor(x / 2 + 0.5));
 }
 
-/* Radical inverse: 0 <= result < 1, spread evenly however many are taken. */
-static double halton(uint64_t index, uint64_t base) {
-    double result = 0, digit = 1;
-    for (; index; index /= base) {
-        digit /= (double)base;
-        result += digit * (double)(index % base);
-    }
-    return result;
-}
-
 /* Sizes all over the range, but none that takes minutes. The model stays, since its weights do. */
 static void spread(const struct stream *stream, uint64_t item, double *ret_values) {
-    uint64_t at = item + 1 + stream->seed % 1000;
-    double length = 256 * pow(64, halton(at, 2));
-    double batch = floor(pow(8, halton(at, 5)));
-    double window = 32 * pow(32, halton(at, 3));
+    uint32_t at = (uint32_t)(item + 1 + stream->seed % 1000);
+    double length = 256 * pow(64, guest_halton(at, 2));
+    double batch = floor(pow(8, guest_halton(at, 5)));
+    double window = 32 * pow(32, guest_halton(at, 3));
     length = 8 * floor(fmin(length, 16384 / batch) / 8 + 0.5);
     ret_values[ATTN_LENGTH] = length;
     ret_values[ATTN_WINDOW] = even(fmin(window, length));

@@ -95,15 +95,6 @@ static uint32_t drift_shapes(const struct guest_option *options, struct gnn_shap
     return count;
 }
 
-/* Digit-reversed counting: points that fill [0, 1) evenly in every dimension. */
-static double halton(uint32_t index, uint32_t base) {
-    double value = 0, digit = 1.0 / base;
-    for (; index; index /= base, digit /= base) {
-        value += index % base * digit;
-    }
-    return value;
-}
-
 static uint32_t between(double low, double high, double at) {
     return (uint32_t)round(low * pow(high / low, at));
 }
@@ -113,10 +104,10 @@ static uint32_t point_shapes(const struct guest_option *options, struct gnn_shap
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_shape shape = {"point", "", 0, 0, 128, 128, 40, 0, 0, 0, 1};
         override(options, &shape);
-        double nodes = between(1000, 200000, halton(i + 1, 2));
-        double degree = between(2, 500, halton(i + 1, 3));
-        shape.degree_cv = 4 * halton(i + 1, 5) * halton(i + 1, 5);
-        shape.locality = 0.9 * halton(i + 1, 7);
+        double nodes = between(1000, 200000, guest_halton(i + 1, 2));
+        double degree = between(2, 500, guest_halton(i + 1, 3));
+        shape.degree_cv = 4 * guest_halton(i + 1, 5) * guest_halton(i + 1, 5);
+        shape.locality = 0.9 * guest_halton(i + 1, 7);
         double most = fmax(shape.width, shape.hidden), flops = 2 * most * fmax(degree, most);
         nodes = fmin(nodes, fmin(POINT_EDGES_MAX / degree, POINT_FLOPS_MAX / flops));
         nodes = floor(fmax(nodes, 64));
