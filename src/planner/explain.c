@@ -156,8 +156,8 @@ static int explain_kernel(const struct sy_plan_problem *problem, uint32_t k,
         least_bytes = sy_least(least_bytes, bytes);
     }
     if (runs) {
-        sy_fail(error, -ENODEV, "kernel %s fits no memory: it needs at least %.4g bytes",
-                kernel->name, round_up(least_bytes));
+        sy_fail(error, -ENODEV, "kernel %s fits no memory: it needs at least %.0f bytes",
+                kernel->name, least_bytes);
         sy_hint(error, "smaller inputs, or devices with more memory");
     } else {
         sy_fail(error, -ENODEV, "kernel %s runs nowhere: no device that is free can run it",
@@ -282,4 +282,16 @@ int sy_plan_explain(struct sy_planner *planner, const struct sy_plan_bounds *bou
     }
     code = ask_all(planner, &advice);
     return code ? sy_fail(error, code, "out of memory") : tell(&advice, error);
+}
+
+int sy_plan_explain_lanes(const struct sy_plan_bounds *bounds, double least_ns,
+                          struct sy_error *error) {
+    char bound[VALUE_SIZE], best[VALUE_SIZE];
+    bool late = bounds->latency_ns < INFINITY;
+    show(PERIOD, bounds->period_ns, bound);
+    show(PERIOD, round_up(least_ns), best);
+    sy_fail(error, -ERANGE, "throughput>=%s cannot be met side by side%s: the most is %s", bound,
+            late ? " within the bound on latency" : "", best);
+    sy_hint(error, "relax throughput to %s%s", best, late ? ", or latency" : "");
+    return -ERANGE;
 }

@@ -109,14 +109,7 @@ int sy_plan_lanes(struct sy_planner *planner, const struct sy_plan_request *requ
                                : sy_fail(error, code, "out of memory");
     }
     sy_plan_cost(planner->space.problem, &sy_plan_unbounded, ret_plan);
-    if (!sy_plan_within(&request->bounds, &ret_plan->outcome)) {
-        double least_ms = ret_plan->outcome.period_ns / 1e6;
-        sy_fail(error, -ERANGE, "period<=%gms cannot be met side by side%s: the least is %.4gms",
-                request->bounds.period_ns / 1e6,
-                single.latency_ns < INFINITY ? " within the bound on latency" : "", least_ms);
-        sy_hint(error, "relax period to %.4gms%s", least_ms * 1.001,
-                single.latency_ns < INFINITY ? ", or latency" : "");
-        return -ERANGE;
-    }
-    return 0;
+    return sy_plan_within(&request->bounds, &ret_plan->outcome)
+               ? 0
+               : sy_plan_explain_lanes(&request->bounds, ret_plan->outcome.period_ns, error);
 }

@@ -202,6 +202,8 @@ SY_MUST_CHECK int sy_plan_best(struct sy_planner *planner, enum sy_plan_objectiv
 /* Says why there is no plan: -ENODEV, -ERANGE or -ENOMEM. */
 SY_MUST_CHECK int sy_plan_explain(struct sy_planner *planner, const struct sy_plan_bounds *bounds,
                                   struct sy_error *error);
+int sy_plan_explain_lanes(const struct sy_plan_bounds *bounds, double least_ns,
+                          struct sy_error *error);
 SY_MUST_CHECK int sy_plan_lanes(struct sy_planner *planner, const struct sy_plan_request *request,
                                 struct sy_plan *ret_plan, struct sy_error *error);
 
