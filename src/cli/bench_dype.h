@@ -171,6 +171,7 @@ struct sy_dype_unit {
     struct sy_system system;
     struct sy_plan_problem *truth; /* per usable example */
     double *numbers;               /* [usable example * expression_count + expression] */
+    struct sy_estimator *taught;   /* by calibration inputs */
     struct sy_dype_score *scores;
     uint32_t score_count, score_capacity; /* a power of two */
     /* Plans tuned on the first example, by hash; 0: none. */
@@ -213,8 +214,6 @@ SY_MUST_CHECK int sy_dype_space_least(const struct sy_dype_unit *first,
                                       struct sy_plan *ret_plan, struct sy_error *error);
 
 /* Ours, on estimates: bench_dype_ours.c, bench_dype_stream.c. */
-SY_MUST_CHECK int sy_dype_unit_train(const struct sy_dype_unit *unit,
-                                     struct sy_estimator **ret_estimator, struct sy_error *error);
 /* One item of an example goes through a plan, and its kernels are timed. */
 SY_MUST_CHECK int sy_dype_run_item(const struct sy_dype_unit *unit, uint32_t example,
                                    const struct sy_plan *plan, struct sy_rng *rng,

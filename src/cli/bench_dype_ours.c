@@ -58,12 +58,6 @@ int sy_dype_run_item(const struct sy_dype_unit *unit, uint32_t example, const st
     return code;
 }
 
-int sy_dype_unit_train(const struct sy_dype_unit *unit, struct sy_estimator **ret_estimator,
-                       struct sy_error *error) {
-    return sy_dype_train(&unit->bench->times, &unit->system, pipeline_of(unit)->description,
-                         unit->numbers, pipeline_of(unit)->example_count, ret_estimator, error);
-}
-
 /* --- one input until nothing changes ------------------------------------------------------------
  */
 static int settle(struct sy_dype_unit *unit, struct sy_dype_case *item,
@@ -165,10 +159,10 @@ static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
 }
 
 int sy_dype_ours(struct sy_dype_unit *unit, struct sy_dype_case *item, struct sy_error *error) {
-    struct sy_estimator *estimator = NULL;
+    struct sy_estimator *estimator = sy_estimator_copy(unit->taught);
     struct sy_plan plan;
-    int code = sy_dype_unit_train(unit, &estimator, error);
-    code = code ? code : first_plans(unit, item, estimator, error);
+    int code = estimator ? first_plans(unit, item, estimator, error)
+                         : sy_fail(error, -ENOMEM, "out of memory");
     code = code ? code : probe(unit, item, estimator, &plan, error);
     if (!code) {
         item->our_plan = sy_dype_plan_text(unit, item->example, &plan);
@@ -213,13 +207,10 @@ static int add_errors(struct sy_dype_unit *unit, uint32_t example, struct sy_est
 
 int sy_dype_errors(struct sy_dype_unit *unit, struct sy_error *error) {
     uint32_t capacity = 0;
-    struct sy_estimator *estimator = NULL;
-    int code = sy_dype_unit_train(unit, &estimator, error);
-    for (uint32_t e = 0; !code && e < pipeline_of(unit)->example_count; e++) {
-        if (add_errors(unit, e, estimator, &capacity) < 0) {
-            code = sy_fail(error, -ENOMEM, "out of memory");
+    for (uint32_t e = 0; e < pipeline_of(unit)->example_count; e++) {
+        if (add_errors(unit, e, unit->taught, &capacity) < 0) {
+            return sy_fail(error, -ENOMEM, "out of memory");
         }
     }
-    sy_estimator_destroy(estimator);
-    return code;
+    return 0;
 }

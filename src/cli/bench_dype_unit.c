@@ -55,13 +55,12 @@ static void fill_kernel(const struct sy_dype_unit *unit, uint32_t example, uint3
 }
 
 /* The problem as the planner builds it, with its guesses replaced by what is true. */
-static int fill_truth(struct sy_dype_unit *unit, uint32_t example,
-                      const struct sy_estimator *estimator, struct sy_error *error) {
+static int fill_truth(struct sy_dype_unit *unit, uint32_t example, struct sy_error *error) {
     const struct sy_dype_pipeline *of = pipeline_of(unit);
     const struct sy_pipeline *pipeline = of->description;
     const double *values = pipeline->examples[of->examples[example]].values;
     struct sy_plan_problem *problem = &unit->truth[example];
-    int code = sy_pipeline_problem(pipeline, values, &unit->system, estimator, 0, unit->arena,
+    int code = sy_pipeline_problem(pipeline, values, &unit->system, unit->taught, 0, unit->arena,
                                    problem, NULL, error);
     if (code) {
         return code;
@@ -100,12 +99,12 @@ static int fill_all(struct sy_dype_unit *unit, struct sy_error *error) {
         code = sy_pipeline_measure(of->description, sy_dype_values(unit, e),
                                    &unit->numbers[e * expressions], error);
     }
-    struct sy_estimator *estimator = NULL;
-    code = code ? code : sy_dype_unit_train(unit, &estimator, error);
+    code = code ? code
+                : sy_dype_train(&unit->bench->times, &unit->system, of->description, unit->numbers,
+                                of->example_count, &unit->taught, error);
     for (uint32_t e = 0; !code && e < of->example_count; e++) {
-        code = fill_truth(unit, e, estimator, error);
+        code = fill_truth(unit, e, error);
     }
-    sy_estimator_destroy(estimator);
     return code;
 }
 
@@ -207,6 +206,7 @@ int sy_dype_unit_after(struct sy_dype_unit *unit, struct sy_error *error) {
 void sy_dype_unit_finish(struct sy_dype_unit *unit) {
     free(unit->scores);
     free(unit->guesses);
+    sy_estimator_destroy(unit->taught);
     sy_planner_destroy(unit->planner);
     sy_arena_destroy(unit->arena);
 }

@@ -41,6 +41,41 @@ void sy_estimator_destroy(struct sy_estimator *estimator) {
     free(estimator);
 }
 
+static int copy_model(struct sy_estimator *to, const struct model *from) {
+    struct model *model = malloc(sizeof(*model));
+    if (!model) {
+        return -ENOMEM;
+    }
+    *model = *from;
+    to->models[to->model_count++] = model;
+    model->kernel = sy_arena_strdup(to->arena, from->kernel);
+    model->class_name = sy_arena_strdup(to->arena, from->class_name);
+    bool whole = model->kernel && model->class_name;
+    for (uint32_t i = 0; whole && i < from->cost_count; i++) {
+        model->cost_names[i] = sy_arena_strdup(to->arena, from->cost_names[i]);
+        whole = model->cost_names[i] != NULL;
+    }
+    return whole ? 0 : -ENOMEM;
+}
+
+struct sy_estimator *sy_estimator_copy(const struct sy_estimator *estimator) {
+    struct sy_estimator *copy = sy_estimator_create();
+    int rc = copy ? sy_grow(&copy->models, &copy->model_capacity, estimator->model_count + 1,
+                            sizeof(*copy->models))
+                  : -ENOMEM;
+    for (uint32_t i = 0; !rc && i < estimator->roofline_count; i++) {
+        rc = sy_estimator_set_roofline(copy, &estimator->rooflines[i]);
+    }
+    for (uint32_t i = 0; !rc && i < estimator->model_count; i++) {
+        rc = copy_model(copy, estimator->models[i]);
+    }
+    if (rc) {
+        sy_estimator_destroy(copy);
+        return NULL;
+    }
+    return copy;
+}
+
 static bool positive(double value) {
     return isfinite(value) && value > 0;
 }

@@ -130,6 +130,8 @@ struct sy_roofline {
 struct sy_estimator;
 struct sy_estimator *sy_estimator_create(void);
 void sy_estimator_destroy(struct sy_estimator *estimator);
+/* One that knows the same, fits included; NULL when out of memory. */
+struct sy_estimator *sy_estimator_copy(const struct sy_estimator *estimator);
 SY_MUST_CHECK int sy_estimator_set_roofline(struct sy_estimator *estimator,
                                             const struct sy_roofline *roofline);
 SY_MUST_CHECK int sy_estimator_observe(struct sy_estimator *estimator,

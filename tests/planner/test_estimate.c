@@ -480,6 +480,27 @@ static void same_again_and_bounded(void **state) {
     }
 }
 
+/* A copy says the same, learns for itself, and outlives the first. */
+static void a_copy_goes_its_own_way(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    struct sy_rng rng = sy_rng_make(9, 5, 0);
+    struct truth truth = draw_truth(&rng);
+    for (uint32_t i = 0; i < 30; i++) {
+        struct item item = draw_item(&rng, 4);
+        observe(estimator, &item, true_ns(&truth, &item));
+    }
+    struct item item = draw_item(&rng, 4);
+    struct sy_guess before = guess_at(estimator, &item);
+    struct sy_estimator *copy = sy_estimator_copy(estimator);
+    assert_non_null(copy);
+    observe(copy, &item, 10 * before.median_ns);
+    assert_true(guess_at(estimator, &item).median_ns == before.median_ns);
+    sy_estimator_destroy(estimator);
+    assert_true(guess_at(copy, &item).sample_count == before.sample_count + 1);
+    sy_estimator_destroy(copy);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_times_and_doubts),
@@ -496,6 +517,7 @@ int main(void) {
         cmocka_unit_test(refuses_what_is_no_sample),
         cmocka_unit_test(stays_finite),
         cmocka_unit_test(same_again_and_bounded),
+        cmocka_unit_test(a_copy_goes_its_own_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
