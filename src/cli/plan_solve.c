@@ -118,6 +118,31 @@ static int find_front(struct sy_planning *planning) {
     return SY_EXIT_OK;
 }
 
+/* Of plans that are equal in the objective the search gives any; on the front are those that no
+ * other beats in the rest either. Of these the one with least energy, then latency. */
+static void settle_ties(struct sy_planning *planning) {
+    const double value = sy_plan_value(planning->objective, &planning->plan.outcome);
+    const struct sy_plan *best = NULL;
+    for (uint32_t i = 0; i < planning->front_count && planning->plan.lane_count == 1; i++) {
+        const struct sy_plan *plan = &planning->front[i];
+        if (sy_planning_is_chosen(planning, plan)) {
+            return;
+        }
+        if (sy_plan_value(planning->objective, &plan->outcome) > value * (1 + 1e-9)) {
+            continue;
+        }
+        double energy = best ? best->outcome.energy_joules : INFINITY;
+        bool equal = best && fabs(plan->outcome.energy_joules - energy) <= 1e-9 * energy;
+        if (equal ? plan->outcome.latency_ns < best->outcome.latency_ns
+                  : plan->outcome.energy_joules < energy) {
+            best = plan;
+        }
+    }
+    if (best) {
+        planning->plan = *best;
+    }
+}
+
 static int judge_beside(struct sy_planning *planning) {
     const struct sy_plan_bounds bounds = sy_constraints_bounds(&planning->constraints, SY_NONE);
     for (uint32_t i = 0; i < planning->args->beside.count; i++) {
@@ -165,6 +190,7 @@ int sy_planning_solve(struct sy_planning *planning) {
     r = r == SY_EXIT_OK ? judge_beside(planning) : r;
     r = r == SY_EXIT_OK ? find_front(planning) : r;
     if (r == SY_EXIT_OK) {
+        settle_ties(planning);
         price_constraints(planning);
     }
     return r;

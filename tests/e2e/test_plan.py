@@ -37,10 +37,13 @@ COSTS = {"scale": (640000, 10240000), "product": (81920000, 10240000), "sum": (6
 TIMES = {"scale": (4e6, 1e5, 1e6), "product": (40e6, 2e5, 3e6), "sum": (1e6, 1e5, 2e5)}
 
 
-def times_text(classes=("cpu", "gpu", "fpga"), kernels=TIMES):
+def times_text(classes=("cpu", "gpu", "fpga")):
+    """Samples of the classes that are named, in the places of cores, GPUs and cards."""
     lines = ["source,kernel,class,width,time_ns,watts,case,flops,bytes"]
-    for kernel in kernels:
+    for kernel in TIMES:
         for index, name in enumerate(classes):
+            if not name:
+                continue
             source = "model" if index == 2 else "measured"
             watts = (10, 300, 40)[index]
             flops, size = COSTS[kernel]
@@ -198,10 +201,30 @@ class Plan(cli.Case):
                 self.assertEqual(kernel["basis"], "roofline guess")
                 self.assertGreater(kernel["spread_ratio"], 0.2)
         # A model is called one wherever its times are used.
-        self.write("model.csv", times_text(("no", "such", "fpga")))
+        self.write("model.csv", times_text(("", "", "fpga")))
         text = self.ok(*asked, "--machine", "cpu:1 fpga:1", "--times", "model.csv", "--constraint",
                        "cpu<=0")
         self.assertIn("a model, ", text)
+
+    def test_power_that_is_not_known(self):
+        self.write("dark.csv", times_text().replace(",300,", ",,"))
+        asked = ["plan", "three.json", "--input-features", "small", "--machine", MACHINE, "--times",
+                 "dark.csv", "--objective", "latency"]
+        for stage in self.ok_json(*asked)["plan"]["stages"]:
+            self.assertEqual(stage["class"], "gpu")
+            self.assertTrue(all(k["watts"] is None for k in stage["kernels"]))
+        self.assertIn("assumed", self.ok(*asked).split("What the plan's times")[1])
+
+    def test_what_was_learned_here(self):
+        name = self.ok_json("kernels", "--models", ".")["machine"]
+        asked = ["plan", "three.json", "--input-features", "small", "--models", "."]
+        self.assertIn("no measured times", self.run_symph(*asked).stderr)
+        self.write(name + ".times.csv", times_text(("cpu",)))
+        done = self.run_symph(*asked, "--json")
+        self.assertNotIn("no measured times", done.stderr)
+        self.assertGreater(json.loads(done.stdout)["times"]["estimates_measured"], 0)
+        # Of this machine only: another has nothing to do with it.
+        self.assertIn("no measured times", self.run_symph(*asked, "--machine", MACHINE).stderr)
 
     def test_names_of_classes(self):
         self.write("h200.csv", times_text(("cpu", "h200", "u280")))
@@ -220,8 +243,8 @@ class Plan(cli.Case):
         self.assertEqual(done.stderr, "")
         self.assertEqual(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
         # Two GPUs that it might be: not decided for them.
-        self.write("two.csv", times_text(("cpu", "h200", "")).replace("model,", "#model,")
-                   + times_text(("cpu", "a100", "")).split("\n", 1)[1].replace("model,", "#model,"))
+        self.write("two.csv", times_text(("cpu", "h200")) +
+                   times_text(("", "a100")).split("\n", 1)[1])
         asked[asked.index("h200.csv")] = "two.csv"
         done = self.run_symph(*asked, MACHINE, "--json")
         self.assertIn("--class gpu=NAME", done.stderr)
@@ -260,6 +283,7 @@ class Plan(cli.Case):
             result = self.ok_json("plan", path, "--input-features", name, "--machine",
                                   "cpu:8 gpu:1 fpga:1")
             self.assertTrue(all(math.isfinite(p["period_ns"]) for p in result["front"]))
+            self.assertEqual(sum(p["chosen"] for p in result["front"]), 1)
 
     # --- what one types wrong --------------------------------------------------------------------
     def test_wrong_usage(self):
