@@ -53,7 +53,7 @@ static int choose_plan(struct stream *stream, const struct stream_item *item, bo
     if (*ret_new && !code) {
         code = stream_begin_phase(stream, item->number, text.text, cause);
     }
-    stream->window = stream_window(stream, item);
+    stream->window = stream_window(stream, problem, item);
     sy_buffer_finish(&text);
     return code;
 }
@@ -102,7 +102,9 @@ static int end_task(struct stream *stream, const struct stream_task *task) {
         item->keep = false;
     }
     stream_drop_item(stream, item);
-    session->ops->progress(session, (double)stream->done_count, 0, "items");
+    /* Of a stream that was not seen to its end nobody knows the length. */
+    session->ops->progress(session, (double)stream->done_count,
+                           stream->ahead_end ? stream->ahead_count : 0, "items");
     return code;
 }
 

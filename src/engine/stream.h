@@ -182,7 +182,8 @@ struct stream_turn stream_take_turn(struct stream *stream, const struct sy_plan_
 /* How many devices share the kernel, and which. */
 uint32_t stream_places(const struct stream *stream, const struct stream_turn *turn, uint32_t kernel,
                        const struct sy_session_place **ret_places, uint32_t *ret_shape);
-uint32_t stream_window(const struct stream *stream, const struct stream_item *item);
+uint32_t stream_window(const struct stream *stream, const struct sy_plan_problem *problem,
+                       const struct stream_item *item);
 
 /* stream_tell.c */
 SY_MUST_CHECK int stream_begin_phase(struct stream *stream, uint64_t item, const char *plan,

@@ -78,21 +78,24 @@ static double memory_window(const struct stream *stream, const struct stream_ite
     return fmax(floor(most), 1);
 }
 
-/* Each group one item to work on and one that waits for it; where latency counts, only as many as
- * keep the period. */
-uint32_t stream_window(const struct stream *stream, const struct stream_item *item) {
+/* Each group one item to work on, one that waits for it, and, behind a link, one whose result is on
+ * its way home; where latency counts, only as many as keep the period. */
+uint32_t stream_window(const struct stream *stream, const struct sy_plan_problem *problem,
+                       const struct stream_item *item) {
     const struct sy_plan *plan = &stream->layout.plan;
     const struct sy_plan_request *request = &stream->options->replan.request;
     if (stream->options->window) {
         return stream->options->window;
     }
-    double groups = 0;
+    double busy = 0;
     for (uint32_t s = 0; s < plan->stage_count; s++) {
-        groups += plan->stages[s].replicas;
+        uint32_t c = problem->shapes[plan->stages[s].shape].class_index;
+        bool near = stream->options->system->classes[c].kind == SY_CPU;
+        busy += plan->stages[s].replicas * (near ? 2. : 3.);
     }
     double depth = ceil(plan->outcome.latency_ns / plan->outcome.period_ns - 1e-6);
     depth = isfinite(depth) && depth > 1 ? depth : 1;
     bool hurry = request->objective == SY_PLAN_LATENCY || isfinite(request->bounds.latency_ns);
-    double wanted = hurry ? depth : fmax(2 * groups, depth + 1);
+    double wanted = hurry ? depth : fmax(busy, depth + 1);
     return (uint32_t)fmin(fmin(wanted, memory_window(stream, item)), 65536);
 }

@@ -190,6 +190,12 @@ static const struct sy_kernel_entry kernels[] = {
      .argument_count = 2,
      .modes = {SY_READ, SY_WRITE},
      .functions = {rows_c}},
+    {.name = "plus",
+     .summary = "adds 1 to a copy",
+     .argument_count = 2,
+     .modes = {SY_READ, SY_WRITE},
+     .functions = {plus_c, NULL, plus_opencl},
+     .prepare = plus_prepare},
     {.name = "meet",
      .summary = "waits for its other parts",
      .argument_count = 1,
@@ -433,5 +439,7 @@ static const struct sy_kernel_table table = {
     .kernel_count = sizeof kernels / sizeof kernels[0],
     .workloads = workloads,
     .workload_count = sizeof workloads / sizeof workloads[0],
+    .pipelines = &line_pipeline,
+    .pipeline_count = 1,
 };
 SY_KERNEL_PLUGIN(table);

@@ -24,4 +24,10 @@ int read_arguments(const char *text, struct state *state);
 int drive_parts(const char *arguments, struct sy_session *session, struct sy_error *error);
 int drive_session(const char *arguments, struct sy_session *session, struct sy_error *error);
 
+/* faulty_line.c */
+int plus_c(const struct sy_call *call);
+int plus_opencl(const struct sy_call *call);
+int plus_prepare(enum sy_flavour flavour, const struct sy_call *call);
+extern const struct sy_kernel_pipeline line_pipeline;
+
 #endif
