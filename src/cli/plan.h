@@ -109,6 +109,7 @@ int sy_planning_write_plot(const struct sy_planning *planning);
 /* --- the front: what a plan is judged by, least is best -----------------------------------------
  */
 #define SY_PLANNING_FIGURES 4u
+double sy_planning_figure(const struct sy_plan *plan, uint32_t figure);
 /* The plan of the front that is best in it, and what that is called: "least latency". */
 uint32_t sy_planning_best(const struct sy_planning *planning, uint32_t figure);
 const char *sy_planning_best_name(uint32_t figure);

@@ -237,7 +237,12 @@ static void put_price(const struct sy_planning *planning, uint32_t i, struct sy_
         sy_table_cell(table, "costs nothing");
         sy_table_cell(table, "%s", "");
     } else {
-        sy_table_cell(table, "costs %.3gx %s", price->ratio, what[planning->objective]);
+        if (price->ratio < 1.05) {
+            sy_table_cell(table, "costs %.2g %% %s", 100 * (price->ratio - 1),
+                          what[planning->objective]);
+        } else {
+            sy_table_cell(table, "costs %.3gx %s", price->ratio, what[planning->objective]);
+        }
         const struct sy_plan_outcome *without = &price->plan.outcome;
         const char *value = planning->objective == SY_PLAN_LATENCY
                                 ? sy_units_time(without->latency_ns, text)
@@ -291,16 +296,11 @@ static void put_beside(const struct sy_planning *planning, bool bold, struct sy_
 static const char *const best_names[] = {"most throughput", "least latency", "least energy",
                                          "least money"};
 
-static double figure(const struct sy_plan *plan, uint32_t which) {
-    const double figures[] = {plan->outcome.period_ns, plan->outcome.latency_ns,
-                              plan->outcome.energy_joules, plan->outcome.money};
-    return figures[which];
-}
-
 uint32_t sy_planning_best(const struct sy_planning *planning, uint32_t which) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < planning->front_count; i++) {
-        if (figure(&planning->front[i], which) < figure(&planning->front[best], which)) {
+        if (sy_planning_figure(&planning->front[i], which) <
+            sy_planning_figure(&planning->front[best], which)) {
             best = i;
         }
     }
@@ -314,8 +314,8 @@ const char *sy_planning_best_name(uint32_t which) {
 bool sy_planning_is_chosen(const struct sy_planning *planning, const struct sy_plan *plan) {
     bool same = plan->stage_count == planning->plan.stage_count && planning->plan.lane_count == 1;
     for (uint32_t k = 0; k < SY_PLANNING_FIGURES && same; k++) {
-        same = fabs(figure(plan, k) - figure(&planning->plan, k)) <=
-               1e-9 * fabs(figure(&planning->plan, k));
+        same = fabs(sy_planning_figure(plan, k) - sy_planning_figure(&planning->plan, k)) <=
+               1e-9 * fabs(sy_planning_figure(&planning->plan, k));
     }
     return same;
 }

@@ -99,6 +99,43 @@ static void price_constraints(struct sy_planning *planning) {
     }
 }
 
+double sy_planning_figure(const struct sy_plan *plan, uint32_t figure) {
+    const double figures[SY_PLANNING_FIGURES] = {plan->outcome.period_ns, plan->outcome.latency_ns,
+                                                 plan->outcome.energy_joules, plan->outcome.money};
+    return figures[figure];
+}
+
+/* In every figure at least as good, but for rounding, and in one better. */
+static bool beats(const struct sy_plan *a, const struct sy_plan *b) {
+    bool better = false;
+    for (uint32_t k = 0; k < SY_PLANNING_FIGURES; k++) {
+        double x = sy_planning_figure(a, k), y = sy_planning_figure(b, k);
+        if (x > y * (1 + 1e-9)) {
+            return false;
+        }
+        better = better || x < y * (1 - 1e-9);
+    }
+    return better;
+}
+
+/* The search is exact: it keeps plans that are better by a rounding error, which nobody wants. */
+static void prune_front(struct sy_planning *planning) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < planning->front_count; i++) {
+        bool beaten = false;
+        for (uint32_t j = 0; j < planning->front_count && !beaten; j++) {
+            beaten = beats(&planning->front[j], &planning->front[i]);
+        }
+        planning->front[i].lane_count = beaten ? 0 : 1;
+    }
+    for (uint32_t i = 0; i < planning->front_count; i++) {
+        if (planning->front[i].lane_count) {
+            planning->front[kept++] = planning->front[i];
+        }
+    }
+    planning->front_count = kept;
+}
+
 static int find_front(struct sy_planning *planning) {
     struct sy_error error = {0};
     const struct sy_plan *plans = NULL;
@@ -115,6 +152,7 @@ static int find_front(struct sy_planning *planning) {
         return no_memory();
     }
     memcpy(planning->front, plans, planning->front_count * sizeof *plans);
+    prune_front(planning);
     return SY_EXIT_OK;
 }
 
