@@ -245,7 +245,7 @@ static double find_ceiling(struct sy_planner *planner) {
     uint32_t last = space->cut_count - 1;
     double ceiling_ns = INFINITY;
     measure_cut(planner, 0, 1);
-    bool any = sy_plan_space_work(space, 0, last);
+    bool any = sy_plan_space_work(&planner->space, 0, last);
     for (uint32_t f = 0; any && f < space->form_count; f++) {
         if (space->work[f].possible) {
             measure_ways(planner, 0, f, 1);
@@ -264,7 +264,8 @@ static void fill_floors(struct sy_planner *planner) {
         begin_rows(planner, from);
         measure_cut(planner, from, columns);
         for (uint32_t to = from + 1; to < space->cut_count; to++) {
-            if (!sy_plan_nested(space, from, to) || !sy_plan_space_work(space, from, to)) {
+            if (!sy_plan_nested(space, from, to) ||
+                !sy_plan_space_work(&planner->space, from, to)) {
                 continue;
             }
             for (uint32_t f = 0; f < space->form_count; f++) {
@@ -332,7 +333,8 @@ static bool find_step(struct sy_planner *planner, struct trail *trail) {
     uint32_t columns = trail->cut ? space->form_count : 1;
     measure_cut(planner, trail->cut, columns);
     for (uint32_t to = trail->cut + 1; to < space->cut_count; to++) {
-        if (!sy_plan_nested(space, trail->cut, to) || !sy_plan_space_work(space, trail->cut, to)) {
+        if (!sy_plan_nested(space, trail->cut, to) ||
+            !sy_plan_space_work(&planner->space, trail->cut, to)) {
             continue;
         }
         for (uint32_t f = 0; f < space->form_count; f++) {

@@ -60,7 +60,8 @@ static void fill(struct table *table) {
     const struct sy_plan_space *space = &table->planner->space;
     for (uint32_t from = 0; from + 1 < space->cut_count; from++) {
         for (uint32_t to = from + 1; to < space->cut_count; to++) {
-            if (!sy_plan_nested(space, from, to) || !sy_plan_space_work(space, from, to)) {
+            if (!sy_plan_nested(space, from, to) ||
+                !sy_plan_space_work(&table->planner->space, from, to)) {
                 continue;
             }
             for (uint32_t use = 0; use < space->use_count; use++) {

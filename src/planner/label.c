@@ -245,7 +245,7 @@ static int extend_cell(struct sy_planner *planner, uint32_t from, uint32_t befor
 static int extend(struct sy_planner *planner, uint32_t from, uint32_t to) {
     const struct sy_plan_space *space = &planner->space;
     uint32_t forms = space->form_count, columns = from ? forms : 1;
-    if (!sy_plan_space_work(space, from, to)) {
+    if (!sy_plan_space_work(&planner->space, from, to)) {
         return 0;
     }
     const struct sy_plan_cell *cells = planner->cells + (size_t)from * space->use_count * forms;

@@ -77,11 +77,13 @@ struct sy_plan_space {
     uint32_t use_count, stride[SY_PLAN_CLASS_MAX];
     bool memory_limited;
     /* in block: */
-    double *time_ns, *joules;  /* [kernel * form_count + form] */
-    struct sy_plan_way *ways;  /* [to * (form_count + 1) + from]; from form_count: the host */
-    struct sy_plan_way *out;   /* [form] */
-    struct sy_plan_use *uses;  /* [use] */
-    struct sy_plan_work *work; /* scratch: [form] */
+    struct sy_plan_work *costs; /* of one kernel: [kernel * form_count + form] */
+    struct sy_plan_way *ways;   /* [to * (form_count + 1) + from]; from form_count: the host */
+    struct sy_plan_way *out;    /* [form] */
+    struct sy_plan_use *uses;   /* [use] */
+    struct sy_plan_work *work;  /* of the stage asked for last: [form] */
+    uint64_t work_kernels;
+    uint32_t work_from;
     struct sy_plan_block block;
 };
 
@@ -90,7 +92,7 @@ SY_MUST_CHECK int sy_plan_space_prepare(struct sy_plan_space *space,
                                         struct sy_error *error);
 void sy_plan_space_finish(struct sy_plan_space *space);
 /* Stages from cut to cut, in every form, into space->work. False: in none. */
-bool sy_plan_space_work(const struct sy_plan_space *space, uint32_t from, uint32_t to);
+bool sy_plan_space_work(struct sy_plan_space *space, uint32_t from, uint32_t to);
 void *sy_plan_block_take(struct sy_plan_block *block, size_t count, size_t size);
 SY_MUST_CHECK int sy_plan_block_reserve(struct sy_plan_block *block, size_t size);
 

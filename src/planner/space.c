@@ -194,23 +194,23 @@ static void copy_times(struct sy_plan_space *space) {
     for (uint32_t k = 0; k < problem->kernel_count; k++) {
         for (uint32_t f = 0; f < space->form_count; f++) {
             uint32_t at = k * problem->shape_count + space->forms[f].shape;
-            space->time_ns[k * space->form_count + f] = problem->time_ns[at];
-            space->joules[k * space->form_count + f] = problem->joules[at];
+            space->costs[k * space->form_count + f] = (struct sy_plan_work){
+                .compute_ns = problem->time_ns[at], .joules = problem->joules[at]};
         }
     }
 }
 
 static int lay_out(struct sy_plan_space *space) {
     size_t forms = space->form_count, kernels = space->problem->kernel_count;
-    size_t size =
-        2 * kernels * forms * sizeof(double) + forms * (forms + 2) * sizeof(struct sy_plan_way) +
-        space->use_count * sizeof(struct sy_plan_use) + forms * sizeof(struct sy_plan_work);
-    size += 6 * 64; /* alignment of six tables */
+    size_t size = kernels * forms * sizeof(struct sy_plan_work) +
+                  forms * (forms + 2) * sizeof(struct sy_plan_way) +
+                  space->use_count * sizeof(struct sy_plan_use) +
+                  forms * sizeof(struct sy_plan_work);
+    size += 5 * 64; /* alignment of five tables */
     if (sy_plan_block_reserve(&space->block, size)) {
         return -ENOMEM;
     }
-    space->time_ns = sy_plan_block_take(&space->block, kernels * forms, sizeof(double));
-    space->joules = sy_plan_block_take(&space->block, kernels * forms, sizeof(double));
+    space->costs = sy_plan_block_take(&space->block, kernels * forms, sizeof(struct sy_plan_work));
     space->ways =
         sy_plan_block_take(&space->block, forms * (forms + 1), sizeof(struct sy_plan_way));
     space->out = sy_plan_block_take(&space->block, forms, sizeof(struct sy_plan_way));
@@ -222,6 +222,7 @@ static int lay_out(struct sy_plan_space *space) {
 int sy_plan_space_prepare(struct sy_plan_space *space, const struct sy_plan_problem *problem,
                           struct sy_error *error) {
     space->problem = problem;
+    space->work_from = SY_NONE;
     int code = sy_plan_check(problem, &space->order, error);
     code = code ? code : find_cuts(space, error);
     code = code ? code : sort_cuts(space);
@@ -263,24 +264,33 @@ static void drop_what_does_not_fit(const struct sy_plan_space *space, uint64_t k
     }
 }
 
-bool sy_plan_space_work(const struct sy_plan_space *space, uint32_t from, uint32_t to) {
+/* Sums go on where the last call left them if the stage only grew by later kernels: along a chain
+ * every stage costs one addition. */
+bool sy_plan_space_work(struct sy_plan_space *space, uint32_t from, uint32_t to) {
     uint64_t kernels = space->cuts[to].kernels & ~space->cuts[from].kernels;
+    uint64_t added = kernels & ~space->work_kernels;
     uint32_t forms = space->form_count;
-    struct sy_plan_work *work = space->work;
-    bool any = false;
-    memset(work, 0, forms * sizeof *work);
-    for (uint64_t left = kernels; left; left &= left - 1) {
-        const double *time_ns = space->time_ns + (uint32_t)__builtin_ctzll(left) * forms;
-        const double *joules = space->joules + (uint32_t)__builtin_ctzll(left) * forms;
+    struct sy_plan_work *restrict work = space->work;
+    bool any = false, last = to + 1 == space->cut_count;
+    if (from != space->work_from || (space->work_kernels & ~kernels) ||
+        (added & -added) <= space->work_kernels) {
+        memset(work, 0, forms * sizeof *work);
+        added = kernels;
+    }
+    for (uint64_t left = added; left; left &= left - 1) {
+        const struct sy_plan_work *restrict more =
+            space->costs + (uint32_t)__builtin_ctzll(left) * forms;
         for (uint32_t f = 0; f < forms; f++) {
-            work[f].compute_ns += time_ns[f];
-            work[f].joules += joules[f];
+            work[f].compute_ns += more[f].compute_ns;
+            work[f].joules += more[f].joules;
         }
     }
+    space->work_from = last ? SY_NONE : from; /* what the way out adds is no kernel's */
+    space->work_kernels = kernels;
     for (uint32_t f = 0; f < forms; f++) {
         work[f].possible = work[f].compute_ns < INFINITY;
         any |= work[f].possible;
-        if (to + 1 == space->cut_count) {
+        if (last) {
             double bytes = space->cuts[to].bytes;
             work[f].out_ns = sy_plan_way_ns(&space->out[f], bytes);
             work[f].joules += bytes * space->out[f].joules_per_byte;
