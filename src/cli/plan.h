@@ -44,6 +44,7 @@ struct sy_planning_price {
     bool known;   /* false: without it there is no answer either */
     double ratio; /* the objective with it, over without: 1 or more */
     struct sy_plan plan;
+    struct sy_plan_problem problem; /* whose plan it is: without a limit there are more shapes */
 };
 
 /* A plan of the user's own. */

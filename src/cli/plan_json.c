@@ -21,10 +21,10 @@ static void put_outcome(struct sy_json_writer *writer, const struct sy_plan_outc
     sy_json_member_number(writer, "money", outcome->money);
 }
 
-static void put_text(const struct sy_planning *planning, const struct sy_plan *plan,
+static void put_text(const struct sy_plan_problem *problem, const struct sy_plan *plan,
                      struct sy_json_writer *writer) {
     struct sy_buffer text = {0};
-    sy_plan_write(&planning->problem, plan, &text);
+    sy_plan_write(problem, plan, &text);
     sy_buffer_append(&text, "", 1);
     sy_json_member_string(writer, "text", text.failed ? "" : text.text);
     sy_buffer_finish(&text);
@@ -60,7 +60,7 @@ static void put_plan(const struct sy_planning *planning, const struct sy_plan *p
                      struct sy_json_writer *writer) {
     struct sy_plan_part parts[SY_PLAN_STAGE_MAX];
     sy_plan_parts(&planning->problem, plan, parts);
-    put_text(planning, plan, writer);
+    put_text(&planning->problem, plan, writer);
     put_outcome(writer, &plan->outcome);
     sy_json_key(writer, "stages");
     sy_json_open(writer, '[');
@@ -150,7 +150,7 @@ static void put_constraints(const struct sy_planning *planning, struct sy_json_w
         sy_json_key(writer, "without");
         if (price->known) {
             sy_json_open(writer, '{');
-            put_text(planning, &price->plan, writer);
+            put_text(&price->problem, &price->plan, writer);
             put_outcome(writer, &price->plan.outcome);
             sy_json_close(writer, '}');
         } else {
@@ -182,7 +182,7 @@ static void put_front(const struct sy_planning *planning, struct sy_json_writer 
     sy_json_open(writer, '[');
     for (uint32_t i = 0; i < planning->front_count; i++) {
         sy_json_open(writer, '{');
-        put_text(planning, &planning->front[i], writer);
+        put_text(&planning->problem, &planning->front[i], writer);
         put_outcome(writer, &planning->front[i].outcome);
         member_bool(writer, "chosen", sy_planning_is_chosen(planning, &planning->front[i]));
         sy_json_close(writer, '}');

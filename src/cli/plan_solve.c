@@ -42,15 +42,14 @@ static int make_problem(const struct sy_planning *planning, uint32_t skip,
 }
 
 static int solve_without(const struct sy_planning *planning, uint32_t skip,
-                         struct sy_plan *ret_plan) {
+                         struct sy_plan_problem *ret_problem, struct sy_plan *ret_plan) {
     struct sy_error error = {0};
-    struct sy_plan_problem problem;
     const struct sy_plan_request request = {.objective = planning->objective,
                                             .bounds =
                                                 sy_constraints_bounds(&planning->constraints, skip),
                                             .side_by_side = planning->args->side_by_side};
-    int code = make_problem(planning, skip, &problem, NULL, &error);
-    return code ? code : sy_plan_solve(planning->planner, &problem, &request, ret_plan, &error);
+    int code = make_problem(planning, skip, ret_problem, NULL, &error);
+    return code ? code : sy_plan_solve(planning->planner, ret_problem, &request, ret_plan, &error);
 }
 
 /* --- no plan ------------------------------------------------------------------------------------
@@ -60,8 +59,9 @@ static void tell_who_bars(const struct sy_planning *planning) {
     char text[SY_UNITS_SIZE], latency[SY_UNITS_SIZE], joules[SY_UNITS_SIZE];
     uint32_t count = planning->constraints.count, freeing = 0;
     for (uint32_t i = 0; i < count && count > 1; i++) {
+        struct sy_plan_problem problem;
         struct sy_plan plan;
-        if (solve_without(planning, i, &plan) == 0) {
+        if (solve_without(planning, i, &problem, &plan) == 0) {
             sy_message_note(
                 planning->args->common.quiet,
                 "without '%s' there is a plan: %s, latency %s, %s per item, %.4g W",
@@ -92,7 +92,7 @@ static void price_constraints(struct sy_planning *planning) {
     double value = sy_plan_value(planning->objective, &planning->plan.outcome);
     for (uint32_t i = 0; i < planning->constraints.count; i++) {
         struct sy_planning_price *price = &planning->prices[i];
-        price->known = solve_without(planning, i, &price->plan) == 0;
+        price->known = solve_without(planning, i, &price->problem, &price->plan) == 0;
         double without =
             price->known ? sy_plan_value(planning->objective, &price->plan.outcome) : NAN;
         price->ratio = without > 0 ? value / without : 1;

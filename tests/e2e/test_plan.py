@@ -149,6 +149,9 @@ class Plan(cli.Case):
             used = sum(s["width"] * s["replicas"] for s in one["plan"]["stages"]
                        if s["class"] == name)
             self.assertLessEqual(used, most)
+        # What a limit costs is a plan of the machine without the limit.
+        whole = self.ok_json(*self.asked, "--constraint", "cpu<=2")["plan"]["text"]
+        self.assertEqual(one["constraints"][0]["without"]["text"], whole)
         none = self.ok_json(*self.asked, "--constraint", "gpu<=0")
         self.assertEqual({s["class"] for s in none["plan"]["stages"]}, {"cpu"})
         # Weights and items do not fit: the GPU drops out.
