@@ -97,7 +97,7 @@ static int least_power(struct sy_planner *planner, const struct sy_plan_bounds *
         return code == -ERANGE ? 0 : code;
     }
     double low = 0, high = plan.outcome.power_watts * (1 + 1e-9);
-    for (uint32_t i = 0; i < 60 && high - low > 1e-7 * high; i++) {
+    for (uint32_t i = 0; i < 60 && high - low > 2e-5 * high; i++) {
         struct sy_plan_bounds bounds = *others;
         bool feasible = false;
         bounds.power_watts = low + (high - low) / 2;

@@ -119,7 +119,8 @@ struct sy_plan_request {
     enum sy_plan_objective objective;
     struct sy_plan_bounds bounds;
     /* Several pipelines side by side, each on devices of its own, items dealt out in proportion to
-     * their rates. Only for SY_PLAN_THROUGHPUT without bounds on energy, money or power. */
+     * their rates. Only for SY_PLAN_THROUGHPUT without bounds on energy, money or power. Lanes that
+     * have more than SY_PLAN_STAGE_MAX stages together give way to fewer. */
     bool side_by_side;
 };
 
@@ -150,10 +151,11 @@ void sy_planner_destroy(struct sy_planner *planner);
 /* Labels that the last search kept: how much work it was. 0: it needed none. */
 uint32_t sy_planner_labels(const struct sy_planner *planner);
 
-/* -EINVAL: the problem contradicts itself; -ENODEV: a kernel runs nowhere, or fits no memory (the
- * error names it); -E2BIG: more down-sets than SY_PLAN_CUT_MAX, or with devices
- * and shapes more than 2^23 states; -ERANGE: the bounds cannot be met:
- * the error names the bound, the best value within the others, and what to relax; -ENOMEM. */
+/* Of plans of least period without bounds one of least energy; of those of least latency one of
+ * least period. -EINVAL: the problem contradicts itself; -ENODEV: a kernel runs nowhere, or fits no
+ * memory (the error names it); -E2BIG: more down-sets than SY_PLAN_CUT_MAX, or with devices and
+ * shapes more than 2^23 states; -ERANGE: the bounds cannot be met: the error names the bound, the
+ * best value within the others, and what to relax; -ENOMEM. */
 SY_MUST_CHECK int sy_plan_solve(struct sy_planner *planner, const struct sy_plan_problem *problem,
                                 const struct sy_plan_request *request, struct sy_plan *ret_plan,
                                 struct sy_error *error);
