@@ -273,14 +273,14 @@ static void call_bin(const struct gn_index *index, const struct gn_bin *bin,
     struct gn_lines lines = {0};
     struct sy_error error = {0};
     double since = cpu_s();
-    check(gn_sort(bin, order, gn_level()), "sort");
+    check(gn_sort(bin, order, guest_simd()), "sort");
     note(totals, SORT, &since);
-    check(gn_activity_run(index, bin, order, activity, gn_level()), "activity");
+    check(gn_activity_run(index, bin, order, activity, guest_simd()), "activity");
     note(totals, ACTIVITY, &since);
     check(gn_assemble(index, bin, order, activity, options, &regions), "assemble");
     note(totals, ASSEMBLE, &since);
     float *sums = need(calloc(regions->hmm->sum_count + 1, sizeof(*sums)));
-    check(gn_hmm_run(regions->hmm, sums, gn_level()), "pairhmm");
+    check(gn_hmm_run(regions->hmm, sums, guest_simd()), "pairhmm");
     note(totals, PAIRHMM, &since);
     check(gn_genotype(index, regions, sums, &lines), "genotype");
     note(totals, GENOTYPE, &since);
@@ -305,7 +305,7 @@ static void call_bin(const struct gn_index *index, const struct gn_bin *bin,
 static void report(const struct totals *totals, double depth) {
     double sum = 0;
     fprintf(stderr, "{\"schema\":\"symph-genomics-call-1\",\"simd\":\"%s\",\"depth\":%.2f",
-            gn_level_name(gn_level()), depth);
+            guest_simd_name(guest_simd()), depth);
     for (int i = 0; i < STAGE_COUNT; i++) {
         fprintf(stderr, ",\"%s_cpu_s\":%.3f", stage_names[i], totals->seconds[i]);
         sum += totals->seconds[i];

@@ -21,7 +21,7 @@ static bool same(const struct world *world, device_function run, const char *wha
     double ns = 0;
     uint32_t count = world->jobs->job_count, bad = 0;
     memset(world->out[1], 0xa5, count * sizeof(struct gn_extension));
-    if (gn_extend(world->index, world->reads, world->jobs, world->out[0], GN_PLAIN)) {
+    if (gn_extend(world->index, world->reads, world->jobs, world->out[0], GUEST_PLAIN)) {
         return false;
     }
     const char *trouble = run(world, 1, &ns);
@@ -150,25 +150,25 @@ static void make_uniform(struct world *world, uint64_t seed, uint32_t count) {
 static bool time_levels(const struct world *world, int16_t *scores) {
     double cells = (double)world->jobs->cells, asking = clock_ns();
     bool fine = true;
-    for (int level = GN_PLAIN; level <= (int)gn_level_of_processor(); level++) {
+    for (int level = GUEST_PLAIN; level <= (int)guest_simd_of_processor(); level++) {
         double best[2] = {1e300, 1e300};
-        for (int turn = 0; turn < (level == GN_PLAIN ? 1 : TURNS) && fine; turn++) {
+        for (int turn = 0; turn < (level == GUEST_PLAIN ? 1 : TURNS) && fine; turn++) {
             double from = now_ns();
             fine = gn_extend_scores(world->index, world->reads, world->jobs, scores,
-                                    (enum gn_level)level) == 0;
+                                    (enum guest_simd)level) == 0;
             double between = now_ns();
-            fine =
-                fine && gn_extend(world->index, world->reads, world->jobs,
-                                  world->out[level == GN_PLAIN ? 0 : 1], (enum gn_level)level) == 0;
+            fine = fine &&
+                   gn_extend(world->index, world->reads, world->jobs,
+                             world->out[level == GUEST_PLAIN ? 0 : 1], (enum guest_simd)level) == 0;
             double to = now_ns();
             best[0] = between - from - asking < best[0] ? between - from - asking : best[0];
             best[1] = to - between - asking < best[1] ? to - between - asking : best[1];
         }
-        fine = fine && (level == GN_PLAIN ||
+        fine = fine && (level == GUEST_PLAIN ||
                         memcmp(world->out[0], world->out[1],
                                world->jobs->job_count * sizeof(struct gn_extension)) == 0);
         printf(", \"%s\": {\"score_gcups\": %.2f, \"cigar_gcups\": %.2f}",
-               gn_level_name((enum gn_level)level), cells / best[0], cells / best[1]);
+               guest_simd_name((enum guest_simd)level), cells / best[0], cells / best[1]);
     }
     return fine;
 }

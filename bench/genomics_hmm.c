@@ -19,7 +19,7 @@ static const struct hmm_case cases[] = {
 
 struct row {
     const char *name;
-    enum gn_level level;
+    enum guest_simd level;
     gkl_function gkl;
 };
 
@@ -49,13 +49,13 @@ static int run_case(const struct hmm_case *what, const struct gkl *gkl, double b
                     uint64_t seed) {
     struct gn_hmm *blob = hmm_make(what, seed);
     struct gkl_batch batch = {0};
-    const struct row rows[] = {{"plain", GN_PLAIN, NULL},
-                               {"avx2", GN_AVX2, NULL},
-                               {"avx512", GN_AVX512, NULL},
-                               {"gkl avx", GN_PLAIN, gkl->avx},
-                               {"gkl avx512", GN_PLAIN, gkl->avx512}};
+    const struct row rows[] = {{"plain", GUEST_PLAIN, NULL},
+                               {"avx2", GUEST_AVX2, NULL},
+                               {"avx512", GUEST_AVX512, NULL},
+                               {"gkl avx", GUEST_PLAIN, gkl->avx},
+                               {"gkl avx512", GUEST_PLAIN, gkl->avx512}};
     float *sums = blob ? malloc(sizeof(float) * blob->sum_count) : NULL;
-    enum gn_level have = gn_level_of_processor();
+    enum guest_simd have = guest_simd_of_processor();
     if (!sums || gkl_load(blob, &batch)) {
         return 1;
     }
@@ -64,7 +64,7 @@ static int run_case(const struct hmm_case *what, const struct gkl *gkl, double b
     for (uint32_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         bool is_gkl = at >= 3;
         double rate = 0;
-        if ((is_gkl && !rows[at].gkl) || (is_gkl && at == 4 && have < GN_AVX512) ||
+        if ((is_gkl && !rows[at].gkl) || (is_gkl && at == 4 && have < GUEST_AVX512) ||
             rows[at].level > have) {
             continue;
         }
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     }
     printf("{\"schema\": \"symph-bench-genomics-hmm/1\", \"seed\": %llu, \"level\": \"%s\", "
            "\"rows\": [\n",
-           (unsigned long long)seed, gn_level_name(gn_level_of_processor()));
+           (unsigned long long)seed, guest_simd_name(guest_simd_of_processor()));
     for (uint32_t at = 0; at < GUEST_COUNT(cases); at++) {
         if (run_case(&cases[at], &gkl, budget_ns, seed + at)) {
             return 1;

@@ -31,7 +31,7 @@ static struct gn_hits *new_hits(const struct gn_reads *reads) {
     return hits;
 }
 
-static double time_level(const struct load *load, enum gn_level level, bool *same) {
+static double time_level(const struct load *load, enum guest_simd level, bool *same) {
     double best = 1e300, asking = clock_ns();
     struct gn_hits *hits = new_hits(load->batches[0]), *plain = new_hits(load->batches[0]);
     for (uint32_t i = 0; i < load->batch_count; i++) {
@@ -40,7 +40,7 @@ static double time_level(const struct load *load, enum gn_level level, bool *sam
         int code = gn_map(load->index, reads, hits, level);
         double took = (now_ns() - from - asking) / reads->read_count;
         best = took < best ? took : best;
-        code = code ? code : gn_map(load->index, reads, plain, GN_PLAIN);
+        code = code ? code : gn_map(load->index, reads, plain, GUEST_PLAIN);
         *same = *same && code == 0 && memcmp(hits, plain, hits->bytes) == 0;
     }
     free(hits);
@@ -74,7 +74,7 @@ static bool same_on_gpu(const struct gn_index *index, const void *gpu_index,
                cudaEventElapsedTime(&ms, from, to) == 0;
         *ret_ns = turn == 0 || ms * 1e6 < *ret_ns ? ms * 1e6 : *ret_ns;
     }
-    fine = fine && gn_map(index, reads, plain, GN_PLAIN) == 0 &&
+    fine = fine && gn_map(index, reads, plain, GUEST_PLAIN) == 0 &&
            cudaMemcpy(back, gpu_hits, bytes, cudaMemcpyDeviceToHost) == 0 &&
            memcmp(plain, back, bytes) == 0;
     cudaFree(gpu_reads);
@@ -177,10 +177,10 @@ int main(int argc, char **argv) {
            (unsigned long long)random.seed, (unsigned long long)load.index->length,
            (unsigned long long)load.index->bytes, load.batch_reads);
     bool same = true;
-    for (int level = GN_PLAIN; level <= (int)gn_level_of_processor(); level++) {
-        double ns = time_level(&load, (enum gn_level)level, &same);
+    for (int level = GUEST_PLAIN; level <= (int)guest_simd_of_processor(); level++) {
+        double ns = time_level(&load, (enum guest_simd)level, &same);
         printf(", \"%s\": {\"us_per_read\": %.2f, \"reads_per_s\": %.4g}",
-               gn_level_name((enum gn_level)level), ns / 1e3, 1e9 / ns);
+               guest_simd_name((enum guest_simd)level), ns / 1e3, 1e9 / ns);
     }
     same = time_gpu(&load, all, random.seed) && same;
     printf(", \"all_same\": %s}\n", same ? "true" : "false");

@@ -26,7 +26,7 @@ static void use(const struct gn_index *index) {
     gn_genome_fetch(index, start, length, codes);
     struct gn_reads *reads = made_reads(codes, &length, 1, false);
     struct gn_hits *hits = malloc(gn_hits_bytes(1));
-    demand(hits && gn_map(index, reads, hits, gn_level()) == 0);
+    demand(hits && gn_map(index, reads, hits, guest_simd()) == 0);
     for (uint32_t i = 0; i < index->contig_count; i++) {
         demand(strlen(gn_contig_name(index, i)) < index->names_bytes);
         demand(contigs[i].length == 0 || gn_contig_of(index, contigs[i].start) == i);

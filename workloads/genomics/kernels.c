@@ -48,7 +48,7 @@ static int parse(const struct sy_call *call) {
 
 static int map(const struct sy_call *call) {
     return outcome(call,
-                   gn_map(argument(call, 0), argument(call, 1), argument(call, 2), gn_level()));
+                   gn_map(argument(call, 0), argument(call, 1), argument(call, 2), guest_simd()));
 }
 
 static int choose(const struct sy_call *call) {
@@ -62,7 +62,7 @@ static int choose(const struct sy_call *call) {
 
 static int extend(const struct sy_call *call) {
     return outcome(call, gn_extend(argument(call, 0), argument(call, 1), argument(call, 2),
-                                   argument(call, 3), gn_level()));
+                                   argument(call, 3), guest_simd()));
 }
 
 static void count(struct gn_sample *sample, const struct gn_aligned *aligned) {
@@ -110,12 +110,12 @@ static int gather(const struct sy_call *call) {
 }
 
 static int sort(const struct sy_call *call) {
-    return outcome(call, gn_sort(argument(call, 0), argument(call, 1), gn_level()));
+    return outcome(call, gn_sort(argument(call, 0), argument(call, 1), guest_simd()));
 }
 
 static int activity(const struct sy_call *call) {
     return outcome(call, gn_activity_run(argument(call, 0), argument(call, 1), argument(call, 2),
-                                         argument(call, 3), gn_level()));
+                                         argument(call, 3), guest_simd()));
 }
 
 /* Those that start in the bin proper: each is counted in one bin. */
@@ -139,7 +139,7 @@ static int assemble(const struct sy_call *call) {
 }
 
 static int pairhmm(const struct sy_call *call) {
-    return outcome(call, gn_hmm_run(argument(call, 0), argument(call, 1), gn_level()));
+    return outcome(call, gn_hmm_run(argument(call, 0), argument(call, 1), guest_simd()));
 }
 
 static int genotype(const struct sy_call *call) {

@@ -220,7 +220,7 @@ static inline struct gn_order *call_sort(const struct gn_bin *bin) {
     struct gn_order *order =
         (struct gn_order *)aligned_alloc(GN_ALIGN, gn_order_bytes(bin->record_count));
     assert(order);
-    int rc = gn_sort(bin, order, gn_level());
+    int rc = gn_sort(bin, order, guest_simd());
     assert(rc == 0);
     (void)rc;
     return order;
@@ -233,7 +233,7 @@ static inline int call_assemble(const struct gn_index *index, const struct gn_bi
     struct gn_activity *activity =
         (struct gn_activity *)aligned_alloc(GN_ALIGN, gn_activity_bytes(bin->end - bin->start));
     assert(activity);
-    int rc = gn_activity_run(index, bin, order, activity, gn_level());
+    int rc = gn_activity_run(index, bin, order, activity, guest_simd());
     if (rc == 0) {
         rc = gn_assemble(index, bin, order, activity, options, ret_regions);
     }
@@ -252,7 +252,7 @@ static inline int call_lines(const struct gn_index *index, const struct gn_bin *
     }
     float *sums = (float *)calloc(regions->hmm->sum_count + 1u, sizeof(*sums));
     assert(sums);
-    rc = gn_hmm_run(regions->hmm, sums, gn_level());
+    rc = gn_hmm_run(regions->hmm, sums, guest_simd());
     if (rc == 0) {
         rc = gn_genotype(index, regions, sums, ret_lines);
     }

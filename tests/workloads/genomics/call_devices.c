@@ -222,7 +222,7 @@ static bool same_sums(const struct hmm_case *what, uint64_t seed, hmm_function r
     memset(got, 0xff, blob->sum_count * sizeof(float));
     double ns = 0;
     uint32_t bad = 0;
-    int code = gn_hmm_run(blob, want, gn_level()); /* test_hmm: all levels are the same */
+    int code = gn_hmm_run(blob, want, guest_simd()); /* test_hmm: all levels are the same */
     const char *trouble = run(blob, 1, got, &ns);
     if (code || trouble) {
         fprintf(stderr, "%s, %s, seed %llu: %d, %s\n", name, what->name, (unsigned long long)seed,
@@ -302,8 +302,9 @@ static bool check_bins(int turns, double ret_ns[2]) {
         open_bin(&pair, &bin_cases[at], codes, 900 + at);
         const char *trouble =
             bin_cuda(index, pair.bin, turns, pair.order[1], pair.activity[1], at ? ns : ret_ns);
-        bool done = !trouble && !gn_sort(pair.bin, pair.order[0], gn_level()) &&
-                    !gn_activity_run(index, pair.bin, pair.order[0], pair.activity[0], gn_level());
+        bool done =
+            !trouble && !gn_sort(pair.bin, pair.order[0], guest_simd()) &&
+            !gn_activity_run(index, pair.bin, pair.order[0], pair.activity[0], guest_simd());
         if (!done || !same_bin(&pair)) {
             fprintf(stderr, "cuda, bin %s: %s\n", bin_cases[at].name,
                     trouble ? trouble : "differs from C");

@@ -88,11 +88,12 @@ static void same_as_walk(void **state) {
         struct gn_activity *activity = aligned_alloc(GN_ALIGN, bytes);
         struct counts want;
         assert_true(order && activity);
-        assert_int_equal(gn_sort(bin, order, gn_level()), 0);
+        assert_int_equal(gn_sort(bin, order, guest_simd()), 0);
         naive(bin, order, codes, &want);
-        for (int level = 0; level <= (int)gn_level(); level++) {
+        for (int level = 0; level <= (int)guest_simd(); level++) {
             memset(activity, 0xff, bytes);
-            assert_int_equal(gn_activity_run(index, bin, order, activity, (enum gn_level)level), 0);
+            assert_int_equal(gn_activity_run(index, bin, order, activity, (enum guest_simd)level),
+                             0);
             assert_int_equal(activity->bytes, bytes);
             assert_int_equal(activity->length, want.length);
             for (uint32_t i = 0; i < activity->length; i++) {
@@ -101,8 +102,8 @@ static void same_as_walk(void **state) {
                 if (depth != (want.depth[i] < 65535 ? want.depth[i] : 65535) ||
                     against != want.evidence[i]) {
                     fail_msg("%s, seed %u, %s, position %u: depth %u evidence %u",
-                             bin_cases[at].name, 400 + at, gn_level_name((enum gn_level)level), i,
-                             depth, against);
+                             bin_cases[at].name, 400 + at, guest_simd_name((enum guest_simd)level),
+                             i, depth, against);
                 }
                 evidence += against;
                 saturated += depth == 65535;

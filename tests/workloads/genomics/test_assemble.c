@@ -158,7 +158,7 @@ static void check_bounds(const struct gn_regions *regions) {
         assert_true(regions->regions[i].end - regions->regions[i].start <= GN_REGION_MAX);
         assert_true(i == 0 || regions->regions[i - 1].owned_end <= regions->regions[i].owned_start);
     }
-    assert_int_equal(gn_hmm_run(hmm, sums, gn_level()), 0);
+    assert_int_equal(gn_hmm_run(hmm, sums, guest_simd()), 0);
     free(sums);
 }
 
@@ -221,7 +221,7 @@ static void refuses(void **state) {
     struct gn_activity *activity = aligned_alloc(GN_ALIGN, gn_activity_bytes(CALL_LENGTH));
     struct gn_regions *regions = NULL;
     struct gn_order *right = call_sort(bin);
-    assert_int_equal(gn_activity_run(index, bin, right, activity, gn_level()), 0);
+    assert_int_equal(gn_activity_run(index, bin, right, activity, guest_simd()), 0);
     assert_int_equal(gn_assemble(index, bin, order, activity, &options, &regions), -EINVAL);
     assert_int_equal(gn_assemble(index, half, order, activity, &options, &regions), -EINVAL);
     struct gn_call_options bad = options;

@@ -96,23 +96,23 @@ static void check_claims(const struct gn_job *job, const struct gn_extension *ou
 static void levels_agree(const struct world *world, const char *what) {
     uint32_t count = world->jobs->job_count;
     static int16_t scores[2][JOBS];
-    assert_int_equal(gn_extend(world->index, world->reads, world->jobs, world->out[0], GN_PLAIN),
+    assert_int_equal(gn_extend(world->index, world->reads, world->jobs, world->out[0], GUEST_PLAIN),
                      0);
-    assert_int_equal(gn_extend_scores(world->index, world->reads, world->jobs, scores[0], GN_PLAIN),
-                     0);
-    for (int level = GN_AVX2; level <= (int)gn_level(); level++) {
+    assert_int_equal(
+        gn_extend_scores(world->index, world->reads, world->jobs, scores[0], GUEST_PLAIN), 0);
+    for (int level = GUEST_AVX2; level <= (int)guest_simd(); level++) {
         memset(world->out[1], 0xa5, count * sizeof(struct gn_extension));
-        assert_int_equal(
-            gn_extend(world->index, world->reads, world->jobs, world->out[1], (enum gn_level)level),
-            0);
+        assert_int_equal(gn_extend(world->index, world->reads, world->jobs, world->out[1],
+                                   (enum guest_simd)level),
+                         0);
         assert_int_equal(gn_extend_scores(world->index, world->reads, world->jobs, scores[1],
-                                          (enum gn_level)level),
+                                          (enum guest_simd)level),
                          0);
         for (uint32_t at = 0; at < count; at++) {
             const struct gn_extension *a = &world->out[0][at], *b = &world->out[1][at];
             if (memcmp(a, b, sizeof(*a)) != 0 || scores[0][at] != scores[1][at]) {
                 fail_msg("%s, %s: job %u has score %d (%d) at %u instead of %d (%d) at %u", what,
-                         gn_level_name((enum gn_level)level), at, b->score, scores[1][at],
+                         guest_simd_name((enum guest_simd)level), at, b->score, scores[1][at],
                          b->position, a->score, scores[0][at], a->position);
             }
         }
@@ -124,8 +124,9 @@ static void plain_is_right(void **state) {
     static struct world world;
     make_world(&world, 11, 90, 160);
     static int16_t scores[JOBS];
-    assert_int_equal(gn_extend(world.index, world.reads, world.jobs, world.out[0], GN_PLAIN), 0);
-    assert_int_equal(gn_extend_scores(world.index, world.reads, world.jobs, scores, GN_PLAIN), 0);
+    assert_int_equal(gn_extend(world.index, world.reads, world.jobs, world.out[0], GUEST_PLAIN), 0);
+    assert_int_equal(gn_extend_scores(world.index, world.reads, world.jobs, scores, GUEST_PLAIN),
+                     0);
     const struct gn_job *jobs = gn_at(world.jobs, world.jobs->jobs);
     uint32_t aligned = 0;
     for (uint32_t at = 0; at < JOBS; at++) {
@@ -245,8 +246,8 @@ static void bad_jobs_are_refused(void **state) {
         } else {
             jobs[1].window_length = GN_WINDOW_MAX + 1;
         }
-        assert_int_equal(gn_extend(world.index, world.reads, world.jobs, world.out[0], gn_level()),
-                         -EINVAL);
+        assert_int_equal(
+            gn_extend(world.index, world.reads, world.jobs, world.out[0], guest_simd()), -EINVAL);
     }
     close_world(&world);
 }

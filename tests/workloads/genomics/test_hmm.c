@@ -65,14 +65,14 @@ static void variants_agree(void **state) {
         struct gn_hmm *blob = make(&cases[at], 7 + at, &sums);
         others = malloc(sizeof(float) * (blob->sum_count + 1));
         assert_non_null(others);
-        assert_int_equal(gn_hmm_run(blob, sums, GN_PLAIN), 0);
-        for (int level = GN_AVX2; level <= (int)gn_level(); level++) {
+        assert_int_equal(gn_hmm_run(blob, sums, GUEST_PLAIN), 0);
+        for (int level = GUEST_AVX2; level <= (int)guest_simd(); level++) {
             memset(others, 0xff, sizeof(float) * blob->sum_count);
-            assert_int_equal(gn_hmm_run(blob, others, (enum gn_level)level), 0);
+            assert_int_equal(gn_hmm_run(blob, others, (enum guest_simd)level), 0);
             for (uint32_t i = 0; i < blob->sum_count; i++) {
                 if (memcmp(&sums[i], &others[i], sizeof(float)) != 0) {
                     fail_msg("%s, seed %u: %s gives %a for pair %u, plain %a", cases[at].name,
-                             7 + at, gn_level_name((enum gn_level)level), (double)others[i], i,
+                             7 + at, guest_simd_name((enum guest_simd)level), (double)others[i], i,
                              (double)sums[i]);
                 }
             }
@@ -122,7 +122,7 @@ static void near_double_precision(void **state) {
     for (uint32_t at = 0; at < GUEST_COUNT(cases); at++) {
         float *sums = NULL;
         struct gn_hmm *blob = make(&cases[at], 70 + at, &sums);
-        assert_int_equal(gn_hmm_run(blob, sums, gn_level()), 0);
+        assert_int_equal(gn_hmm_run(blob, sums, guest_simd()), 0);
         for (uint32_t i = 0; i < blob->sum_count; i += 1 + blob->sum_count / 40) {
             struct place place = place_of(blob, i);
             double want = fmax(naive(blob, place), GN_HMM_FLOOR);
@@ -151,7 +151,7 @@ static void denormals_do_not_matter(void **state) {
     for (uint32_t at = 0; at < GUEST_COUNT(cases); at++) {
         float *sums = NULL;
         struct gn_hmm *blob = make(&cases[at], 700 + at, &sums);
-        assert_int_equal(gn_hmm_run(blob, sums, gn_level()), 0);
+        assert_int_equal(gn_hmm_run(blob, sums, guest_simd()), 0);
         for (uint32_t i = 0; i < blob->sum_count; i++) {
             struct gn_hmm_row rows[GN_READ_MAX];
             struct place place = place_of(blob, i);
@@ -182,7 +182,7 @@ static void control_word_stays(void **state) {
     float *sums = NULL;
     struct gn_hmm *blob = make(&cases[0], 3, &sums);
     uint32_t before = _mm_getcsr();
-    assert_int_equal(gn_hmm_run(blob, sums, gn_level()), 0);
+    assert_int_equal(gn_hmm_run(blob, sums, guest_simd()), 0);
     assert_int_equal(_mm_getcsr() & 0xffc0, before & 0xffc0);
     free(sums);
     free(blob);
@@ -196,7 +196,7 @@ static void near_gkl(void **state) {
     struct gkl gkl = {0};
     struct gkl_batch batch = {0};
     float *sums = NULL, *peers = NULL;
-    const char *why = gn_level_of_processor() < GN_AVX2 ? "it needs AVX" : gkl_open(&gkl);
+    const char *why = guest_simd_of_processor() < GUEST_AVX2 ? "it needs AVX" : gkl_open(&gkl);
     if (why) {
         printf("not compared with libgkl: %s\n", why);
         skip();
@@ -205,7 +205,7 @@ static void near_gkl(void **state) {
     peers = malloc(sizeof(float) * blob->sum_count);
     assert_non_null(peers);
     assert_int_equal(gkl_load(blob, &batch), 0);
-    assert_int_equal(gn_hmm_run(blob, sums, gn_level()), 0);
+    assert_int_equal(gn_hmm_run(blob, sums, guest_simd()), 0);
     gkl_run(blob, &batch, gkl.avx, peers);
     uint32_t compared = 0;
     for (uint32_t i = 0; i < blob->sum_count; i++) {
@@ -229,7 +229,7 @@ static void order_of_reads_does_not_matter(void **state) {
     struct gn_hmm *blob = make(&cases[0], 11, &sums);
     float *turned = malloc(sizeof(float) * blob->sum_count);
     assert_non_null(turned);
-    assert_int_equal(gn_hmm_run(blob, sums, gn_level()), 0);
+    assert_int_equal(gn_hmm_run(blob, sums, guest_simd()), 0);
     const struct gn_hmm_region *regions = gn_at(blob, blob->regions);
     struct gn_hmm_read *reads = gn_in(blob, blob->reads);
     for (uint32_t at = 0; at < blob->region_count; at++) {
@@ -241,7 +241,7 @@ static void order_of_reads_does_not_matter(void **state) {
             *right = swap;
         }
     }
-    assert_int_equal(gn_hmm_run(blob, turned, gn_level()), 0);
+    assert_int_equal(gn_hmm_run(blob, turned, guest_simd()), 0);
     for (uint32_t at = 0; at < blob->region_count; at++) {
         uint32_t wide = regions[at].haplotype_count, reads_here = regions[at].read_count;
         for (uint32_t i = 0; i < reads_here; i++) {
@@ -301,8 +301,8 @@ static void wrong_blobs_are_refused(void **state) {
             blob->haplotypes = UINT64_MAX;
             break;
         }
-        for (int level = 0; level <= (int)gn_level(); level++) {
-            assert_int_equal(gn_hmm_run(blob, sums, (enum gn_level)level), -EINVAL);
+        for (int level = 0; level <= (int)guest_simd(); level++) {
+            assert_int_equal(gn_hmm_run(blob, sums, (enum guest_simd)level), -EINVAL);
         }
         free(sums);
         free(blob);

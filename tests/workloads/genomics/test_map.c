@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 static struct gn_hits *map(const struct gn_index *index, const struct gn_reads *reads,
-                           enum gn_level level) {
+                           enum guest_simd level) {
     uint64_t bytes = gn_hits_bytes(reads->read_count);
     struct gn_hits *hits = aligned_alloc(GN_ALIGN, bytes);
     assert_non_null(hits);
@@ -84,7 +84,7 @@ static void finds_where_reads_came_from(void **state) {
             struct map_reads how = {500, 100, 200, 0.01 * errors, 0, 0};
             struct gn_hit *truth = calloc(how.count, sizeof(*truth));
             struct gn_reads *reads = cases_reads(&random, index, &how, truth);
-            struct gn_hits *hits = map(index, reads, gn_level());
+            struct gn_hits *hits = map(index, reads, guest_simd());
             double share;
             check_first(index, reads, hits, truth, &share);
             print_message("seed %llu, %u %% errors: %.4f found\n", (unsigned long long)seed, errors,
@@ -108,13 +108,13 @@ static void variants_are_equal(void **state) {
         assert_non_null(index);
         for (uint32_t k = 0; k < GUEST_COUNT(cases_ways); k++) {
             struct gn_reads *reads = cases_reads(&random, index, &cases_ways[k], NULL);
-            struct gn_hits *plain = map(index, reads, GN_PLAIN);
+            struct gn_hits *plain = map(index, reads, GUEST_PLAIN);
             const uint8_t *counts = gn_at(plain, plain->counts);
             for (uint32_t r = 0; r < reads->read_count; r++) {
                 hit_total += counts[r];
             }
-            for (int level = GN_AVX2; level <= (int)gn_level_of_processor(); level++) {
-                struct gn_hits *other = map(index, reads, (enum gn_level)level);
+            for (int level = GUEST_AVX2; level <= (int)guest_simd_of_processor(); level++) {
+                struct gn_hits *other = map(index, reads, (enum guest_simd)level);
                 assert_memory_equal(plain, other, plain->bytes);
                 free(other);
             }
@@ -165,7 +165,7 @@ static void hits_are_what_they_say(void **state) {
         struct sy_error error;
         struct gn_index *index = cases_index(&random, &cases_genomes[i], &error);
         struct gn_reads *reads = cases_reads(&random, index, &cases_ways[1 + i % 3], NULL);
-        struct gn_hits *hits = map(index, reads, gn_level());
+        struct gn_hits *hits = map(index, reads, guest_simd());
         const struct gn_read *read = gn_at(reads, reads->reads);
         const uint8_t *counts = gn_at(hits, hits->counts), *bases = gn_at(reads, reads->bases);
         const struct gn_hit *list = gn_at(hits, hits->hits);
@@ -189,7 +189,7 @@ static void rescues_frequent_reads(void **state) {
     struct gn_index *index = cases_index(&random, &how, &error);
     struct map_reads way = {2000, 100, 100, 0, 0, 0};
     struct gn_reads *reads = cases_reads(&random, index, &way, NULL);
-    struct gn_hits *hits = map(index, reads, gn_level());
+    struct gn_hits *hits = map(index, reads, guest_simd());
     const uint8_t *counts = gn_at(hits, hits->counts);
     uint32_t full = 0, none = 0;
     for (uint32_t i = 0; i < reads->read_count; i++) {
@@ -217,7 +217,7 @@ static void keeps_reads_with_gaps(void **state) {
         gn_genome_fetch(index, position, 75, codes);
         gn_genome_fetch(index, position + 75 + gap, 75, codes + 75);
         struct gn_reads *reads = made_reads(codes, &length, 1, false);
-        struct gn_hits *hits = map(index, reads, gn_level());
+        struct gn_hits *hits = map(index, reads, guest_simd());
         const struct gn_hit *first = gn_at(hits, hits->hits);
         assert_int_equal(*(const uint8_t *)gn_at(hits, hits->counts), 1);
         assert_true(first->position == position || first->position == position + gap);
@@ -238,11 +238,11 @@ static void takes_nothing(void **state) {
     uint16_t lengths[4] = {0, 1, 20, 512};
     struct gn_reads *none = made_reads(codes, lengths, 0, false);
     struct gn_reads *reads = made_reads(codes, lengths, 4, true);
-    for (int level = GN_PLAIN; level <= (int)gn_level_of_processor(); level++) {
-        struct gn_hits *hits = map(index, reads, (enum gn_level)level);
+    for (int level = GUEST_PLAIN; level <= (int)guest_simd_of_processor(); level++) {
+        struct gn_hits *hits = map(index, reads, (enum guest_simd)level);
         assert_int_equal(*(const uint32_t *)gn_at(hits, hits->counts), 0);
         free(hits);
-        hits = map(index, none, (enum gn_level)level);
+        hits = map(index, none, (enum guest_simd)level);
         assert_int_equal(hits->read_count, 0);
         free(hits);
     }

@@ -99,7 +99,8 @@ static void run(struct bench *bench, bool paired) {
     assert_int_equal(gn_choose(bench->index, reads, hits, &bench->jobs), 0);
     bench->extensions = calloc(bench->jobs->job_count + 1u, sizeof(struct gn_extension));
     assert_non_null(bench->extensions);
-    assert_int_equal(gn_extend(bench->index, reads, bench->jobs, bench->extensions, gn_level()), 0);
+    assert_int_equal(gn_extend(bench->index, reads, bench->jobs, bench->extensions, guest_simd()),
+                     0);
     assert_int_equal(
         gn_pair(bench->index, reads, &notes, hits, bench->jobs, bench->extensions, &bench->aligned),
         0);

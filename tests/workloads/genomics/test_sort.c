@@ -11,7 +11,7 @@
 /* after what it needs */
 #include <cmocka.h>
 
-static struct gn_order *sorted(const struct gn_bin *bin, enum gn_level level) {
+static struct gn_order *sorted(const struct gn_bin *bin, enum guest_simd level) {
     struct gn_order *order = aligned_alloc(GN_ALIGN, gn_order_bytes(bin->record_count));
     assert_non_null(order);
     assert_int_equal(gn_sort(bin, order, level), 0);
@@ -46,8 +46,8 @@ static void in_order(void **state) {
             want[i] = &records_of(bin)[i];
         }
         qsort(want, bin->record_count, sizeof(*want), by_place);
-        for (int level = 0; level <= (int)gn_level(); level++) {
-            struct gn_order *order = sorted(bin, (enum gn_level)level);
+        for (int level = 0; level <= (int)guest_simd(); level++) {
+            struct gn_order *order = sorted(bin, (enum guest_simd)level);
             const uint32_t *got = gn_at(order, order->order);
             for (uint32_t i = 0; i < bin->record_count; i++) {
                 if (&records_of(bin)[got[i]] != want[i]) {
@@ -81,7 +81,7 @@ static void duplicates_are_marked(void **state) {
     uint32_t found = 0;
     for (uint32_t at = 1; at < GUEST_COUNT(bin_cases); at++) {
         struct gn_bin *bin = bin_make(&bin_cases[at], codes, BIN_REFERENCE, 80 + at);
-        struct gn_order *order = sorted(bin, gn_level());
+        struct gn_order *order = sorted(bin, guest_simd());
         const uint8_t *got = gn_at(order, order->duplicates);
         uint32_t count = 0;
         for (uint32_t i = 0; i < bin->record_count; i++) {
@@ -108,7 +108,7 @@ static void order_of_records_does_not_matter(void **state) {
     for (uint32_t i = 0; i < count; i++) {
         records[i] = records_of(bin)[count - 1 - i];
     }
-    struct gn_order *a = sorted(bin, gn_level()), *b = sorted(turned, gn_level());
+    struct gn_order *a = sorted(bin, guest_simd()), *b = sorted(turned, guest_simd());
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = ((const uint32_t *)gn_at(a, a->order))[i];
         uint32_t right = ((const uint32_t *)gn_at(b, b->order))[i];

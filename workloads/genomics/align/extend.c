@@ -135,7 +135,7 @@ static int plain(const struct gn_extend_input *input, struct gn_extension *out, 
 
 static int extend(const struct gn_index *index, const struct gn_reads *reads,
                   const struct gn_jobs *jobs, struct gn_extension *out, int16_t *scores,
-                  enum gn_level level) {
+                  enum guest_simd level) {
     struct gn_extend_input input = {index, reads, gn_at(jobs, jobs->jobs), jobs->job_count};
     for (uint32_t at = 0; at < input.job_count; at++) {
         const struct gn_job *job = &input.jobs[at];
@@ -147,16 +147,16 @@ static int extend(const struct gn_index *index, const struct gn_reads *reads,
     if (out) {
         memset(out, 0, input.job_count * sizeof(*out));
     }
-    return level == GN_PLAIN ? plain(&input, out, scores)
-                             : gn_extend_simd(&input, out, scores, level);
+    return level == GUEST_PLAIN ? plain(&input, out, scores)
+                                : gn_extend_simd(&input, out, scores, level);
 }
 
 int gn_extend(const struct gn_index *index, const struct gn_reads *reads,
-              const struct gn_jobs *jobs, struct gn_extension *out, enum gn_level level) {
+              const struct gn_jobs *jobs, struct gn_extension *out, enum guest_simd level) {
     return extend(index, reads, jobs, out, NULL, level);
 }
 
 int gn_extend_scores(const struct gn_index *index, const struct gn_reads *reads,
-                     const struct gn_jobs *jobs, int16_t *out, enum gn_level level) {
+                     const struct gn_jobs *jobs, int16_t *out, enum guest_simd level) {
     return extend(index, reads, jobs, NULL, out, level);
 }

@@ -23,7 +23,7 @@
 #define GENOMICS_EXTEND_H
 
 #include "genomics/genomics.h"
-#include "genomics/level.h"
+#include "simd.h"
 
 enum {
     GN_SCORE_MATCH = 1,
@@ -38,12 +38,12 @@ enum {
  * reference, a window longer than GN_WINDOW_MAX. */
 SY_MUST_CHECK int gn_extend(const struct gn_index *index, const struct gn_reads *reads,
                             const struct gn_jobs *jobs, struct gn_extension *out,
-                            enum gn_level level);
+                            enum guest_simd level);
 
 /* Scores alone, for measurements and tests: V's largest value of each job, also below
  * GN_SCORE_MIN. */
 SY_MUST_CHECK int gn_extend_scores(const struct gn_index *index, const struct gn_reads *reads,
-                                   const struct gn_jobs *jobs, int16_t *out, enum gn_level level);
+                                   const struct gn_jobs *jobs, int16_t *out, enum guest_simd level);
 
 /* Scratch of one work-item of the OpenCL kernel, and how many there should be. */
 enum {

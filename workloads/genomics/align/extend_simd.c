@@ -119,7 +119,7 @@ struct group {
 #include "genomics/align/extend_lanes.h"
 
 struct kind {
-    enum gn_level level;
+    enum guest_simd level;
     uint32_t lanes, lane_bytes;
     uint32_t word_bytes; /* of a word of back bits */
     void (*score)(struct group *group);
@@ -129,10 +129,10 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {GN_AVX2, 32, 1, 4, avx2_8_score, avx2_8_fill, avx2_8_trace},
-    {GN_AVX2, 16, 2, 4, avx2_16_score, avx2_16_fill, avx2_16_trace},
-    {GN_AVX512, 64, 1, 8, avx512_8_score, avx512_8_fill, avx512_8_trace},
-    {GN_AVX512, 32, 2, 4, avx512_16_score, avx512_16_fill, avx512_16_trace},
+    {GUEST_AVX2, 32, 1, 4, avx2_8_score, avx2_8_fill, avx2_8_trace},
+    {GUEST_AVX2, 16, 2, 4, avx2_16_score, avx2_16_fill, avx2_16_trace},
+    {GUEST_AVX512, 64, 1, 8, avx512_8_score, avx512_8_fill, avx512_8_trace},
+    {GUEST_AVX512, 32, 2, 4, avx512_16_score, avx512_16_fill, avx512_16_trace},
 };
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -361,7 +361,7 @@ static int run(const struct gn_extend_input *input, const struct kind *kind, str
 }
 
 int gn_extend_simd(const struct gn_extend_input *input, struct gn_extension *out, int16_t *scores,
-                   enum gn_level level) {
+                   enum guest_simd level) {
     struct lane *lanes = malloc((input->job_count + 1) * sizeof(*lanes));
     int code = lanes ? 0 : -ENOMEM;
     if (scores) {
@@ -377,9 +377,9 @@ int gn_extend_simd(const struct gn_extend_input *input, struct gn_extension *out
 #else
 
 int gn_extend_simd(const struct gn_extend_input *input, struct gn_extension *out, int16_t *scores,
-                   enum gn_level level) {
+                   enum guest_simd level) {
     (void)input, (void)out, (void)scores, (void)level;
-    return -ENOSYS; /* gn_level never says so here */
+    return -ENOSYS; /* guest_simd never says so here */
 }
 
 #endif

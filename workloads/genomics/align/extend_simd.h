@@ -19,6 +19,6 @@ void gn_extend_read(const struct gn_extend_input *input, const struct gn_job *jo
 
 /* As gn_extend and gn_extend_scores: exactly one of out and scores is set. */
 int gn_extend_simd(const struct gn_extend_input *input, struct gn_extension *out, int16_t *scores,
-                   enum gn_level level);
+                   enum guest_simd level);
 
 #endif

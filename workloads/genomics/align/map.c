@@ -332,7 +332,7 @@ map_avx512(const struct gn_map_table *table, const struct gn_reads *reads, struc
 #endif
 
 int gn_map(const struct gn_index *index, const struct gn_reads *reads, struct gn_hits *hits,
-           enum gn_level level) {
+           enum guest_simd level) {
     struct gn_map_table table = gn_map_table(index);
     struct passage *passages = malloc(GROUP * sizeof(*passages));
     if (!passages) {
@@ -344,9 +344,9 @@ int gn_map(const struct gn_index *index, const struct gn_reads *reads, struct gn
     hits->counts = gn_round(sizeof(*hits));
     hits->hits = hits->counts + gn_round(reads->read_count);
 #if defined(__x86_64__)
-    if (level == GN_AVX512) {
+    if (level == GUEST_AVX512) {
         map_avx512(&table, reads, hits, passages);
-    } else if (level == GN_AVX2) {
+    } else if (level == GUEST_AVX2) {
         map_avx2(&table, reads, hits, passages);
     } else
 #endif

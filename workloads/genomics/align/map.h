@@ -23,7 +23,7 @@
 #define GENOMICS_MAP_H
 
 #include "genomics/genomics.h"
-#include "genomics/level.h"
+#include "simd.h"
 
 /* Size of the hits of so many reads. */
 static inline uint64_t gn_hits_bytes(uint32_t read_count) {
@@ -33,6 +33,6 @@ static inline uint64_t gn_hits_bytes(uint32_t read_count) {
 
 /* hits: gn_hits_bytes of memory, written whole: what no hit uses is 0. 0 or -ENOMEM (scratch). */
 int gn_map(const struct gn_index *index, const struct gn_reads *reads, struct gn_hits *hits,
-           enum gn_level level);
+           enum guest_simd level);
 
 #endif

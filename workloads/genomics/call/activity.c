@@ -122,9 +122,9 @@ static void add_record(struct run *run, const struct gn_bin *bin, const struct g
     }
 }
 
-static compare_function compare_of(enum gn_level level) {
+static compare_function compare_of(enum guest_simd level) {
 #if defined(__x86_64__)
-    return level >= GN_AVX2 ? compare_avx2 : compare_plain;
+    return level >= GUEST_AVX2 ? compare_avx2 : compare_plain;
 #else
     (void)level;
     return compare_plain;
@@ -133,7 +133,7 @@ static compare_function compare_of(enum gn_level level) {
 
 int gn_activity_run(const struct gn_index *index, const struct gn_bin *bin,
                     const struct gn_order *order, struct gn_activity *activity,
-                    enum gn_level level) {
+                    enum guest_simd level) {
     uint32_t length = gn_activity_length(bin);
     uint32_t before = bin->start < GN_HALO ? GN_HALO - bin->start : 0; /* the line's first base */
     struct gn_activity head = gn_activity_head(bin->end - bin->start);

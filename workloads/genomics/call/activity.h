@@ -15,7 +15,7 @@
 #define GENOMICS_CALL_ACTIVITY_H
 
 #include "genomics/call/rules.h"
-#include "genomics/level.h"
+#include "simd.h"
 
 /* Position i of the arrays is global position bin->start - GN_HALO + i; the first bin begins before
  * the line does, and the last may end behind it: there is nothing. */
@@ -28,6 +28,6 @@ uint64_t gn_activity_bytes(uint32_t bin_bases);
 /* activity: gn_activity_bytes or more, its header is written too. 0 or -ENOMEM (scratch). */
 SY_MUST_CHECK int gn_activity_run(const struct gn_index *index, const struct gn_bin *bin,
                                   const struct gn_order *order, struct gn_activity *activity,
-                                  enum gn_level level);
+                                  enum guest_simd level);
 
 #endif

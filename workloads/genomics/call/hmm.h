@@ -35,7 +35,7 @@
 #define GENOMICS_CALL_HMM_H
 
 #include "genomics/call/rules.h"
-#include "genomics/level.h"
+#include "simd.h"
 
 #define GN_HMM_SMALL 0x1p-40f
 #define GN_HMM_FLOOR (-600.0) /* log10 of what is less likely still */
@@ -52,7 +52,7 @@ void gn_hmm_fill(struct gn_hmm *blob, float continuation);
 /* sums: sum_count floats; those of reads or haplotypes without bases become 0. 0, -ENOMEM
  * (scratch), or -EINVAL: a read longer than GN_READ_MAX, a haplotype longer than
  * GN_HMM_HAPLOTYPE_MAX, an index or a base beyond its table, regions not one after the other. */
-SY_MUST_CHECK int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum gn_level level);
+SY_MUST_CHECK int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum guest_simd level);
 
 /* log10 of the likelihood, at least GN_HMM_FLOOR; for a sum below GN_HMM_SMALL by gn_hmm_exact.
  * read, haplotype: of the blob's tables. Lengths of zero give GN_HMM_FLOOR. */

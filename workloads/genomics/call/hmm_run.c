@@ -330,18 +330,18 @@ static int make_room(struct run *run) {
     return 0;
 }
 
-static void choose_variants(struct run *run, enum gn_level level) {
+static void choose_variants(struct run *run, enum guest_simd level) {
 #if defined(__x86_64__)
-    if (level > GN_PLAIN) {
+    if (level > GUEST_PLAIN) {
         run->narrow = &gn_hmm_avx2;
-        run->wide = level == GN_AVX512 ? &gn_hmm_avx512 : run->narrow;
+        run->wide = level == GUEST_AVX512 ? &gn_hmm_avx512 : run->narrow;
     }
 #else
     (void)run, (void)level;
 #endif
 }
 
-int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum gn_level level) {
+int gn_hmm_run(const struct gn_hmm *blob, float *sums, enum guest_simd level) {
     struct run run = {.blob = blob, .sums = sums};
     choose_variants(&run, level);
     int code = check_regions(&run);

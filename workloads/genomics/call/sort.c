@@ -105,7 +105,7 @@ static uint32_t mark_duplicates(const struct gn_bin *bin, struct best *table, ui
     return count;
 }
 
-int gn_sort(const struct gn_bin *bin, struct gn_order *order, enum gn_level level) {
+int gn_sort(const struct gn_bin *bin, struct gn_order *order, enum guest_simd level) {
     (void)level; /* nothing here for vectors */
     uint32_t count = bin->record_count, capacity = 2;
     while (capacity / 2 < count) {

@@ -11,12 +11,12 @@
 #define GENOMICS_CALL_SORT_H
 
 #include "genomics/call/rules.h"
-#include "genomics/level.h"
+#include "simd.h"
 
 /* What the blob needs. */
 uint64_t gn_order_bytes(uint32_t record_count);
 
 /* order: gn_order_bytes or more, its header is written too. 0 or -ENOMEM (scratch). */
-SY_MUST_CHECK int gn_sort(const struct gn_bin *bin, struct gn_order *order, enum gn_level level);
+SY_MUST_CHECK int gn_sort(const struct gn_bin *bin, struct gn_order *order, enum guest_simd level);
 
 #endif
