@@ -244,6 +244,28 @@ static void run_widths(struct bench *bench) {
     }
 }
 
+/* All but the result goes to the device, where there is one. */
+static int upload(struct bench *bench, const struct gnn_shape *shape) {
+#ifdef GUEST_CUDA
+    const void *const from[] = {bench->blob, bench->x, bench->k, bench->weights, NULL};
+    const uint64_t bytes[] = {gnn_graph_bytes(shape->nodes, shape->edges), 4 * bench->x_count,
+                              4 * bench->x_count, 4 * (uint64_t)shape->edges,
+                              4 * bench->result_count};
+    for (int i = 0; bench->device && i < 5; i++) {
+        if (failed(bench, "cudaMalloc", cudaMalloc(&bench->there[i], bytes[i])) ||
+            (from[i] &&
+             failed(bench, "cudaMemcpy",
+                    cudaMemcpy(bench->there[i], from[i], bytes[i], cudaMemcpyHostToDevice)))) {
+            return -1;
+        }
+    }
+#else
+    (void)bench;
+    (void)shape;
+#endif
+    return 0;
+}
+
 static int open_graph(struct bench *bench, const struct gnn_shape *shape) {
     uint64_t widest = shape->width > shape->hidden ? shape->width : shape->hidden;
     widest = shape->classes > widest ? shape->classes : widest;
@@ -263,21 +285,7 @@ static int open_graph(struct bench *bench, const struct gnn_shape *shape) {
         return -1;
     }
     gnn_recipe_write(&bench->recipe, true, bench->blob);
-#ifdef GUEST_CUDA
-    const void *const from[] = {bench->blob, bench->x, bench->k, bench->weights, NULL};
-    const uint64_t bytes[] = {gnn_graph_bytes(shape->nodes, shape->edges), 4 * bench->x_count,
-                              4 * bench->x_count, 4 * (uint64_t)shape->edges,
-                              4 * bench->result_count};
-    for (int i = 0; bench->device && i < 5; i++) {
-        if (failed(bench, "cudaMalloc", cudaMalloc(&bench->there[i], bytes[i])) ||
-            (from[i] &&
-             failed(bench, "cudaMemcpy",
-                    cudaMemcpy(bench->there[i], from[i], bytes[i], cudaMemcpyHostToDevice)))) {
-            return -1;
-        }
-    }
-#endif
-    return 0;
+    return upload(bench, shape);
 }
 
 static void close_graph(struct bench *bench) {
