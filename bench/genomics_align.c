@@ -93,13 +93,13 @@ static void align(const struct gn_index *index, const struct gn_batch *batch, bo
     struct gn_aligned *aligned = NULL;
     double at[5];
     at[0] = now();
-    int code = hits ? gn_map(index, reads, hits, gn_level()) : -1;
+    int code = hits ? gn_map(index, reads, hits, guest_simd()) : -1;
     at[1] = now();
     code = code ? code : gn_choose(index, reads, hits, &jobs);
     at[2] = now();
     struct gn_extension *extensions =
         code ? NULL : malloc((jobs->job_count + 1) * sizeof(*extensions));
-    code = extensions ? gn_extend(index, reads, jobs, extensions, gn_level()) : -1;
+    code = extensions ? gn_extend(index, reads, jobs, extensions, guest_simd()) : -1;
     at[3] = now();
     code = code ? code : gn_pair(index, reads, &batch->notes, hits, jobs, extensions, &aligned);
     at[4] = now();
@@ -148,7 +148,7 @@ static void report(const struct totals *totals, double index_seconds) {
     static const char *const names[STAGES] = {"parse", "map", "choose", "extend", "pair"};
     double reads = (double)(totals->reads ? totals->reads : 1), sum = 0;
     fprintf(stderr, "index %.2f s; %" PRIu64 " reads, %s\n", index_seconds, totals->reads,
-            gn_level_name(gn_level()));
+            guest_simd_name(guest_simd()));
     for (int stage = 0; stage < STAGES; stage++) {
         sum += stage >= CHOOSE ? totals->seconds[stage] : 0;
         fprintf(stderr, "%-7s %8.3f s %8.3f us/read\n", names[stage], totals->seconds[stage],
