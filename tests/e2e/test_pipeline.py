@@ -106,7 +106,7 @@ class Pipeline(unittest.TestCase):
         self.assertEqual(json.loads(told)["samples"], len(rows))
         measured = {(row["kernel"], row["class"], row["width"]) for row in rows
                     if row["source"] == "measured"}
-        self.assertEqual(measured, {(kernel, "cpu", width) for kernel in ("gemm", "spmm")
+        self.assertEqual(measured, {(kernel, "cpu", width) for kernel in ("sgemm", "spmm")
                                     for width in ("1", "2")})
         for row in rows:
             self.assertGreater(float(row["time_ns"]), 0)
@@ -119,10 +119,10 @@ class Pipeline(unittest.TestCase):
         self.assertEqual(len(files), 1)
         with open(os.path.join(self.path("models"), files[0]), encoding="utf-8") as file:
             first = file.read()
-        self.assertIn("measured,gemm,cpu,", first)
+        self.assertIn("measured,sgemm,cpu,", first)
         self.stream("--plan", "gemm1+spmm1+gemm2+spmm2@cpu:2")
         with open(os.path.join(self.path("models"), files[0]), encoding="utf-8") as file:
-            self.assertIn("measured,gemm,cpu,2,", file.read())
+            self.assertIn("measured,sgemm,cpu,2,", file.read())
         self.run_symph("plan", "gnn:gcn", "--kernels", GNN, "--input-features", "tiny", "--models",
                        self.path("models"))
 
