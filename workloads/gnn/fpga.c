@@ -77,7 +77,7 @@ static double sddmm_ns(const struct gnn_task *task) {
     double passes = ceil((double)task->columns / COLUMNS);
     double slice = 4.0 * COLUMNS * task->rows;
     double busy = element_cycles(task) / card.clock_hz * 1e9;
-    double pass = fmax(busy, stream_ns(8.0 * task->edges, card.sparse_share));
+    double pass = fmax(busy, stream_ns(12.0 * task->edges, card.sparse_share));
     return passes * (pass + 2 * stream_ns(slice, card.dense_share));
 }
 
