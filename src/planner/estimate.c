@@ -250,7 +250,7 @@ static void guess_unseen(const struct sy_estimator *estimator, const struct sy_r
         struct model *model = estimator->models[i];
         if (strcmp(model->class_name, roofline->class_name) == 0) {
             fresh(estimator, model, roofline);
-            sum += model->offset;
+            sum += model->distance;
             count++;
         }
     }

@@ -10,10 +10,11 @@
 
 #include "planner/pipeline.h"
 
-#define CELLS   SY_ESTIMATOR_SAMPLES
-#define AXES    (SY_PIPELINE_COST_MAX + 1) /* logs of costs, then the log of the width */
-#define RECENTS 5                          /* times kept of a cell */
-#define POWERS  15                         /* readings of power kept of a model */
+#define CELLS            SY_ESTIMATOR_SAMPLES
+#define AXES             (SY_PIPELINE_COST_MAX + 1) /* logs of costs, then the log of the width */
+#define RECENTS          5                          /* times kept of a cell */
+#define SY_ESTIMATE_PEAK 1e10 /* flops and bytes per s of a class without a roofline */
+#define POWERS           15   /* readings of power kept of a model */
 
 struct cell {
     double point[AXES];
@@ -50,8 +51,11 @@ struct model {
     bool stale;
     uint32_t tuned_count; /* cells when the knobs were found; 0: never */
     struct knobs knobs;
+    bool shaped;        /* rates are known */
+    double rates[AXES]; /* ns per unit of each cost on one device; the last: ns whatever they are */
     double centre[AXES];
-    double offset;                 /* median of log time - prior */
+    double offset;                 /* median of log time - what rates or the roofline expect */
+    double distance;               /* the same, to the roofline */
     double inverse[CELLS * CELLS]; /* of the Cholesky factor, [column * CELLS + row] */
     double weights[CELLS];         /* of the cells' covariances in a mean */
 };
@@ -85,6 +89,11 @@ bool sy_estimate_put(struct model *model, const struct sy_roofline *roofline, co
                      double log_time, bool modelled);
 /* What the times of cells say of the noise of one sample, as a variance. */
 double sy_estimate_noise(const struct model *model);
+
+/* Finds the rates, which say more than the roofline far from all samples. */
+void sy_estimate_shape(struct model *model, const struct sy_roofline *roofline);
+double sy_estimate_expect(const struct model *model, const struct sy_roofline *roofline,
+                          const double *point);
 
 void sy_estimate_fit(struct model *model, const struct sy_roofline *roofline, struct bench *bench);
 void sy_estimate_predict(const struct model *model, const struct sy_roofline *roofline,

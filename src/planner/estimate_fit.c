@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The estimator's Gaussian process: log time = prior + constant + linear in the logs of costs and
- * width + a smooth deviation (Matern 3/2) + noise. Constant and slopes are part of the covariance,
- * so that one factor holds all. In: cells. Out: a mean and a spread of the time itself, without the
- * noise of one run. Leaving one out (Rasmussen and Williams 2006, 5.4.2) finds the knobs and what
- * contradicts all others. Invariant: n cells cost O(n^3) once and O(n^2) per guess; no allocation.
+ * The estimator's Gaussian process: log time = what is expected (estimate_shape.c) + constant +
+ * linear in the logs of costs and width + a smooth deviation (Matern 3/2) + noise. Constant and
+ * slopes are part of the covariance, so that one factor holds all. In: cells. Out: a mean and a
+ * spread of the time itself, without the noise of one run. Leaving one out (Rasmussen and Williams
+ * 2006, 5.4.2) finds the knobs and what contradicts all others. Invariant: n cells cost O(n^3) once
+ * and O(n^2) per guess; no allocation.
  */
 #include "planner/estimate.h"
 #include <math.h>
@@ -40,8 +41,8 @@ const struct sy_roofline *sy_estimate_roofline(const struct sy_estimator *estima
 double sy_estimate_prior(const struct sy_roofline *roofline, uint32_t cost_count,
                          const double *point) {
     /* Without one only its shape matters: the constant is learned. */
-    double flops_per_s = roofline ? roofline->flops_per_s : 1e10;
-    double bytes_per_s = roofline ? roofline->bytes_per_s : 1e10;
+    double flops_per_s = roofline ? roofline->flops_per_s : SY_ESTIMATE_PEAK;
+    double bytes_per_s = roofline ? roofline->bytes_per_s : SY_ESTIMATE_PEAK;
     double launch_ns = roofline ? roofline->launch_ns : 0;
     double busy = sy_most(point[0] - log(flops_per_s), point[1] - log(bytes_per_s));
     /* No time is longer than the age of the universe: sums stay finite. */
@@ -211,17 +212,22 @@ void sy_estimate_fit(struct model *model, const struct sy_roofline *roofline, st
     uint32_t n = model->cell_count, axes = model->cost_count + 1;
     double noise = sy_estimate_noise(model), sorted[CELLS];
     memset(model->centre, 0, sizeof(model->centre));
+    sy_estimate_shape(model, roofline);
     for (uint32_t i = 0; i < n; i++) {
         const struct cell *cell = &model->cells[i];
         for (uint32_t a = 0; a < axes; a++) {
             model->centre[a] += cell->point[a] / n;
         }
-        bench->target[i] =
-            cell->log_time - sy_estimate_prior(roofline, model->cost_count, cell->point);
+        bench->target[i] = cell->log_time - sy_estimate_expect(model, roofline, cell->point);
         bench->nugget[i] = noise / cell->recent_count + FLOOR_SIGMA * FLOOR_SIGMA;
     }
     memcpy(sorted, bench->target, n * sizeof(*sorted));
     model->offset = sy_quantile(sorted, n, 0.5);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cell *cell = &model->cells[i];
+        sorted[i] = cell->log_time - sy_estimate_prior(roofline, model->cost_count, cell->point);
+    }
+    model->distance = sy_quantile(sorted, n, 0.5);
     for (uint32_t i = 0; i < n; i++) {
         bench->target[i] -= model->offset;
     }
@@ -242,7 +248,7 @@ void sy_estimate_fit(struct model *model, const struct sy_roofline *roofline, st
 
 void sy_estimate_predict(const struct model *model, const struct sy_roofline *roofline,
                          const double *point, double *ret_log_time, double *ret_log_sigma) {
-    double mean = sy_estimate_prior(roofline, model->cost_count, point) + model->offset;
+    double mean = sy_estimate_expect(model, roofline, point) + model->offset;
     double variance = alike(model, &model->knobs, point, point), half[CELLS] = {0};
     for (uint32_t j = 0; j < model->cell_count; j++) {
         const double *column = &model->inverse[j * CELLS];

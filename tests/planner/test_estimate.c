@@ -335,6 +335,37 @@ static void the_roofline_may_be_missing(void **state) {
     sy_estimator_destroy(late);
 }
 
+/* Calibrated on what is small, asked for what is up to a thousand times larger. Nothing says what a
+ * launch takes here. */
+static void sees_far(void **state) {
+    (void)state;
+    double error = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sy_rng rng = sy_rng_make(seed, 6, 0);
+        double flops_ns = exp(-3 - 3 * sy_rng_uniform(&rng)),
+               bytes_ns = exp(-3 - 3 * sy_rng_uniform(&rng));
+        double launch_ns = 2e4 * sy_rng_uniform(&rng);
+        struct sy_estimator *estimator = sy_estimator_create();
+        assert_non_null(estimator);
+        for (uint32_t i = 0; i < 70; i++) {
+            struct item item = draw_item(&rng, 1);
+            double scale = i < 30 ? exp(-4 - 3 * sy_rng_uniform(&rng)) : 1;
+            for (uint32_t k = 0; k < 3; k++) {
+                item.costs[k] *= scale;
+            }
+            double time_ns = item.costs[0] * flops_ns + item.costs[1] * bytes_ns + launch_ns;
+            if (i < 30) {
+                observe(estimator, &item, time_ns * exp(0.02 * sy_rng_normal(&rng)));
+            } else {
+                error += fabs(log(guess_at(estimator, &item).median_ns / time_ns)) / 800;
+            }
+        }
+        sy_estimator_destroy(estimator);
+    }
+    print_message("# a thousand times larger than all samples: off by %.1f %%\n", 100 * error);
+    assert_true(error < 0.15);
+}
+
 static void watts_are_robust(void **state) {
     (void)state;
     struct sy_estimator *estimator = start();
@@ -511,6 +542,7 @@ int main(void) {
         cmocka_unit_test(measured_beats_modelled),
         cmocka_unit_test(unseen_is_the_roofline),
         cmocka_unit_test(the_roofline_may_be_missing),
+        cmocka_unit_test(sees_far),
         cmocka_unit_test(watts_are_robust),
         cmocka_unit_test(features_that_do_not_vary),
         cmocka_unit_test(costs_go_by_name),
