@@ -77,14 +77,29 @@ static void free_input(struct stream *stream, struct stream_input *input) {
     free(input);
 }
 
+static void forget_item(struct stream *stream, struct stream_item *item) {
+    struct sy_session *session = stream->session;
+    for (uint32_t d = 0; d < stream->pipeline->datum_count; d++) {
+        enum sy_pipeline_role role = stream->pipeline->data[d].role;
+        if (item->data[d] != SY_NONE) {
+            session->ops->drop_data(session, item->data[d]);
+        }
+        if (item->pointers[d] && (role == SY_PIPELINE_BETWEEN || role == SY_PIPELINE_OUTPUT)) {
+            session->ops->release(session, item->pointers[d], item->bytes[d]);
+        }
+    }
+}
+
 void stream_close(struct stream *stream) {
     while (stream->kept) {
         struct stream_item *item = stream->kept;
         stream->kept = item->next;
         stream_release_item(stream, item);
     }
+    /* After a failure some were under way: nothing of theirs runs any more. */
     for (struct stream_item *item = stream->newest, *older; item; item = older) {
         older = item->older;
+        forget_item(stream, item);
         free(item);
     }
     for (uint32_t i = 0; i < stream->input_count; i++) {
@@ -248,6 +263,9 @@ static struct stream_item *new_item(struct stream *stream) {
         item->bytes = (uint64_t *)(item->pointers + p->datum_count);
         item->tasks = (struct stream_task *)(item->bytes + p->datum_count);
         item->data = (uint32_t *)(item->tasks + p->kernel_count);
+        for (uint32_t d = 0; d < p->datum_count; d++) {
+            item->data[d] = SY_NONE;
+        }
     }
     return item;
 }

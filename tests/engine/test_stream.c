@@ -298,6 +298,8 @@ static void expect(struct scene *scene, int code, const char *words) {
         fail_msg("%d \"%s\", not %d \"%s\"", got, scene->error.message, code, words);
     }
     assert_int_equal(scene->fake.task_count, 0); /* nothing is under way any more */
+    assert_int_equal(scene->fake.alive_count, 0);
+    assert_int_equal(scene->fake.allocated, 0);
     close_scene(scene);
 }
 
@@ -325,6 +327,8 @@ static void failures_are_named(void **state) {
     scene = open_scene();
     scene->fake.fail_at = 50;
     assert_int_equal(run(scene), -EIO); /* the session itself says why */
+    assert_int_equal(scene->fake.alive_count, 0);
+    assert_int_equal(scene->fake.allocated, 0);
     close_scene(scene);
 }
 
