@@ -2,16 +2,18 @@
  *
  * The kernels in C: see attention.h. One core; vectors by lanes.h.
  *
- * Keys and values are copied block by block of ATTN_KEYS tokens, so that they lie together; each
- * block meets the groups of ATTN_ROWS rows whose bands touch it. Blocks and groups begin at
- * multiples of their size in the sequence, whatever rows are asked for: so a row's sums are added
- * in the same order however the rows are divided.
+ * Rows are done strip by strip, whose queries are copied to lie together: in qkv they are pages
+ * apart, and caches would hold few of them. Keys and values are copied block by block of ATTN_KEYS
+ * tokens; each block meets the groups of ATTN_ROWS rows whose bands touch it. Blocks and groups
+ * begin at multiples of their size in the sequence, whatever rows are asked for: so a row's sums
+ * are added in the same order however the rows are divided.
  */
 #include "attention/attention.h"
 #include <math.h>
 #include <string.h>
 
-enum { ATTN_ROWS = 8, ATTN_KEYS = 64, ATTN_STRIP = 128, PADDING = 32 };
+enum { ATTN_ROWS = 8, ATTN_KEYS = 64, PADDING = 32 };
+enum { STRIP_ROWS = 256, STRIP_FLOATS = 64 * STRIP_ROWS };
 
 struct attn_lanes {
     void (*scores)(const float *const *q, const float *keys, uint32_t width, uint32_t from,
@@ -128,7 +130,9 @@ struct strand {
     const float *in;        /* scores or probabilities of the first token and this head */
     float *out;             /* of the first token and this head */
     uint32_t low, high;
-    uint32_t stride; /* of the copied values: the width, padded for vectors */
+    uint32_t start;       /* of the strip that low and high are in */
+    const float *queries; /* copied, of the strip: [row][width] */
+    uint32_t stride;      /* of the copied values: the width, padded for vectors */
 };
 
 static inline uint32_t least(uint32_t a, uint32_t b) {
@@ -162,16 +166,35 @@ static bool touched(const struct strand *strand, uint32_t block, uint32_t first,
     return from < to;
 }
 
-/* keys: [width][ATTN_KEYS]; tokens behind the last are 0. */
-static void copy_keys(const struct strand *strand, uint32_t block, float *keys) {
-    uint32_t width = strand->shape->width, count = least(strand->shape->length - block, ATTN_KEYS);
-    if (count < ATTN_KEYS) {
-        memset(keys, 0, (size_t)width * ATTN_KEYS * sizeof(float));
+/* Columns [0, columns) of four tokens, turned: to[column][ATTN_KEYS]. columns: a multiple of 4. */
+static void turn_four(const float *const *from, uint32_t columns, float *to) {
+    for (uint32_t c = 0; c < columns; c += 4) {
+        four a = load_four(from[0] + c, 4), b = load_four(from[1] + c, 4);
+        four d = load_four(from[2] + c, 4), e = load_four(from[3] + c, 4);
+        four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+        four de = __builtin_shufflevector(d, e, 0, 4, 1, 5);
+        four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        four de2 = __builtin_shufflevector(d, e, 2, 6, 3, 7);
+        store_four(to + (c + 0) * ATTN_KEYS, 4, __builtin_shufflevector(ab, de, 0, 1, 4, 5));
+        store_four(to + (c + 1) * ATTN_KEYS, 4, __builtin_shufflevector(ab, de, 2, 3, 6, 7));
+        store_four(to + (c + 2) * ATTN_KEYS, 4, __builtin_shufflevector(ab2, de2, 0, 1, 4, 5));
+        store_four(to + (c + 3) * ATTN_KEYS, 4, __builtin_shufflevector(ab2, de2, 2, 3, 6, 7));
     }
-    for (uint32_t key = 0; key < count; key++) {
-        const float *from = token(strand, strand->k, block + key);
-        for (uint32_t c = 0; c < width; c++) {
-            keys[c * ATTN_KEYS + key] = from[c];
+}
+
+/* keys: [width][ATTN_KEYS]; tokens behind the last are copies of it. */
+static void copy_keys(const struct strand *strand, uint32_t block, float *keys) {
+    uint32_t width = strand->shape->width, last = strand->shape->length - 1;
+    for (uint32_t key = 0; key < ATTN_KEYS; key += 4) {
+        const float *from[4];
+        for (uint32_t i = 0; i < 4; i++) {
+            from[i] = token(strand, strand->k, least(block + key + i, last));
+        }
+        turn_four(from, width / 4 * 4, keys + key);
+        for (uint32_t c = width / 4 * 4; c < width; c++) {
+            for (uint32_t i = 0; i < 4; i++) {
+                keys[c * ATTN_KEYS + key + i] = from[i][c];
+            }
         }
     }
 }
@@ -186,15 +209,27 @@ static void copy_values(const struct strand *strand, uint32_t block, float *valu
     }
 }
 
+/* The queries of all groups that are asked for. */
+static void copy_queries(const struct strand *strand, float *queries) {
+    uint32_t width = strand->shape->width;
+    uint32_t last =
+        least((strand->high + ATTN_ROWS - 1) / ATTN_ROWS * ATTN_ROWS, strand->shape->length);
+    for (uint32_t row = strand->low / ATTN_ROWS * ATTN_ROWS; row < last; row++) {
+        memcpy(queries + (row - strand->start) * width, token(strand, strand->q, row),
+               width * sizeof(float));
+    }
+}
+
 /* Scores of a group's rows with a block's keys. */
 static void score(const struct strand *strand, uint32_t group, const float *keys, uint32_t from,
                   uint32_t to, float *tile) {
     const float *q[ATTN_ROWS];
+    uint32_t width = strand->shape->width;
     for (uint32_t r = 0; r < ATTN_ROWS; r++) {
-        q[r] = token(strand, strand->q, least(group + r, strand->shape->length - 1));
+        uint32_t row = least(group + r, strand->shape->length - 1);
+        q[r] = strand->queries + (row - strand->start) * width;
     }
-    strand->lanes->scores(q, keys, strand->shape->width, from, to,
-                          1 / sqrtf((float)strand->shape->width), tile);
+    strand->lanes->scores(q, keys, width, from, to, 1 / sqrtf((float)width), tile);
 }
 
 /* Where rows of a group add to; those that are not asked for add to waste. */
@@ -285,8 +320,8 @@ static void take_tile(const struct strand *strand, uint32_t block, uint32_t grou
     }
 }
 
-static void clear_out(const struct strand *strand, uint32_t low, uint32_t high) {
-    for (uint32_t row = low; row < high; row++) {
+static void clear_out(const struct strand *strand) {
+    for (uint32_t row = strand->low; row < strand->high; row++) {
         memset(row_out(strand, row), 0, strand->shape->width * sizeof(float));
     }
 }
@@ -295,7 +330,7 @@ static void run_mix(const struct strand *strand) {
     _Alignas(64) float values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS], tile[ATTN_ROWS * ATTN_KEYS];
     float waste[ATTN_WIDTH_MAX] = {0}, *out[ATTN_ROWS];
     uint32_t from, to, group, end;
-    clear_out(strand, strand->low, strand->high);
+    clear_out(strand);
     for (uint32_t block = first_block(strand); block < last_block(strand); block += ATTN_KEYS) {
         copy_values(strand, block, values);
         for (groups_of(strand, block, &group, &end); group < end; group += ATTN_ROWS) {
@@ -312,7 +347,7 @@ static void run_mix(const struct strand *strand) {
 /* --- all at once -------------------------------------------------------------------------------
  * Softmax as it goes: a row's sums so far are relative to its largest score so far. */
 struct so_far {
-    float largest[ATTN_STRIP], sum[ATTN_STRIP];
+    float largest[STRIP_ROWS], sum[STRIP_ROWS];
 };
 
 /* Turns a group's scores into powers, relative to the largest score so far of each row. */
@@ -331,7 +366,8 @@ static void advance(const struct strand *strand, uint32_t block, uint32_t group,
             memset(line + from, 0, (to - from) * sizeof(float));
             continue;
         }
-        float *largest = &so_far->largest[row % ATTN_STRIP], *sum = &so_far->sum[row % ATTN_STRIP];
+        float *largest = &so_far->largest[row - strand->start];
+        float *sum = &so_far->sum[row - strand->start];
         float here = lanes->largest(line + from, to - from);
         if (here > *largest) {
             float factor = expf(*largest - here);
@@ -343,16 +379,17 @@ static void advance(const struct strand *strand, uint32_t block, uint32_t group,
     }
 }
 
-/* Rows [low, high) of one strip. */
-static void attend(const struct strand *strand, float *keys, float *values) {
-    _Alignas(64) float tile[ATTN_ROWS * ATTN_KEYS], waste[ATTN_WIDTH_MAX] = {0}, *out[ATTN_ROWS];
+static void run_attention(const struct strand *strand) {
+    _Alignas(64) float keys[ATTN_WIDTH_MAX * ATTN_KEYS];
+    _Alignas(64) float values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS], tile[ATTN_ROWS * ATTN_KEYS];
+    float waste[ATTN_WIDTH_MAX] = {0}, *out[ATTN_ROWS];
     struct so_far so_far;
     uint32_t from, to, group, end, width = strand->shape->width;
-    for (uint32_t i = 0; i < ATTN_STRIP; i++) {
+    for (uint32_t i = 0; i < STRIP_ROWS; i++) {
         so_far.largest[i] = -INFINITY;
         so_far.sum[i] = 0;
     }
-    clear_out(strand, strand->low, strand->high);
+    clear_out(strand);
     for (uint32_t block = first_block(strand); block < last_block(strand); block += ATTN_KEYS) {
         copy_keys(strand, block, keys);
         copy_values(strand, block, values);
@@ -366,18 +403,24 @@ static void attend(const struct strand *strand, float *keys, float *values) {
         }
     }
     for (uint32_t row = strand->low; row < strand->high; row++) {
-        strand->lanes->multiply(row_out(strand, row), width, 1 / so_far.sum[row % ATTN_STRIP]);
+        strand->lanes->multiply(row_out(strand, row), width, 1 / so_far.sum[row - strand->start]);
     }
 }
 
-static void run_attention(const struct strand *strand) {
-    _Alignas(64) float keys[ATTN_WIDTH_MAX * ATTN_KEYS],
-        values[(ATTN_WIDTH_MAX + PADDING) * ATTN_KEYS];
+/* Strips begin at multiples of their size, so no group is in two. */
+static void in_strips(const struct strand *strand, void (*run)(const struct strand *strand),
+                      bool asks) {
+    _Alignas(64) float queries[STRIP_FLOATS];
     struct strand strip = *strand;
-    while (strip.low < strand->high) {
-        strip.high = least(strip.low / ATTN_STRIP * ATTN_STRIP + ATTN_STRIP, strand->high);
-        attend(&strip, keys, values);
-        strip.low = strip.high;
+    uint32_t rows = STRIP_FLOATS / strand->shape->width / ATTN_ROWS * ATTN_ROWS;
+    rows = least(rows, STRIP_ROWS);
+    for (strip.queries = queries; strip.low < strand->high; strip.low = strip.high) {
+        strip.start = strip.low / rows * rows;
+        strip.high = least(strip.start + rows, strand->high);
+        if (asks) {
+            copy_queries(&strip, queries);
+        }
+        run(&strip);
     }
 }
 
@@ -396,7 +439,7 @@ static void run_sequence(enum attn_kernel kernel, struct strand *strand, const f
         strand->v = qkv ? strand->k + shape->model : NULL;
         strand->in = in ? in + (uint64_t)head * shape->slots : NULL;
         strand->out = out + (uint64_t)head * (slots ? shape->slots : shape->width);
-        runs[kernel](strand);
+        in_strips(strand, runs[kernel], kernel == ATTN_SCORES || kernel == ATTN_ATTENTION);
     }
 }
 
