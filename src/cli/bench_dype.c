@@ -62,8 +62,7 @@ leave_out(struct sy_dype *bench, struct sy_error *error, const char *format, ...
 
 /* NULL: all is there; else what is missing. */
 static const char *missing_time(const struct sy_dype *bench, const struct sy_pipeline *pipeline,
-                                uint32_t example, const double *numbers, char *buffer,
-                                size_t size) {
+                                const double *numbers, char *buffer, size_t size) {
     for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
         const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
         double costs[SY_PIPELINE_COST_MAX];
@@ -77,9 +76,7 @@ static const char *missing_time(const struct sy_dype *bench, const struct sy_pip
                 continue;
             }
             runs++;
-            if (!sy_dype_times_find(&bench->times, pipeline, pipeline->examples[example].name,
-                                    kernel, costs, which)
-                     .row_count) {
+            if (!sy_dype_times_find(&bench->times, kernel, costs, which).row_count) {
                 snprintf(buffer, size, "no time of %s (%s) on %s", kernel->name, kernel->kernel,
                          bench->times.classes[c]);
                 return buffer;
@@ -94,22 +91,38 @@ static const char *missing_time(const struct sy_dype *bench, const struct sy_pip
 }
 
 static int check_example(struct sy_dype *bench, struct sy_dype_pipeline *of, uint32_t example,
-                         double *numbers, struct sy_error *error) {
+                         struct sy_error *error) {
     const struct sy_pipeline *pipeline = of->description;
+    const double *numbers = &of->numbers[(size_t)example * pipeline->expression_count];
     char buffer[256];
-    struct sy_error inner = {0};
-    const char *why = NULL;
-    if (sy_pipeline_measure(pipeline, pipeline->examples[example].values, numbers, &inner) < 0) {
-        why = inner.message;
-    } else {
-        why = missing_time(bench, pipeline, example, numbers, buffer, sizeof buffer);
-    }
+    const char *why = isnan(numbers[0])
+                          ? "its sizes are no numbers"
+                          : missing_time(bench, pipeline, numbers, buffer, sizeof buffer);
     if (why) {
         return leave_out(bench, error, "%s/%s: %s", of->name, pipeline->examples[example].name,
                          why);
     }
     of->examples[of->example_count++] = example;
     return 0;
+}
+
+/* Keeps the pipelines of which an example has all times. */
+static int check_examples(struct sy_dype *bench, struct sy_error *error) {
+    uint32_t kept = 0;
+    int code = 0;
+    for (uint32_t p = 0; p < bench->pipeline_count; p++) {
+        struct sy_dype_pipeline *of = &bench->pipelines[p];
+        for (uint32_t e = 0; !code && e < of->description->example_count; e++) {
+            code = check_example(bench, of, e, error);
+        }
+        if (of->example_count || code) {
+            bench->pipelines[kept++] = *of;
+        } else {
+            sy_pipeline_destroy(of->description);
+        }
+    }
+    bench->pipeline_count = kept;
+    return code;
 }
 
 /* Takes the description. */
@@ -122,19 +135,19 @@ static int add_pipeline(struct sy_dype *bench, struct sy_pipeline *description, 
     }
     struct sy_dype_pipeline *of = &bench->pipelines[bench->pipeline_count++];
     *of = (struct sy_dype_pipeline){.description = description, .name = description->name};
-    of->examples =
-        sy_arena_alloc(bench->arena, description->example_count + 1u, sizeof *of->examples);
-    double *numbers =
-        sy_arena_alloc(bench->arena, description->expression_count + 1u, sizeof *numbers);
-    int code = of->examples && numbers ? 0 : no_memory(error);
-    for (uint32_t e = 0; !code && e < description->example_count; e++) {
-        code = check_example(bench, of, e, numbers, error);
+    size_t expressions = description->expression_count, examples = description->example_count;
+    of->examples = sy_arena_alloc(bench->arena, examples + 1, sizeof *of->examples);
+    of->numbers = sy_arena_alloc(bench->arena, examples * expressions + 1, sizeof *of->numbers);
+    if (!of->examples || !of->numbers) {
+        return no_memory(error);
     }
-    if (!code && !of->example_count) {
-        sy_pipeline_destroy(description);
-        bench->pipeline_count--;
+    for (uint32_t e = 0; e < examples; e++) {
+        double *numbers = &of->numbers[e * expressions];
+        if (sy_pipeline_measure(description, description->examples[e].values, numbers, NULL) < 0) {
+            numbers[0] = NAN;
+        }
     }
-    return code;
+    return 0;
 }
 
 static int add_text(struct sy_dype *bench, const char *plugin,
@@ -226,7 +239,7 @@ static int read_times(struct sy_dype *bench, struct sy_error *error) {
     for (uint32_t i = 0; !code && i < named->count; i++) {
         code = sy_dype_times_read(&bench->times, named->items[i], error);
     }
-    return code ? code : sy_dype_times_end(&bench->times, error);
+    return code;
 }
 
 static int run_all(struct sy_dype *bench, struct sy_error *error) {
@@ -235,6 +248,9 @@ static int run_all(struct sy_dype *bench, struct sy_error *error) {
     int code = bench->arena ? read_times(bench, error) : no_memory(error);
     code = code ? code : sy_kernel_set_open(bench->args->kernels, &set, error);
     code = code ? code : find_pipelines(bench, set, error);
+    code = code ? code
+                : sy_dype_times_end(&bench->times, bench->pipelines, bench->pipeline_count, error);
+    code = code ? code : check_examples(bench, error);
     if (!code && !bench->pipeline_count) {
         code = sy_fail(error, -ENOENT, "no example of a pipeline has all its times");
         sy_hint(error, "%s",

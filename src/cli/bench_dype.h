@@ -5,8 +5,9 @@
  *
  * In: times (symph-times-1) of calibration inputs and of the pipelines' examples. Out: cases
  * (pipeline x example x interconnect x objective), each with its optimum by exhaustive search and
- * with what every policy got. Invariants: estimators learn from calibration inputs alone and from
- * plans that they ran; what was not measured for all kernels of an example is left out by name.
+ * with what every policy got. Invariants: estimators learn from inputs that are no examples and
+ * from plans that they ran; what was not measured for all kernels of an example is left out by
+ * name.
  *
  * The system is one CPU (all cores that were measured, as one device), 2 GPUs and 3 FPGAs. Measured
  * are the times of single devices of CPU and GPU; FPGA times are a model of cycles; splitting a
@@ -25,8 +26,8 @@ enum sy_dype_class { SY_DYPE_CPU, SY_DYPE_GPU, SY_DYPE_FPGA, SY_DYPE_CLASSES };
 
 struct sy_dype_row {
     struct sy_sample sample;
-    const char *input; /* "gcn/arxiv", "calibrate/17" */
-    bool teaches;      /* of a calibration input, as one device of the system took it */
+    const char *input; /* as the table names it: "arxiv", "gcn 17" */
+    bool teaches;      /* of no example, as one device of the system took it */
 };
 
 struct sy_dype_times {
@@ -40,8 +41,12 @@ struct sy_dype_times {
  * called for several files. */
 SY_MUST_CHECK int sy_dype_times_read(struct sy_dype_times *times, const char *path,
                                      struct sy_error *error);
-/* After the last file: which class is which. */
-SY_MUST_CHECK int sy_dype_times_end(struct sy_dype_times *times, struct sy_error *error);
+/* After the last file: which class is which, and which rows may be learned from: those that are not
+ * at the features of an example of any of the pipelines. */
+struct sy_dype_pipeline;
+SY_MUST_CHECK int sy_dype_times_end(struct sy_dype_times *times,
+                                    const struct sy_dype_pipeline *pipelines,
+                                    uint32_t pipeline_count, struct sy_error *error);
 void sy_dype_times_finish(struct sy_dype_times *times);
 
 /* What one device of a class takes for a kernel; of a CPU with its best number of cores. */
@@ -52,7 +57,6 @@ struct sy_dype_time {
 };
 /* costs: in the kernel's order. */
 struct sy_dype_time sy_dype_times_find(const struct sy_dype_times *times,
-                                       const struct sy_pipeline *pipeline, const char *example,
                                        const struct sy_pipeline_kernel *kernel, const double *costs,
                                        enum sy_dype_class which);
 /* Whether any row says that this kernel runs on this class. */
@@ -70,18 +74,17 @@ void sy_dype_system(const struct sy_dype_times *times, uint32_t link, struct sy_
  * the others' part. */
 double sy_dype_split_ns(const struct sy_system *system, enum sy_dype_class which, uint32_t width,
                         double time_ns, double bytes);
-/* An estimator that knows the calibration inputs; rows at the very features of an example are kept
- * from it. numbers: of sy_pipeline_measure, for one example after the other. */
+/* An estimator that knows what may be learned from. */
 SY_MUST_CHECK int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
-                                const struct sy_pipeline *pipeline, const double *numbers,
-                                uint32_t example_count, struct sy_estimator **ret_estimator,
-                                struct sy_error *error);
+                                const struct sy_pipeline *pipeline,
+                                struct sy_estimator **ret_estimator, struct sy_error *error);
 
 /* --- pipelines and their examples ---------------------------------------------------------------
  */
 struct sy_dype_pipeline {
     struct sy_pipeline *description;
     const char *name;
+    double *numbers;    /* of sy_pipeline_measure, one example after the other; NAN: it failed */
     uint32_t *examples; /* those with all times */
     uint32_t example_count;
     uint32_t first_case;

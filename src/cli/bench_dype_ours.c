@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define PROBE_MAX 4
-#define ITEM_MAX  16  /* of one input, to settle */
+#define ITEM_MAX  10  /* of one input, to settle */
 #define RELAX     1.1 /* a floor that no estimate reaches is asked for again, lower */
 #define RELAX_MAX 24
 #define PURPOSE   0x64797065u

@@ -423,10 +423,11 @@ void sy_dype_tables(const struct sy_dype *bench, struct sy_json_writer *out,
                      bench->case_count, examples, bench->pipeline_count, SY_DYPE_LINKS,
                      SY_DYPE_OBJECTIVES, bench->times.count, bench->times.calibrations);
     sy_dype_describe(&bench->times, text);
-    sy_buffer_printf(text,
-                     "Estimators know calibration inputs alone, and of an example what its plans "
-                     "ran, timed with noise %g.\n",
-                     bench->noise);
+    sy_buffer_printf(
+        text,
+        "Estimators know rows at the features of no example, and of an example what its plans "
+        "ran, timed with noise %g.\n",
+        bench->noise);
     left_out_table(bench, out, text);
     sy_buffer_printf(text, "\n");
     nearness_table(bench, out, text);

@@ -3,8 +3,8 @@
  * Times for symph bench dype: reads them, and finds those of one kernel of one example.
  *
  * In: tables of samples. Out: the median of what was taken at the very same features; of a CPU at
- * the number of cores that is fastest. Invariant: rows of calibration inputs never answer for an
- * example, nor the other way round.
+ * the number of cores that is fastest. Invariant: nothing is learned from rows at the features of
+ * an example, whatever the table calls them.
  */
 #include "cli/bench_dype.h"
 #include "cli/program.h"
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME       1e-6 /* features are numbers that were written and read again */
+#define SAME       1e-3 /* an example's features are rounded, those of its data are not */
 #define REPEAT_MAX 256
 #define WIDTH_MAX  1024u
-#define WIDE_EVERY 5 /* of what is learned, this often also split over devices */
+#define WIDE_EVERY 2 /* of what is learned, this often also split over devices */
 
 /* --- reading ------------------------------------------------------------------------------------
  */
@@ -74,10 +74,10 @@ int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_
 
 /* --- which is which -----------------------------------------------------------------------------
  */
-static bool is_calibration(const struct sy_dype_row *row) {
-    const char *colon = strrchr(row->input, ':');
-    const char *name = colon ? colon + 1 : row->input;
-    return strncmp(name, "calibrate", strlen("calibrate")) == 0;
+/* "spmm" and "gnn:spmm" are one kernel. */
+static bool same_kernel(const char *a, const char *b) {
+    const char *colon_a = strrchr(a, ':'), *colon_b = strrchr(b, ':');
+    return strcmp(colon_a ? colon_a + 1 : a, colon_b ? colon_b + 1 : b) == 0;
 }
 
 static enum sy_dype_class kind_of(const struct sy_sample *sample) {
@@ -119,8 +119,36 @@ static bool is_fastest(const struct sy_dype_times *times, const struct sy_dype_r
     return true;
 }
 
+static bool is_example_of(const struct sy_sample *sample, const struct sy_dype_pipeline *of) {
+    const struct sy_pipeline *pipeline = of->description;
+    for (uint32_t i = 0; i < pipeline->example_count * pipeline->kernel_count; i++) {
+        const struct sy_pipeline_kernel *kernel = &pipeline->kernels[i % pipeline->kernel_count];
+        const double *numbers =
+            &of->numbers[(size_t)(i / pipeline->kernel_count) * pipeline->expression_count];
+        double costs[SY_PIPELINE_COST_MAX];
+        for (uint32_t c = 0; c < kernel->cost_count; c++) {
+            costs[c] = numbers[kernel->costs[c]];
+        }
+        if (same_kernel(sample->kernel, kernel->kernel) &&
+            same_costs(sample, costs, kernel->cost_count)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_example(const struct sy_sample *sample, const struct sy_dype_pipeline *pipelines,
+                       uint32_t count) {
+    bool found = false;
+    for (uint32_t p = 0; !found && p < count; p++) {
+        found = is_example_of(sample, &pipelines[p]);
+    }
+    return found;
+}
+
 /* Of several classes of one kind the one with most rows is used. */
-int sy_dype_times_end(struct sy_dype_times *times, struct sy_error *error) {
+int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline *pipelines,
+                      uint32_t pipeline_count, struct sy_error *error) {
     uint32_t most[SY_DYPE_CLASSES] = {0};
     for (uint32_t i = 0; i < times->count; i++) {
         const struct sy_sample *sample = &times->rows[i].sample;
@@ -145,14 +173,16 @@ int sy_dype_times_end(struct sy_dype_times *times, struct sy_error *error) {
     for (uint32_t i = 0; i < times->count; i++) {
         struct sy_dype_row *row = &times->rows[i];
         enum sy_dype_class which = kind_of(&row->sample);
-        row->teaches = is_calibration(row) &&
-                       strcmp(row->sample.class_name, times->classes[which]) == 0 &&
-                       (which == SY_DYPE_CPU ? is_fastest(times, row) : row->sample.width == 1);
+        row->teaches = strcmp(row->sample.class_name, times->classes[which]) == 0 &&
+                       (which == SY_DYPE_CPU ? is_fastest(times, row) : row->sample.width == 1) &&
+                       !is_example(&row->sample, pipelines, pipeline_count);
         times->calibrations += row->teaches;
     }
     if (!times->calibrations) {
-        int code = sy_fail(error, -EINVAL, "the times have no calibration input to learn from");
-        sy_hint(error, "rows whose column case begins with 'calibrate'");
+        int code = sy_fail(error, -EINVAL,
+                           "the times are of examples alone: nothing is left to learn from");
+        sy_hint(error, "record calibration inputs too, as with 'symph run --pipeline "
+                       "NAME:calibrate=1 --calibrate FILE'");
         return code;
     }
     return 0;
@@ -166,24 +196,9 @@ void sy_dype_times_finish(struct sy_dype_times *times) {
 
 /* --- finding ------------------------------------------------------------------------------------
  */
-/* "gcn/arxiv" or "gnn:gcn/arxiv". */
-static bool is_input(const char *input, const char *pipeline, const char *example) {
-    size_t length = strlen(pipeline);
-    const char *colon = strrchr(input, ':');
-    const char *name = colon ? colon + 1 : input;
-    return strncmp(name, pipeline, length) == 0 && name[length] == '/' &&
-           strcmp(name + length + 1, example) == 0;
-}
-
-/* "spmm" and "gnn:spmm" are one kernel. */
-static bool same_kernel(const char *a, const char *b) {
-    const char *colon_a = strrchr(a, ':'), *colon_b = strrchr(b, ':');
-    return strcmp(colon_a ? colon_a + 1 : a, colon_b ? colon_b + 1 : b) == 0;
-}
-
 struct question {
     const struct sy_dype_times *times;
-    const char *pipeline, *example, *kernel, *class_name;
+    const char *kernel, *class_name;
     const double *costs;
     uint32_t cost_count;
 };
@@ -191,7 +206,6 @@ struct question {
 static bool answers(const struct question *q, const struct sy_dype_row *row, uint32_t width) {
     return row->sample.width == width && strcmp(row->sample.class_name, q->class_name) == 0 &&
            same_kernel(row->sample.kernel, q->kernel) &&
-           is_input(row->input, q->pipeline, q->example) &&
            same_costs(&row->sample, q->costs, q->cost_count);
 }
 
@@ -223,11 +237,9 @@ static uint32_t widest(const struct sy_dype_times *times, const char *class_name
 }
 
 struct sy_dype_time sy_dype_times_find(const struct sy_dype_times *times,
-                                       const struct sy_pipeline *pipeline, const char *example,
                                        const struct sy_pipeline_kernel *kernel, const double *costs,
                                        enum sy_dype_class which) {
-    struct question q = {times, pipeline->name,    example, kernel->kernel, times->classes[which],
-                         costs, kernel->cost_count};
+    struct question q = {times, kernel->kernel, times->classes[which], costs, kernel->cost_count};
     struct sy_dype_time best = {INFINITY, NAN, 0};
     uint32_t widths = which == SY_DYPE_CPU ? widest(times, q.class_name) : 1;
     for (uint32_t width = 1; width <= widths; width++) {
@@ -251,25 +263,6 @@ bool sy_dype_times_runs(const struct sy_dype_times *times, const char *kernel,
 
 /* --- learning from it ---------------------------------------------------------------------------
  */
-/* numbers: of several examples, one after the other. */
-static bool is_held_out(const struct sy_sample *sample, const struct sy_pipeline *pipeline,
-                        const double *numbers, uint32_t example_count) {
-    for (uint32_t i = 0; i < example_count * pipeline->kernel_count; i++) {
-        const struct sy_pipeline_kernel *kernel = &pipeline->kernels[i % pipeline->kernel_count];
-        const double *here =
-            &numbers[(size_t)(i / pipeline->kernel_count) * pipeline->expression_count];
-        double costs[SY_PIPELINE_COST_MAX];
-        for (uint32_t c = 0; c < kernel->cost_count; c++) {
-            costs[c] = here[kernel->costs[c]];
-        }
-        if (same_kernel(sample->kernel, kernel->kernel) &&
-            same_costs(sample, costs, kernel->cost_count)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool same_names(const struct sy_sample *sample, const struct sy_pipeline_kernel *kernel) {
     bool same = sample->cost_count == kernel->cost_count;
     for (uint32_t i = 0; same && i < kernel->cost_count; i++) {
@@ -309,16 +302,13 @@ static int observe(const struct sy_system *system, enum sy_dype_class which, boo
 }
 
 static int learn(const struct sy_dype_times *times, const struct sy_system *system,
-                 const struct sy_pipeline *pipeline, const double *numbers, uint32_t example_count,
-                 bool wide, struct sy_estimator *estimator) {
+                 const struct sy_pipeline *pipeline, bool wide, struct sy_estimator *estimator) {
     int code = 0;
     for (uint32_t i = 0, taught = 0; !code && i < times->count; i++) {
         const struct sy_dype_row *row = &times->rows[i];
         struct sy_sample sample = row->sample;
         sample.kernel = name_in(pipeline, &sample);
-        if (row->teaches && sample.kernel &&
-            !is_held_out(&sample, pipeline, numbers, example_count) &&
-            (!wide || taught++ % WIDE_EVERY == 0)) {
+        if (row->teaches && sample.kernel && (!wide || taught++ % WIDE_EVERY == 0)) {
             code = observe(system, kind_of(&row->sample), wide, sample, estimator);
         }
     }
@@ -326,23 +316,21 @@ static int learn(const struct sy_dype_times *times, const struct sy_system *syst
 }
 
 static int learn_all(const struct sy_dype_times *times, const struct sy_system *system,
-                     const struct sy_pipeline *pipeline, const double *numbers,
-                     uint32_t example_count, struct sy_estimator *estimator) {
+                     const struct sy_pipeline *pipeline, struct sy_estimator *estimator) {
     int code = 0;
     for (uint32_t c = 0; !code && c < system->class_count; c++) {
         code = sy_estimator_set_roofline(estimator, &system->classes[c].roofline);
     }
     /* Single devices last: an estimator keeps what is newest. */
-    code = code ? code : learn(times, system, pipeline, numbers, example_count, true, estimator);
-    return code ? code : learn(times, system, pipeline, numbers, example_count, false, estimator);
+    code = code ? code : learn(times, system, pipeline, true, estimator);
+    return code ? code : learn(times, system, pipeline, false, estimator);
 }
 
 int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
-                  const struct sy_pipeline *pipeline, const double *numbers, uint32_t example_count,
-                  struct sy_estimator **ret_estimator, struct sy_error *error) {
+                  const struct sy_pipeline *pipeline, struct sy_estimator **ret_estimator,
+                  struct sy_error *error) {
     struct sy_estimator *estimator = sy_estimator_create();
-    int code =
-        estimator ? learn_all(times, system, pipeline, numbers, example_count, estimator) : -ENOMEM;
+    int code = estimator ? learn_all(times, system, pipeline, estimator) : -ENOMEM;
     if (code) {
         sy_estimator_destroy(estimator);
         return sy_fail(error, code, "%s: a time cannot be learned from", pipeline->name);

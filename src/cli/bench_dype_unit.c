@@ -38,9 +38,7 @@ static void fill_kernel(const struct sy_dype_unit *unit, uint32_t example, uint3
         size_t at = (size_t)kernel * problem->shape_count + s;
         enum sy_dype_class which = (enum sy_dype_class)problem->shapes[s].class_index;
         uint32_t width = problem->shapes[s].width;
-        struct sy_dype_time alone =
-            sy_dype_times_find(&unit->bench->times, pipeline,
-                               pipeline->examples[of->examples[example]].name, entry, costs, which);
+        struct sy_dype_time alone = sy_dype_times_find(&unit->bench->times, entry, costs, which);
         double watts =
             isfinite(alone.watts) ? alone.watts : unit->system.classes[which].roofline.busy_watts;
         if (!isfinite(problem->time_ns[at]) || !isfinite(alone.time_ns)) {
@@ -100,8 +98,8 @@ static int fill_all(struct sy_dype_unit *unit, struct sy_error *error) {
                                    &unit->numbers[e * expressions], error);
     }
     code = code ? code
-                : sy_dype_train(&unit->bench->times, &unit->system, of->description, unit->numbers,
-                                of->example_count, &unit->taught, error);
+                : sy_dype_train(&unit->bench->times, &unit->system, of->description, &unit->taught,
+                                error);
     for (uint32_t e = 0; !code && e < of->example_count; e++) {
         code = fill_truth(unit, e, error);
     }

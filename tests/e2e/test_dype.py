@@ -112,10 +112,9 @@ def made_up_times(calibrations=14, seed=1):
                 seen = [e["values"][feature["name"]] for e in pipeline["examples"]]
                 low, high = math.log(min(seen) / 3), math.log(max(seen) * 3)
                 values[feature["name"]] = math.exp(rng.uniform(low, high))
-            lines += rows_of(pipeline, values, "calibrate/%d" % i, rng)
+            lines += rows_of(pipeline, values, "%s %d" % (pipeline["name"], i), rng)
         for example in pipeline["examples"]:
-            lines += rows_of(pipeline, example["values"], "%s/%s" % (pipeline["name"], example["name"]),
-                             rng)
+            lines += rows_of(pipeline, example["values"], "example " + example["name"], rng)
     return lines
 
 
@@ -165,7 +164,7 @@ class Dype(cli.Case):
             self.assertLessEqual(row["static"]["items_per_s"], most)
 
     def test_missing_rows(self):
-        lines = [line for line in made_up_times(8) if not ("layers/hubs" in line and "h200" in line)]
+        lines = [line for line in made_up_times(8) if not ("example hubs" in line and "h200" in line)]
         command = self.command(lines, [GRAPH])
         tables = {t["title"]: t["rows"] for t in self.ok_json(*command)["tables"]}
         self.assertEqual(tables["left out"], ["layers/hubs: no time of gemm1 (gemm) on h200"])
@@ -173,10 +172,10 @@ class Dype(cli.Case):
 
     def test_nothing_to_judge(self):
         lines = made_up_times(2)
-        message = self.fails(3, *self.command([l for l in lines if "/" not in l or "calibrate" in l]))
+        message = self.fails(3, *self.command([l for l in lines if "example" not in l]))
         self.assertIn("no time of gemm1", message)
-        message = self.fails(3, *self.command([l for l in lines if "calibrate" not in l]))
-        self.assertIn("calibration", message)
+        message = self.fails(3, *self.command([l for l in lines if "example" in l or "source" in l]))
+        self.assertIn("nothing is left to learn from", message)
         message = self.fails(3, *self.command([l for l in lines if "u280" not in l]))
         self.assertIn("FPGA", message)
         self.assertIn("gone.csv", self.fails(3, "bench", "dype", "--times", "gone.csv", "--quiet"))
