@@ -70,10 +70,6 @@ const char *sy_dype_link_name(uint32_t link);
 /* What is declared and what is a model, in words. */
 void sy_dype_describe(const struct sy_dype_times *times, struct sy_buffer *text);
 void sy_dype_system(const struct sy_dype_times *times, uint32_t link, struct sy_system *ret_system);
-/* A kernel split over width devices: a model. bytes: what it touches, of which each device lacks
- * the others' part. */
-double sy_dype_split_ns(const struct sy_system *system, enum sy_dype_class which, uint32_t width,
-                        double time_ns, double bytes);
 /* An estimator that knows what may be learned from. */
 SY_MUST_CHECK int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
                                 const struct sy_pipeline *pipeline,

@@ -40,7 +40,6 @@ struct streaming {
     const struct sy_plan *fixed;
     struct sy_rng rng;
     struct sy_plan plan;
-    bool replanned; /* since the input changed */
 };
 
 static int stream_item(struct streaming *streaming, uint32_t example, uint32_t since,
@@ -66,11 +65,9 @@ static int stream_item(struct streaming *streaming, uint32_t example, uint32_t s
     stream->items++;
     stream->changes += changed;
     stream->probes += cause == SY_REPLAN_PROBE;
-    bool replanned = since > 0 && streaming->replanned;
-    if (cause != SY_REPLAN_KEPT && !replanned && since > stream->late_most) {
+    if (cause == SY_REPLAN_DRIFT && since > stream->late_most) {
         stream->late_most = since;
     }
-    streaming->replanned = replanned || cause != SY_REPLAN_KEPT;
     add_item(stream, SY_DYPE_STREAM_OURS, &outcome);
     if (changed) {
         stream->time_ns[SY_DYPE_STREAM_OURS] += outcome.latency_ns - outcome.period_ns;

@@ -55,9 +55,22 @@ static bool runs(const void *user, const char *kernel, uint32_t class_index) {
     return sy_dype_times_runs(user, kernel, (enum sy_dype_class)class_index);
 }
 
+static double split_ns(const void *user, uint32_t class_index, uint32_t width, double time_ns,
+                       const double *costs) {
+    const struct link *link = user;
+    double missing = costs[1] * (width - 1) / width;
+    (void)class_index;
+    return time_ns / pow(width, SPLIT_EXPONENT) + link->latency_ns +
+           1e9 * missing / link->bytes_per_s;
+}
+
 void sy_dype_system(const struct sy_dype_times *times, uint32_t link,
                     struct sy_system *ret_system) {
-    struct sy_system system = {.class_count = SY_DYPE_CLASSES, .runs = runs, .runs_user = times};
+    struct sy_system system = {.class_count = SY_DYPE_CLASSES,
+                               .runs = runs,
+                               .runs_user = times,
+                               .split_ns = split_ns,
+                               .split_user = &links[link]};
     for (uint32_t c = 0; c < SY_DYPE_CLASSES; c++) {
         const struct declared *from = &declared[c];
         system.classes[c] = (struct sy_system_class){
@@ -81,14 +94,6 @@ void sy_dype_system(const struct sy_dype_times *times, uint32_t link,
     *ret_system = system;
 }
 
-double sy_dype_split_ns(const struct sy_system *system, enum sy_dype_class which, uint32_t width,
-                        double time_ns, double bytes) {
-    const struct sy_plan_link *link = &system->links[which * (SY_DYPE_CLASSES + 1) + which];
-    double missing = bytes * (width - 1) / width;
-    return time_ns / pow(width, SPLIT_EXPONENT) + link->latency_ns +
-           1e9 * missing / link->bytes_per_s;
-}
-
 void sy_dype_describe(const struct sy_dype_times *times, struct sy_buffer *text) {
     sy_buffer_printf(
         text,
@@ -96,7 +101,7 @@ void sy_dype_describe(const struct sy_dype_times *times, struct sy_buffer *text)
         "fastest), %d GPUs (%s), %d FPGAs (%s).\nMeasured: times of %s and %s on one device, watts "
         "where the times have them. Models: %s (cycles of a declared card, no card was asked);\na "
         "kernel split over m devices: time / m^%g + a gather of (m - 1)/m of the bytes that it "
-        "touches; links, peer to peer between GPUs and FPGAs:\n",
+        "touches, which the planner knows, too; links, peer to peer between GPUs and FPGAs:\n",
         times->classes[SY_DYPE_CPU], GPUS, times->classes[SY_DYPE_GPU], FPGAS,
         times->classes[SY_DYPE_FPGA], times->classes[SY_DYPE_CPU], times->classes[SY_DYPE_GPU],
         times->classes[SY_DYPE_FPGA], SPLIT_EXPONENT);

@@ -17,7 +17,6 @@
 #define SAME       1e-3 /* an example's features are rounded, those of its data are not */
 #define REPEAT_MAX 256
 #define WIDTH_MAX  1024u
-#define WIDE_EVERY 2 /* of what is learned, this often also split over devices */
 
 /* --- reading ------------------------------------------------------------------------------------
  */
@@ -283,33 +282,15 @@ static const char *name_in(const struct sy_pipeline *pipeline, const struct sy_s
     return NULL;
 }
 
-/* On one device; or, wide, as the model has it on several. */
-static int observe(const struct sy_system *system, enum sy_dype_class which, bool wide,
-                   struct sy_sample sample, struct sy_estimator *estimator) {
-    double time_ns = sample.time_ns, watts = sample.watts;
-    uint32_t last = wide ? system->classes[which].width_max : 1;
+static int learn(const struct sy_dype_times *times, const struct sy_pipeline *pipeline,
+                 struct sy_estimator *estimator) {
     int code = 0;
-    for (uint32_t width = wide ? 2 : 1; !code && width <= last; width++) {
-        sample.width = width;
-        sample.watts = watts * width;
-        if (wide) {
-            sample.source = "model";
-            sample.time_ns = sy_dype_split_ns(system, which, width, time_ns, sample.costs[1]);
-        }
-        code = sy_estimator_observe(estimator, &sample);
-    }
-    return code;
-}
-
-static int learn(const struct sy_dype_times *times, const struct sy_system *system,
-                 const struct sy_pipeline *pipeline, bool wide, struct sy_estimator *estimator) {
-    int code = 0;
-    for (uint32_t i = 0, taught = 0; !code && i < times->count; i++) {
-        const struct sy_dype_row *row = &times->rows[i];
-        struct sy_sample sample = row->sample;
+    for (uint32_t i = 0; !code && i < times->count; i++) {
+        struct sy_sample sample = times->rows[i].sample;
         sample.kernel = name_in(pipeline, &sample);
-        if (row->teaches && sample.kernel && (!wide || taught++ % WIDE_EVERY == 0)) {
-            code = observe(system, kind_of(&row->sample), wide, sample, estimator);
+        sample.width = 1; /* of devices, which may have many cores */
+        if (times->rows[i].teaches && sample.kernel) {
+            code = sy_estimator_observe(estimator, &sample);
         }
     }
     return code;
@@ -321,9 +302,7 @@ static int learn_all(const struct sy_dype_times *times, const struct sy_system *
     for (uint32_t c = 0; !code && c < system->class_count; c++) {
         code = sy_estimator_set_roofline(estimator, &system->classes[c].roofline);
     }
-    /* Single devices last: an estimator keeps what is newest. */
-    code = code ? code : learn(times, system, pipeline, true, estimator);
-    return code ? code : learn(times, system, pipeline, false, estimator);
+    return code ? code : learn(times, pipeline, estimator);
 }
 
 int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,

@@ -45,9 +45,9 @@ static void fill_kernel(const struct sy_dype_unit *unit, uint32_t example, uint3
             time_ns[at] = joules[at] = INFINITY;
             continue;
         }
-        time_ns[at] = width == 1
-                          ? alone.time_ns
-                          : sy_dype_split_ns(&unit->system, which, width, alone.time_ns, costs[1]);
+        time_ns[at] = width == 1 ? alone.time_ns
+                                 : unit->system.split_ns(unit->system.split_user, (uint32_t)which,
+                                                         width, alone.time_ns, costs);
         joules[at] = 1e-9 * time_ns[at] * watts * width;
     }
 }

@@ -180,6 +180,11 @@ struct sy_system {
     /* Can this kernel ("spmm") run on a class at all? NULL: wherever there is an estimate. */
     bool (*runs)(const void *user, const char *kernel, uint32_t class_index);
     const void *runs_user;
+    /* Time on width devices from that on one, growing with it, where this is known. NULL: estimated
+     * as all times are. costs: of the kernel, as in struct sy_sample. */
+    double (*split_ns)(const void *user, uint32_t class_index, uint32_t width, double time_ns,
+                       const double *costs);
+    const void *split_user;
 };
 
 /* Classes of a machine, all its devices free, links from its routes. Rooflines, prices and, where

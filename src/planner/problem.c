@@ -139,15 +139,21 @@ static int guess(const struct maker *m, const struct sy_pipeline_kernel *kernel,
         return 0;
     }
     const struct sy_system_class *class = &system->classes[shape->class_index];
+    bool known = system->split_ns && shape->width > 1;
     struct sy_guess found;
-    int code = sy_estimator_guess(m->estimator, kernel->kernel, class->name, shape->width, costs,
-                                  kernel->cost_count, &found);
+    int code = sy_estimator_guess(m->estimator, kernel->kernel, class->name,
+                                  known ? 1 : shape->width, costs, kernel->cost_count, &found);
     if (code == -ENOENT) {
         return 0;
     }
     if (code) {
         return sy_fail(m->error, code, "no estimate of \"%s\" on \"%s\": %s", kernel->kernel,
                        class->name, strerror(-code));
+    }
+    if (known) {
+        found.median_ns = system->split_ns(system->split_user, shape->class_index, shape->width,
+                                           found.median_ns, costs);
+        found.watts *= shape->width;
     }
     *ret_guess = found;
     return 0;

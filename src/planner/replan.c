@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNDO_SPAN     20.0 /* in logs: what splitting may at most change */
+#define UNDO_STEPS    60
 #define SURPRISE_MOST 5.0 /* sigmas: more may be an accident */
 #define WAIT_MOST     32  /* items until kernels of a plan that are not heard of are given up */
 
@@ -237,6 +239,25 @@ static void compare(struct sy_replanner *replanner, struct kind *kind, uint32_t 
     kind->contradicted |= off > log(replanner->options.gain_ratio);
 }
 
+/* What one device would have taken, where splitting is known: by halving, as it may be any function
+ * that grows. */
+static void undo_split(const struct sy_system *system, const struct sy_plan_shape *where,
+                       struct sy_sample *sample) {
+    double low = log(sample->time_ns) - UNDO_SPAN, high = log(sample->time_ns) + UNDO_SPAN;
+    if (!system->split_ns || where->width == 1 || !isfinite(low)) {
+        return;
+    }
+    for (int i = 0; i < UNDO_STEPS; i++) {
+        double middle = (low + high) / 2;
+        bool longer = system->split_ns(system->split_user, where->class_index, where->width,
+                                       exp(middle), sample->costs) > sample->time_ns;
+        *(longer ? &high : &low) = middle;
+    }
+    sample->time_ns = exp(low);
+    sample->watts /= where->width;
+    sample->width = 1;
+}
+
 int sy_replanner_learn(struct sy_replanner *replanner, const double *values, uint32_t kernel,
                        uint32_t shape, double time_ns, double watts) {
     const struct sy_plan_problem *problem = sy_replanner_problem(replanner);
@@ -252,6 +273,7 @@ int sy_replanner_learn(struct sy_replanner *replanner, const double *values, uin
     struct sy_sample sample = sample_of(replanner, kernel, where, replanner->numbers, costs);
     sample.time_ns = time_ns / replanner->system.classes[where->class_index].slowdown;
     sample.watts = watts;
+    undo_split(&replanner->system, where, &sample);
     struct kind *kind = sy_replan_find(replanner, values);
     uint32_t word = (kernel * SHAPE_ROOM + shape) / 64;
     uint64_t bit = UINT64_C(1) << (kernel * SHAPE_ROOM + shape) % 64;
