@@ -116,7 +116,7 @@ int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_jso
                          struct sy_buffer *buffer);
 
 /* Plans for pipelines on a calibrated system; bench_dype.c. */
-#define SY_DYPE_TIMES "dype/times.csv" /* as shipped, below the data folder */
+#define SY_DYPE_TIMES "dype" /* tables of times as shipped, below the data folder */
 struct sy_bench_dype {
     const struct sy_text_list *times, *pipelines; /* none: as shipped; of all plug-ins */
     const char *kernels;                          /* plug-ins; NULL: the usual ones */

@@ -56,7 +56,6 @@ leave_out(struct sy_dype *bench, struct sy_error *error, const char *format, ...
     if (!kept || sy_text_list_add(&bench->left_out, kept) < 0) {
         return no_memory(error);
     }
-    sy_message_note(bench->args->quiet, "left out: %s", text);
     return 0;
 }
 
@@ -122,6 +121,10 @@ static int check_examples(struct sy_dype *bench, struct sy_error *error) {
         }
     }
     bench->pipeline_count = kept;
+    if (bench->left_out.count) {
+        sy_message_note(bench->args->quiet, "left out: %u examples without all times, such as %s",
+                        bench->left_out.count, bench->left_out.items[0]);
+    }
     return code;
 }
 

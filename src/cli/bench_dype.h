@@ -37,7 +37,7 @@ struct sy_dype_times {
     const char *classes[SY_DYPE_CLASSES]; /* names in the rows; NULL: none */
     uint32_t calibrations;                /* rows to learn from */
 };
-/* path NULL: the file that is installed or lies beside the build; -ENOENT: there is none. May be
+/* path NULL: all tables that are installed or lie beside the build; -ENOENT: there are none. May be
  * called for several files. */
 SY_MUST_CHECK int sy_dype_times_read(struct sy_dype_times *times, const char *path,
                                      struct sy_error *error);

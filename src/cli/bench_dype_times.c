@@ -8,6 +8,7 @@
  */
 #include "cli/bench_dype.h"
 #include "cli/program.h"
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -55,20 +56,48 @@ static int take_row(void *user, const struct sy_sample *sample, const char *inpu
     return 0;
 }
 
-int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_error *error) {
-    char found[PATH_MAX];
+static int read_one(struct sy_dype_times *times, const char *path, struct sy_error *error) {
     struct reading reading = {times, error};
+    return sy_samples_read_file(path, take_row, &reading, error);
+}
+
+static int is_table(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > strlen(".csv") && strcmp(entry->d_name + length - strlen(".csv"), ".csv") == 0;
+}
+
+/* All tables of a folder, in the order of their names. */
+static int read_folder(struct sy_dype_times *times, const char *folder, struct sy_error *error) {
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_table, alphasort), code = 0;
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX + NAME_MAX + 2];
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        code = code ? code : read_one(times, path, error);
+        free(entries[i]);
+    }
+    free(entries);
+    return code;
+}
+
+int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_error *error) {
+    char folder[PATH_MAX];
     times->arena = times->arena ? times->arena : sy_arena_create();
     if (!times->arena) {
         return sy_fail(error, -ENOMEM, "out of memory");
     }
-    if (!path && !sy_program_data(SY_DYPE_TIMES, found, sizeof found)) {
-        int code = sy_fail(error, -ENOENT, "no recorded times were found");
+    if (path) {
+        return read_one(times, path, error);
+    }
+    int code = sy_program_data(SY_DYPE_TIMES, folder, sizeof folder)
+                   ? read_folder(times, folder, error)
+                   : 0;
+    if (!code && !times->count) {
+        code = sy_fail(error, -ENOENT, "no recorded times were found");
         sy_hint(error, "record them with 'symph run --pipeline NAME --calibrate FILE' on the "
                        "machine to be judged, then give --times FILE");
-        return code;
     }
-    return sy_samples_read_file(path ? path : found, take_row, &reading, error);
+    return code;
 }
 
 /* --- which is which -----------------------------------------------------------------------------
