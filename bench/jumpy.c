@@ -110,7 +110,12 @@ static const struct sy_kernel_workload workloads[] = {{.name = "mix",
                                                        .build = build,
                                                        .fill = fill}};
 
-static const struct sy_kernel_table table = {
-    "jumpy", "1", "known times, sometimes wild", kernels, 2, workloads, 1};
+static const struct sy_kernel_table table = {.name = "jumpy",
+                                             .version = "1",
+                                             .summary = "known times, sometimes wild",
+                                             .kernels = kernels,
+                                             .kernel_count = 2,
+                                             .workloads = workloads,
+                                             .workload_count = 1};
 
 SY_KERNEL_PLUGIN(table);

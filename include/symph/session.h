@@ -60,7 +60,8 @@ struct sy_session_ops {
     void *(*allocate)(struct sy_session *session, uint64_t bytes);
     void (*release)(struct sy_session *session, void *pointer, uint64_t bytes);
     /* Host memory of the caller's that tasks will access, from allocate or anywhere. What it holds
-     * is the datum's value. */
+     * is the datum's value. NULL: it lives wherever it is computed; the first task that accesses it
+     * writes it, and none fetches it back. */
     int (*add_data)(struct sy_session *session, const char *name, void *pointer, uint64_t bytes,
                     uint32_t *ret_datum);
     /* Forgets the datum; waits for tasks that still use it. Its memory is the caller's again; its

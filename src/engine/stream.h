@@ -164,6 +164,10 @@ void stream_close(struct stream *stream);
 /* Memory, data and features of the next item: 1, or 0 if there is none. */
 int stream_next_item(struct stream *stream, struct stream_item **ret_item);
 /* All its tasks, where its turn puts them. */
+/* What lies between kernels: in host memory where one of these kernels (a bit set) touches it, else
+ * wherever it is computed. */
+SY_MUST_CHECK int stream_add_between(struct stream *stream, struct stream_item *item,
+                                     uint64_t on_host);
 SY_MUST_CHECK int stream_submit_item(struct stream *stream, struct stream_item *item,
                                      const struct stream_turn *turn);
 /* back: SY_FETCH_BACK, or 0, beside the access to what it writes. */

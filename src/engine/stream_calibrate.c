@@ -14,6 +14,7 @@
 
 #define RUN_MIN     3u
 #define RUN_MAX     50u
+#define LONG_NS     200e6 /* one run says enough */
 #define ENOUGH_NS   20e6
 #define POWER_NS    150e6 /* meters answer every 20 to 100 ms */
 #define POWER_MAX   20000u
@@ -73,16 +74,17 @@ static bool can_run(const struct stream *stream, uint32_t kernel, uint32_t class
 static int fill_in(struct stream *stream, struct stream_item *item) {
     int code = 0;
     for (uint32_t k = 0; k < stream->pipeline->kernel_count && !code; k++) {
-        uint32_t c = 0;
+        uint32_t c = stream->options->system->class_count; /* accelerators come last */
         double ignored;
-        while (c < stream->options->system->class_count && !can_run(stream, k, c)) {
-            c++;
+        while (c > 0 && !can_run(stream, k, c - 1)) {
+            c--;
         }
-        if (c == stream->options->system->class_count) {
+        if (c == 0) {
             return sy_fail(stream->error, -ENODEV, "no device here can run kernel %s of %s",
                            stream->pipeline->kernels[k].name, stream->pipeline->name);
         }
-        code = run_once(stream, item, k, stream->options->places[c], 1, SY_FETCH_BACK, &ignored);
+        code =
+            run_once(stream, item, k, stream->options->places[c - 1], 1, SY_FETCH_BACK, &ignored);
     }
     return code;
 }
@@ -131,8 +133,9 @@ static int measure(struct calibration *calibration, struct stream_item *item, ui
     uint32_t count = 0, most = power ? POWER_MAX : RUN_MAX;
     int code = run_once(stream, item, k, places, width, 0, &sum_ns); /* data move, caches warm */
     double joules = joules_now(stream), from_ns = stream->session->ops->now_ns(stream->session);
+    uint32_t least = sum_ns > LONG_NS ? 1 : RUN_MIN;
     double span_ns = sum_ns = 0;
-    while (!code && (count < RUN_MIN || ((power ? span_ns : sum_ns) < needed_ns && count < most))) {
+    while (!code && (count < least || ((power ? span_ns : sum_ns) < needed_ns && count < most))) {
         code = run_once(stream, item, k, places, width, 0, &calibration->times[count]);
         sum_ns += calibration->times[count++];
         span_ns = stream->session->ops->now_ns(stream->session) - from_ns;
@@ -197,7 +200,8 @@ static int run(struct calibration *calibration) {
         }
         if (!known) {
             seen[count++] = item->input->number;
-            more = measure_all(calibration, item);
+            more = stream_add_between(stream, item, UINT64_MAX);
+            more = more < 0 ? more : measure_all(calibration, item);
         }
         if (more >= 0) {
             stream_drop_item(stream, item);

@@ -270,6 +270,18 @@ static struct stream_item *new_item(struct stream *stream) {
     return item;
 }
 
+/* Kernels that read or write a datum. */
+static uint64_t touched_by(const struct stream *stream, uint32_t datum) {
+    uint64_t kernels = 0;
+    for (uint32_t k = 0; k < stream->pipeline->kernel_count; k++) {
+        const struct sy_pipeline_kernel *kernel = &stream->pipeline->kernels[k];
+        for (uint32_t a = 0; a < kernel->argument_count; a++) {
+            kernels |= kernel->arguments[a] == datum ? UINT64_C(1) << k : 0;
+        }
+    }
+    return kernels;
+}
+
 static int add_datum(struct stream *stream, struct stream_item *item, uint32_t d) {
     struct sy_session *session = stream->session;
     const struct sy_pipeline_datum *datum = &stream->pipeline->data[d];
@@ -286,15 +298,36 @@ static int add_datum(struct stream *stream, struct stream_item *item, uint32_t d
                            datum->name);
         }
         item->pointers[d] = item->input->pointers[d];
-    } else {
+    } else if (datum->role == SY_PIPELINE_OUTPUT) {
         item->pointers[d] = session->ops->allocate(session, item->bytes[d]);
         if (!item->pointers[d]) {
             return no_memory(stream, datum->name);
         }
     }
     item->total_bytes += (double)item->bytes[d];
-    return session->ops->add_data(session, datum->name, item->pointers[d], item->bytes[d],
-                                  &item->data[d]);
+    return datum->role == SY_PIPELINE_BETWEEN
+               ? 0
+               : session->ops->add_data(session, datum->name, item->pointers[d], item->bytes[d],
+                                        &item->data[d]);
+}
+
+int stream_add_between(struct stream *stream, struct stream_item *item, uint64_t on_host) {
+    struct sy_session *session = stream->session;
+    int code = 0;
+    for (uint32_t d = 0; d < stream->pipeline->datum_count && !code; d++) {
+        const struct sy_pipeline_datum *datum = &stream->pipeline->data[d];
+        if (datum->role != SY_PIPELINE_BETWEEN) {
+            continue;
+        }
+        if (touched_by(stream, d) & on_host) {
+            item->pointers[d] = session->ops->allocate(session, item->bytes[d]);
+            code = item->pointers[d] ? 0 : no_memory(stream, datum->name);
+        }
+        code = code ? code
+                    : session->ops->add_data(session, datum->name, item->pointers[d],
+                                             item->bytes[d], &item->data[d]);
+    }
+    return code;
 }
 
 static int prepare(struct stream *stream, struct stream_item *item, uint64_t input) {
@@ -480,11 +513,16 @@ int stream_submit_kernel(struct stream *stream, struct stream_item *item, uint32
 
 int stream_submit_item(struct stream *stream, struct stream_item *item,
                        const struct stream_turn *turn) {
-    int code = 0;
-    for (uint32_t k = 0; k < stream->pipeline->kernel_count && !code; k++) {
-        const struct sy_session_place *places = NULL;
-        uint32_t count = stream_places(stream, turn, k, &places, &item->tasks[k].shape);
-        code = stream_submit_kernel(stream, item, k, places, count, 0);
+    const struct sy_session_place *places[SY_PLAN_KERNEL_MAX];
+    uint32_t widths[SY_PLAN_KERNEL_MAX], count = stream->pipeline->kernel_count;
+    uint64_t on_host = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        widths[k] = stream_places(stream, turn, k, &places[k], &item->tasks[k].shape);
+        on_host |= places[k]->flavour == SY_FLAVOUR_C ? UINT64_C(1) << k : 0;
+    }
+    int code = stream_add_between(stream, item, on_host);
+    for (uint32_t k = 0; k < count && !code; k++) {
+        code = stream_submit_kernel(stream, item, k, places[k], widths[k], 0);
     }
     return code;
 }

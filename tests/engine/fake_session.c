@@ -49,14 +49,14 @@ static int fake_add(struct sy_session *base, const char *name, void *pointer, ui
                     uint32_t *ret_datum) {
     struct fake *fake = of(base);
     assert_non_null(name);
-    assert_non_null(pointer);
     uint32_t d = 0;
     while (d < fake->data_count && fake->pointers[d]) {
         d++;
     }
     assert_true(d < FAKE_MOST);
     fake->data_count = d == fake->data_count ? d + 1 : fake->data_count;
-    fake->pointers[d] = pointer;
+    fake->owned[d] = !pointer;
+    fake->pointers[d] = pointer ? pointer : calloc(1, bytes);
     fake->bytes[d] = bytes;
     fake->ready_ns[d] = 0;
     fake->alive_count++;
@@ -70,6 +70,9 @@ static void fake_drop(struct sy_session *base, uint32_t datum) {
     assert_true(datum < fake->data_count);
     assert_non_null(fake->pointers[datum]);
     assert_true(fake->ready_ns[datum] <= fake->now_ns); /* nobody uses it any more */
+    if (fake->owned[datum]) {
+        free(fake->pointers[datum]);
+    }
     fake->pointers[datum] = NULL;
     fake->alive_count--;
 }

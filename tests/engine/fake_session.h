@@ -22,6 +22,7 @@ struct fake {
     double now_ns, free_ns[2][FAKE_CORES]; /* [flavour][device] */
     /* data */
     void *pointers[FAKE_MOST];
+    bool owned[FAKE_MOST]; /* memory that the driver did not give */
     uint64_t bytes[FAKE_MOST];
     double ready_ns[FAKE_MOST];
     uint32_t data_count, alive_count, added_count;

@@ -30,7 +30,7 @@ static int run(enum attn_kernel kernel, const struct attn_shape *shape,
     case ATTN_ATTENTION:
         status = attn_cuda_attention(&sizes, in, next, call->queue);
         break;
-    case ATTN_KERNEL_COUNT:
+    default:
         return -EINVAL;
     }
     return status == cudaSuccess

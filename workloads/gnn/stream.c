@@ -19,8 +19,8 @@ enum { INPUT_MAX = 1024, CHOICES_MAX = 512, DRIFT_ITEMS = 64, CYCLE_ITEMS = 10 }
 
 const char gnn_usage[] =
     "[example=NAME[+NAME...]][,scale=RATIO] | drift=1[,nodes=N][,degree_low=D][,degree_high=D]"
-    "[,steps=N] | calibrate=1[,points=N]; [,width=N][,hidden=N][,classes=N][,items=N][,seed=N]"
-    "[,check=ROWS]";
+    "[,steps=N] | calibrate=1[,points=N][,scale=RATIO]; "
+    "[,width=N][,hidden=N][,classes=N][,items=N][,seed=N][,check=ROWS]";
 
 struct input {
     struct gnn_recipe recipe;
@@ -99,22 +99,27 @@ static uint32_t between(double low, double high, double at) {
     return (uint32_t)round(low * pow(high / low, at));
 }
 
+/* Another seed, other points; a larger scale, larger ones. */
 static uint32_t point_shapes(const struct guest_option *options, struct gnn_shape *ret_shapes) {
     uint32_t count = (uint32_t)options[OPTION_POINTS].value;
+    uint32_t first = 1 + ((uint32_t)options[OPTION_SEED].value & 0xffff) * count;
+    double scale = options[OPTION_SCALE].value;
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_shape shape = {"point", "", 0, 0, 128, 128, 40, 0, 0, 0, 1};
         override(options, &shape);
-        double nodes = between(1000, 200000, guest_halton(i + 1, 2));
-        double degree = between(2, 500, guest_halton(i + 1, 3));
-        shape.degree_cv = 4 * guest_halton(i + 1, 5) * guest_halton(i + 1, 5);
-        shape.locality = 0.9 * guest_halton(i + 1, 7);
+        uint32_t at = first + i;
+        double nodes = between(1000, 200000 * scale, guest_halton(at, 2));
+        double degree = between(2, 500, guest_halton(at, 3));
+        shape.degree_cv = 12 * pow(guest_halton(at, 5), 3);
+        shape.locality = 0.9 * guest_halton(at, 7);
         double most = fmax(shape.width, shape.hidden), flops = 2 * most * fmax(degree, most);
-        nodes = fmin(nodes, fmin(POINT_EDGES_MAX / degree, POINT_FLOPS_MAX / flops));
+        nodes = fmin(nodes, scale * fmin(POINT_EDGES_MAX / degree, POINT_FLOPS_MAX / flops));
         nodes = floor(fmax(nodes, 64));
         degree = fmin(degree, nodes);
         shape.nodes = (uint32_t)nodes;
         shape.edges = (uint32_t)(degree * nodes);
-        shape.degree_max = (uint32_t)fmin(nodes, ceil(degree * (1 + 8 * shape.degree_cv)));
+        double tail = between(4, 400, guest_halton(at, 11));
+        shape.degree_max = (uint32_t)fmin(nodes, ceil(degree * (1 + tail * shape.degree_cv)));
         ret_shapes[i] = gnn_shape_scale(&shape, 1);
     }
     return count;

@@ -39,6 +39,7 @@ struct session_datum {
     uint32_t recorded;  /* its number in the record */
     uint32_t next_free; /* SY_NONE: none */
     bool used;          /* some task was submitted that accesses it */
+    bool homeless;      /* without memory of the driver's */
     /* What was last written in parts: the first part's is the datum itself, the others' pieces are
      * recorded behind each other. */
     uint32_t piece_start, piece_count;

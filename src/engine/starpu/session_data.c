@@ -59,8 +59,8 @@ struct session_datum *session_find_datum(const struct session *session, uint32_t
 int session_add_data(struct sy_session *base, const char *name, void *pointer, uint64_t bytes,
                      uint32_t *ret_datum) {
     struct session *session = session_of(base);
-    if (!pointer || bytes == 0) {
-        return session_fail(session, -EINVAL, "datum %s has no memory", name ? name : "");
+    if (bytes == 0) {
+        return session_fail(session, -EINVAL, "datum %s has no bytes", name ? name : "");
     }
     uint32_t number = session->free_datum;
     struct session_datum *datum = NULL;
@@ -76,12 +76,14 @@ int session_add_data(struct sy_session *base, const char *name, void *pointer, u
         return session_fail(session, -ENOMEM, "no memory for %u data", session->data.count);
     }
     datum->used = false;
+    datum->homeless = !pointer;
     datum->piece_count = 0;
     snprintf(datum->name, sizeof datum->name, "%s", name ? name : "");
     datum->bytes = bytes;
     datum->recorded = session->recorded_count;
     session->data_bytes[session->recorded_count++] = (double)bytes;
-    starpu_variable_data_register(&datum->handle, STARPU_MAIN_RAM, (uintptr_t)pointer, bytes);
+    starpu_variable_data_register(&datum->handle, pointer ? STARPU_MAIN_RAM : -1,
+                                  (uintptr_t)pointer, bytes);
     *ret_datum = number;
     return 0;
 }

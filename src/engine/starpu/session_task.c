@@ -38,6 +38,14 @@ static int check_accesses(struct session *session, const struct sy_session_task 
                                 "access %u of kernel %s has mode %u, %u is needed", a + 1,
                                 entry->name, task->accesses[a].mode, entry->modes[a]);
         }
+        const struct session_datum *datum = session_find_datum(session, task->accesses[a].datum);
+        if (datum->homeless &&
+            ((task->accesses[a].mode & SY_FETCH_BACK) || ((mode & SY_READ) && !datum->used))) {
+            return session_fail(
+                session, -EINVAL, "access %u of kernel %s: datum %s has no memory to be %s", a + 1,
+                entry->name, datum->name,
+                task->accesses[a].mode & SY_FETCH_BACK ? "fetched back to" : "read from");
+        }
         for (uint32_t b = 0; b < a; b++) {
             if (task->accesses[a].datum == task->accesses[b].datum) {
                 return session_fail(session, -EINVAL, "a task of kernel %s accesses a datum twice",
@@ -319,8 +327,9 @@ static int set_buffers(struct session *session, const struct sy_engine_slot *slo
 static int submit_border(struct session *session, const struct sy_engine_slot *slot, bool opening) {
     uint32_t chosen[SY_ARGUMENT_MAX], count = 0;
     for (uint32_t a = 0; a < slot->access_count; a++) {
-        bool used = session_find_datum(session, slot->accesses[a].datum)->used;
-        if ((slot->accesses[a].mode & SY_WRITE) && (used || !opening)) {
+        const struct session_datum *datum = session_find_datum(session, slot->accesses[a].datum);
+        bool needed = datum->used || datum->homeless || !opening;
+        if ((slot->accesses[a].mode & SY_WRITE) && needed) {
             chosen[count++] = a;
         }
     }
