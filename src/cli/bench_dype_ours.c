@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBE_MAX 4
+#define PROBE_MAX 5   /* the first plan, and four probes */
 #define ITEM_MAX  10  /* of one input, to settle */
 #define RELAX     1.1 /* a floor that no estimate reaches is asked for again, lower */
 #define RELAX_MAX 24

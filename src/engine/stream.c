@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#define TOLD_MAX 256u /* phases of which some only tell that a plan was right again */
+#define TOLD_MAX   256u /* phases of which some only tell that a plan was right again */
+#define PACE_ITEMS 12u  /* at least, for one look at the pace */
 
 /* A cap on power is kept by letting items in no faster than the plan says. */
 static void keep_pace(struct stream *stream) {
@@ -71,6 +72,8 @@ static int admit(struct stream *stream) {
         return code;
     }
     item->phase = stream->phase_count - 1;
+    item->layout = stream->layout.serial;
+    item->promised_ns = stream->layout.plan.outcome.period_ns;
     item->keep = stream_wants_check(stream, item, fresh);
     if (item->keep && stream->options->check == SY_STREAM_CHECK_SOME) {
         stream->kept_count++;
@@ -81,6 +84,31 @@ static int admit(struct stream *stream) {
     item->start_ns = stream->admitted_ns = stream->session->ops->now_ns(stream->session);
     code = stream_submit_item(stream, item, &turn);
     return code ? code : 1;
+}
+
+/* Items under way when the plan came in are not counted: the next one waits for their devices. */
+static void watch_pace(struct stream *stream, const struct stream_item *item) {
+    struct stream_pace *pace = &stream->pace;
+    double now_ns = stream->session->ops->now_ns(stream->session);
+    if (item->layout != stream->layout.serial ||
+        isfinite(stream->options->replan.request.bounds.power_watts)) {
+        return;
+    }
+    if (pace->layout != item->layout) {
+        *pace = (struct stream_pace){.layout = item->layout};
+    }
+    if (++pace->ended <= stream->window) {
+        pace->from_ns = now_ns;
+        return;
+    }
+    pace->promised_ns += item->promised_ns;
+    if (++pace->count >= PACE_ITEMS && pace->count >= stream->window) {
+        sy_replanner_paced(stream->replanner, &stream->layout.plan,
+                           (now_ns - pace->from_ns) / pace->promised_ns);
+        pace->from_ns = now_ns;
+        pace->promised_ns = 0;
+        pace->count = 0;
+    }
 }
 
 static int end_task(struct stream *stream, const struct stream_task *task) {
@@ -96,6 +124,7 @@ static int end_task(struct stream *stream, const struct stream_task *task) {
     if (--item->left > 0) {
         return 0;
     }
+    watch_pace(stream, item);
     code = stream_note_end(stream, item, session->ops->now_ns(session));
     if (!code && item->keep && stream->options->check == SY_STREAM_CHECK_ALL) {
         code = stream_check_item(stream, item);

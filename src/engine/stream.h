@@ -90,6 +90,8 @@ struct stream_item {
     struct stream_item *older; /* made before */
     uint32_t left;             /* tasks */
     uint32_t phase;
+    uint64_t layout;    /* the serial of the layout it went by */
+    double promised_ns; /* the plan's period */
     double start_ns, total_bytes;
     bool keep;
     /* behind it, in the same block */
@@ -103,12 +105,21 @@ struct stream_item {
 /* Where a plan's stages are: device first + replica * width of the class, and so on. */
 struct stream_layout {
     struct sy_plan plan;
+    uint64_t serial; /* counts plans that were laid */
     uint32_t first[SY_PLAN_STAGE_MAX];
     uint64_t lane_items[SY_PLAN_LANE_MAX];
 };
 
+/* How fast items come out of the plan in place, beside what it promises. */
+struct stream_pace {
+    uint64_t layout, ended;      /* so many items of that layout */
+    double from_ns, promised_ns; /* since then, so much was promised */
+    uint32_t count;              /* for so many items */
+};
+
 struct stream {
     struct sy_session *session;
+    struct stream_pace pace;
     const struct sy_stream_options *options;
     const struct sy_pipeline *pipeline;
     struct sy_arena *arena;

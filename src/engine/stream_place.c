@@ -27,6 +27,7 @@ int stream_lay(struct stream *stream, const struct sy_plan_problem *problem,
                            problem->classes[shape->class_index].name);
         }
     }
+    layout.serial = stream->layout.serial + 1;
     *ret_layout = layout;
     return 0;
 }

@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNSEEN_SIGMA 0.7 /* of a kernel's distance to the roofline */
+#define JUDGE_LEAST         10   /* cells before guesses are judged */
+#define JUDGE_MEMORY        32.0 /* guesses that count */
+#define JUDGE_MOST          9.0  /* one accident is not the rule */
+#define NEAR_WATTS_SIGMA    0.2  /* of power that was read at other points */
+#define ASSUMED_WATTS_SIGMA 0.4
+#define UNSEEN_SIGMA        0.7 /* of a kernel's distance to the roofline */
 
 struct sy_estimator *sy_estimator_create(void) {
     struct sy_estimator *estimator = calloc(1, sizeof(*estimator));
@@ -182,10 +187,26 @@ static int add_model(struct sy_estimator *estimator, const struct sy_sample *sam
     return 0;
 }
 
-static void put_power(struct model *model, double watts) {
-    model->powers[model->power_next] = watts;
-    model->power_next = (model->power_next + 1) % POWERS;
-    model->power_count += model->power_count < POWERS;
+static void fresh(const struct sy_estimator *estimator, struct model *model,
+                  const struct sy_roofline *roofline) {
+    if (model->stale) {
+        sy_estimate_fit(model, roofline, estimator->bench);
+    }
+}
+
+/* Was the guess at a new point as sure as it said? */
+static void judge(const struct sy_estimator *estimator, struct model *model,
+                  const struct sy_roofline *roofline, const double *point, double log_time) {
+    if (model->cell_count < JUDGE_LEAST || sy_estimate_find(model, point)) {
+        return;
+    }
+    double guess, sigma, share = 1.0 / (1 + sy_least(model->surprise_count, JUDGE_MEMORY));
+    fresh(estimator, model, roofline);
+    sy_estimate_predict(model, roofline, point, &guess, &sigma);
+    sigma /= sqrt(sy_most(model->surprise, 1)); /* as the fit alone says */
+    double square = (log_time - guess) * (log_time - guess) / (sigma * sigma);
+    model->surprise += share * (sy_least(square, JUDGE_MOST) - model->surprise);
+    model->surprise_count++;
 }
 
 int sy_estimator_observe(struct sy_estimator *estimator, const struct sy_sample *sample) {
@@ -213,32 +234,28 @@ int sy_estimator_observe(struct sy_estimator *estimator, const struct sy_sample 
     point[sample->cost_count] = log(sample->width);
     bool modelled = sample->source && strcmp(sample->source, "measured") != 0;
     const struct sy_roofline *roofline = sy_estimate_roofline(estimator, sample->class_name);
+    judge(estimator, model, roofline, point, log(sample->time_ns));
     if (sy_estimate_put(model, roofline, point, log(sample->time_ns), modelled)) {
         model->stale = true;
     }
-    if (isfinite(sample->watts) && sample->watts >= 0) {
-        put_power(model, sample->watts / sample->width);
+    struct cell *cell = sy_estimate_find(model, point);
+    if (cell && isfinite(sample->watts) && sample->watts >= 0) {
+        cell->watts = sample->watts / sample->width;
     }
     return 0;
 }
 
 /* --- guesses ------------------------------------------------------------------------------------
  */
-static double watts_of(const struct model *model, const struct sy_roofline *roofline,
-                       uint32_t width) {
-    double sorted[POWERS];
-    if (!model || model->power_count == 0) {
-        return roofline ? roofline->busy_watts * width : NAN;
+static void guess_watts(struct model *model, const struct sy_roofline *roofline,
+                        const double *point, uint32_t width, struct sy_guess *guess) {
+    double far = INFINITY, watts = model ? sy_estimate_watts(model, point, &far) : NAN;
+    guess->watts_sigma = NEAR_WATTS_SIGMA * sy_least(far, 1);
+    if (!isfinite(watts)) {
+        guess->watts_sigma = ASSUMED_WATTS_SIGMA;
+        watts = roofline ? roofline->busy_watts : NAN;
     }
-    memcpy(sorted, model->powers, model->power_count * sizeof(*sorted));
-    return sy_quantile(sorted, model->power_count, 0.5) * width;
-}
-
-static void fresh(const struct sy_estimator *estimator, struct model *model,
-                  const struct sy_roofline *roofline) {
-    if (model->stale) {
-        sy_estimate_fit(model, roofline, estimator->bench);
-    }
+    guess->watts = watts * width;
 }
 
 /* The roofline, as far from it as other kernels of the class are, of which one counts for none. */
@@ -279,7 +296,8 @@ int sy_estimator_guess(const struct sy_estimator *estimator, const char *kernel,
         point[i] = log(costs[i]);
     }
     point[cost_count] = log(width);
-    struct sy_guess guess = {.watts = watts_of(model, roofline, width)};
+    struct sy_guess guess = {0};
+    guess_watts(model, roofline, point, width, &guess);
     if (!model) {
         guess_unseen(estimator, roofline, cost_count, point, &guess);
     } else {

@@ -14,7 +14,6 @@
 #define AXES             (SY_PIPELINE_COST_MAX + 1) /* logs of costs, then the log of the width */
 #define RECENTS          5                          /* times kept of a cell */
 #define SY_ESTIMATE_PEAK 1e10 /* flops and bytes per s of a class without a roofline */
-#define POWERS           15   /* readings of power kept of a model */
 
 struct cell {
     double point[AXES];
@@ -26,6 +25,7 @@ struct cell {
     double log_time;       /* what recent says together */
     double scatter;        /* by how much its times disagree beyond noise, as a variance */
     double doubt;          /* variance added because it contradicts all others */
+    double watts;          /* of one device, the newest reading; NAN: none */
 };
 
 /* Standard deviations in log time, found by leaving one out. */
@@ -44,8 +44,10 @@ struct model {
     uint32_t cell_count;
     uint64_t clock;    /* samples so far */
     uint32_t replaced; /* cells since the knobs were found */
-    double powers[POWERS];
-    uint32_t power_count, power_next;
+    /* How wrong guesses at new points were, told before they were measured: mean square in sigmas.
+     * Leaving one out asks between points; the next one often lies beyond them. */
+    double surprise;
+    uint32_t surprise_count;
 
     /* The fit. */
     bool stale;
@@ -87,6 +89,11 @@ double sy_estimate_prior(const struct sy_roofline *roofline, uint32_t cost_count
 /* Takes a sample in. True: the fit no longer holds. */
 bool sy_estimate_put(struct model *model, const struct sy_roofline *roofline, const double *point,
                      double log_time, bool modelled);
+/* The cell at this point; NULL: there is none. */
+struct cell *sy_estimate_find(struct model *model, const double *point);
+/* Power of one device: as read at this point, else as read elsewhere. NAN: never read. ret_far: the
+ * distance to the nearest reading, in logs of features. */
+double sy_estimate_watts(struct model *model, const double *point, double *ret_far);
 /* What the times of cells say of the noise of one sample, as a variance. */
 double sy_estimate_noise(const struct model *model);
 

@@ -7,6 +7,7 @@
  */
 #include "planner/estimate.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SAME_POINT     0.02  /* features that differ by less, in logs, are the same */
@@ -16,6 +17,7 @@
 #define AGREE_LEAST    0.05  /* times that differ by less, in logs, agree */
 #define AGREE_SIGMA    3.5   /* or by less than so much noise */
 #define MOVED_LEAST    0.002 /* a cell that moves less leaves the fit as it is */
+#define WATTS_REACH    0.1   /* square of a distance in logs that is near */
 
 static double median(const double *values, uint32_t count) {
     double sorted[RECENTS];
@@ -77,7 +79,7 @@ static double distance(const double *a, const double *b, uint32_t axis_count) {
     return most;
 }
 
-static struct cell *find(struct model *model, const double *point) {
+struct cell *sy_estimate_find(struct model *model, const double *point) {
     struct cell *found = NULL;
     double least = SAME_POINT;
     for (uint32_t i = 0; i < model->cell_count; i++) {
@@ -89,6 +91,45 @@ static struct cell *find(struct model *model, const double *point) {
         }
     }
     return found;
+}
+
+struct reading {
+    double watts, weight;
+};
+
+static int by_watts(const void *a, const void *b) {
+    const struct reading *x = a, *y = b;
+    return (x->watts > y->watts) - (x->watts < y->watts);
+}
+
+/* The middle of all readings, near ones counting more: a wild one does not move it. */
+double sy_estimate_watts(struct model *model, const double *point, double *ret_far) {
+    const struct cell *here = sy_estimate_find(model, point);
+    *ret_far = 0;
+    if (here && isfinite(here->watts)) {
+        return here->watts;
+    }
+    *ret_far = INFINITY;
+    struct reading readings[CELLS];
+    uint32_t count = 0;
+    double half = 0, sum = 0;
+    for (uint32_t i = 0; i < model->cell_count; i++) {
+        const struct cell *cell = &model->cells[i];
+        double far = distance(cell->point, point, model->cost_count + 1);
+        if (isfinite(cell->watts)) {
+            readings[count] = (struct reading){cell->watts, 1 / (WATTS_REACH + far * far)};
+            half += readings[count++].weight / 2;
+            *ret_far = sy_least(*ret_far, far);
+        }
+    }
+    qsort(readings, count, sizeof *readings, by_watts);
+    for (uint32_t i = 0; i < count; i++) {
+        sum += readings[i].weight;
+        if (sum >= half) {
+            return readings[i].watts;
+        }
+    }
+    return NAN;
 }
 
 /* The older of the two that are nearest to each other says least that others do not. */
@@ -115,12 +156,13 @@ static struct cell *make(struct model *model, const double *point, bool modelled
     memset(cell, 0, sizeof(*cell));
     memcpy(cell->point, point, (model->cost_count + 1) * sizeof(*point));
     cell->model = modelled;
+    cell->watts = NAN;
     return cell;
 }
 
 bool sy_estimate_put(struct model *model, const struct sy_roofline *roofline, const double *point,
                      double log_time, bool modelled) {
-    struct cell *cell = find(model, point);
+    struct cell *cell = sy_estimate_find(model, point);
     if (cell && modelled && !cell->model) {
         return false; /* it was measured: no model knows better */
     }

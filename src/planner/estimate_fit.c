@@ -262,5 +262,6 @@ void sy_estimate_predict(const struct model *model, const struct sy_roofline *ro
         variance -= half[i] * half[i];
     }
     *ret_log_time = sy_least(sy_most(mean, -LOG_MOST), 2 * LOG_MOST);
-    *ret_log_sigma = sqrt(sy_most(variance, FLOOR_SIGMA * FLOOR_SIGMA / 4));
+    *ret_log_sigma =
+        sqrt(sy_most(variance, FLOOR_SIGMA * FLOOR_SIGMA / 4)) * sqrt(sy_most(model->surprise, 1));
 }

@@ -116,6 +116,7 @@ struct sy_guess {
     double median_ns;
     double log_sigma;
     double watts;          /* NAN: not known */
+    double watts_sigma;    /* of its log; 0: read at these very features */
     uint32_t sample_count; /* it rests on; 0: the roofline alone */
     bool model;            /* rests on samples of a model, or on the roofline alone */
 };
@@ -239,6 +240,8 @@ SY_MUST_CHECK int sy_replanner_next(struct sy_replanner *replanner, const double
 /* What one kernel of an item took, where it ran. */
 SY_MUST_CHECK int sy_replanner_learn(struct sy_replanner *replanner, const double *values,
                                      uint32_t kernel, uint32_t shape, double time_ns, double watts);
+/* Items went through a plan in `ratio` times the period that it promises, steadily. */
+void sy_replanner_paced(struct sy_replanner *replanner, const struct sy_plan *plan, double ratio);
 /* The problem of the last plan, for showing it. */
 const struct sy_plan_problem *sy_replanner_problem(const struct sy_replanner *replanner);
 

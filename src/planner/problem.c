@@ -185,6 +185,7 @@ static int make_times(struct maker *m, const struct sy_guess **ret_guesses) {
                                                     : guesses[at].watts;
             time_ns[at] =
                 guesses[at].median_ns * class->slowdown * exp(-m->optimism * guesses[at].log_sigma);
+            watts *= exp(-m->optimism * guesses[at].watts_sigma);
             joules[at] = isfinite(time_ns[at]) ? watts * time_ns[at] * 1e-9 : 0;
         }
     }

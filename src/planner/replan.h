@@ -43,11 +43,13 @@ struct sy_replanner {
     struct kind *current; /* NULL: before the first item */
     struct sy_plan last;  /* given */
     uint64_t item;
-    double *numbers;          /* of an item that is learned from */
-    double surprise;          /* squares of errors in sigmas, of what was measured first ... */
-    double surprise_count;    /* ... so many times */
-    double *time_ns, *joules; /* of an optimistic problem */
-    uint32_t room;            /* of these two */
+    double *numbers;       /* of an item that is learned from */
+    double surprise;       /* squares of errors in sigmas, of what was measured first ... */
+    double surprise_count; /* ... so many times */
+    double pace[1u << SY_PLAN_CLASS_MAX]; /* log of measured / promised, by the set of classes */
+    uint32_t paced;                       /* bit set of these sets: measured */
+    double *time_ns, *joules;             /* of an optimistic problem */
+    uint32_t room;                        /* of these two */
 };
 
 /* The kind that values belong to: the current one where it may be; NULL: they are new. */
@@ -61,6 +63,13 @@ SY_MUST_CHECK int sy_replan_refresh(struct sy_replanner *replanner, struct kind 
 /* What a plan gives in the problem of a kind; INFINITY: not within the bounds. */
 double sy_replan_value(const struct sy_replanner *replanner, const struct kind *kind,
                        struct sy_plan *plan);
+/* The same of a plan whose outcome is known, corrected by what came of such plans. */
+double sy_replan_promise(const struct sy_replanner *replanner,
+                         const struct sy_plan_problem *problem, const struct sy_plan *plan);
+/* sy_plan_solve, by what plans really give as far as that is known. */
+SY_MUST_CHECK int sy_replan_solve(struct sy_replanner *replanner,
+                                  const struct sy_plan_problem *problem, struct sy_plan *ret_plan,
+                                  struct sy_error *error);
 bool sy_replan_same(const struct sy_plan *a, const struct sy_plan *b);
 /* True if kernels of the plan ran nowhere as it says, on this kind of input; unsure: only those
  * whose time is not known well. */

@@ -21,8 +21,7 @@
 
 static int solve_medians(struct sy_replanner *replanner, struct kind *kind, struct sy_plan *plan,
                          struct sy_error *error) {
-    return sy_plan_solve(replanner->planner, &kind->problem, &replanner->options.request, plan,
-                         error);
+    return sy_replan_solve(replanner, &kind->problem, plan, error);
 }
 
 /* Estimates that turned out surer than right are trusted less. */
@@ -51,11 +50,12 @@ static int solve_optimistic(struct sy_replanner *replanner, struct kind *kind, s
         double factor = exp(-optimism * kind->guesses[i].log_sigma);
         bool runs = isfinite(problem.time_ns[i]);
         time_ns[i] = runs ? problem.time_ns[i] * factor : problem.time_ns[i];
+        factor *= exp(-optimism * kind->guesses[i].watts_sigma);
         joules[i] = runs ? problem.joules[i] * factor : problem.joules[i];
     }
     problem.time_ns = time_ns;
     problem.joules = joules;
-    return sy_plan_solve(replanner->planner, &problem, &replanner->options.request, plan, error);
+    return sy_replan_solve(replanner, &problem, plan, error);
 }
 
 static void follow(struct kind *kind, const struct sy_plan *plan, bool probing) {
@@ -74,8 +74,7 @@ int sy_replan_begin(struct sy_replanner *replanner, struct kind *kind, struct sy
     if (rc) {
         return rc;
     }
-    enum sy_plan_objective objective = replanner->options.request.objective;
-    kind->value = sy_plan_value(objective, &plan.outcome);
+    kind->value = sy_replan_promise(replanner, &kind->problem, &plan);
     if (replanner->current) {
         /* What runs may stay, if it is about as good here. */
         struct sy_plan last = replanner->last;
@@ -120,19 +119,18 @@ static int without_plan(struct kind *kind, int rc, struct sy_error *error) {
 
 /* One more probe, or the end of them. */
 static int go_on(struct sy_replanner *replanner, struct kind *kind, struct sy_error *error) {
-    enum sy_plan_objective objective = replanner->options.request.objective;
     struct sy_plan best, hopeful;
     int rc = solve_medians(replanner, kind, &best, error);
     if (rc) {
         return without_plan(kind, rc, error);
     }
-    double value = sy_plan_value(objective, &best.outcome);
+    double value = sy_replan_promise(replanner, &kind->problem, &best);
     if (kind->tried < replanner->options.probe_max) {
         rc = solve_optimistic(replanner, kind, &hopeful, error);
         if (rc) {
             return without_plan(kind, rc, error);
         }
-        double hope = sy_plan_value(objective, &hopeful.outcome);
+        double hope = sy_replan_promise(replanner, &kind->problem, &hopeful);
         if (hope * PROMISE_RATIO < value && sy_replan_unheard(kind, &hopeful, true)) {
             sy_replan_value(replanner, kind, &hopeful);
             kind->tried++;

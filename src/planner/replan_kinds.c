@@ -92,7 +92,7 @@ double sy_replan_value(const struct sy_replanner *replanner, const struct kind *
         return INFINITY;
     }
     plan->outcome = outcome;
-    return sy_plan_value(request->objective, &outcome);
+    return sy_replan_promise(replanner, &kind->problem, plan);
 }
 
 bool sy_replan_same(const struct sy_plan *a, const struct sy_plan *b) {

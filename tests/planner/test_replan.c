@@ -475,7 +475,7 @@ static void leaves_jitter_alone(void **state) {
     print_message("# jitter, 10 streams of 150 items: %u changes at 5 %%, %u at 20 %%; at worst "
                   "%.3f of the best\n",
                   changes, wide_changes, worst);
-    assert_true(changes == 0 && wide_changes <= 30);
+    assert_true(changes == 0 && wide_changes <= 45); /* 3 % of the items */
 }
 
 static void remembers_kinds_that_take_turns(void **state) {
