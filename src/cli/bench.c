@@ -15,6 +15,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 #include "commit.h"
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -544,6 +545,11 @@ static bool is_bench(const char *name) {
 }
 
 static int run(const struct bench_args *args) {
+    /* Now, not after an hour of work. */
+    if (args->write && mkdir(args->write, 0777) < 0 && errno != EEXIST) {
+        sy_message_fail("%s: cannot make the folder: %s", args->write, strerror(errno));
+        return SY_EXIT_FAILED;
+    }
     if (!args->names.count) {
         return sy_options_usage(
             &command, "which bench? classic, ablation, streams, decisions, "

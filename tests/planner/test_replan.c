@@ -452,6 +452,41 @@ static void follows_a_jump_at_once(void **state) {
     assert_true(changed >= 10 && worst < 1.1 && stale > 1.2);
 }
 
+static uint32_t classes_in(const struct stream *stream) {
+    const struct sy_plan_problem *problem = sy_replanner_problem(stream->replanner);
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < stream->plan.stage_count; i++) {
+        set |= 1u << problem->shapes[stream->plan.stages[i].shape].class_index;
+    }
+    return set;
+}
+
+/* Plans that use several classes give a fifth of what they promise, and no kernel's time tells. */
+static void believes_the_pace(void **state) {
+    (void)state;
+    uint32_t mixed_before = 0, mixed_after = 0, moved = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct stream stream = start_stream(seed, &sy_replan_usual);
+        for (uint32_t i = 0; i < 120; i++) {
+            step(&stream, 1e8, 0.5);
+            uint32_t set = classes_in(&stream);
+            bool mixed = (set & (set - 1)) != 0;
+            mixed_before += i == 30 && mixed;
+            mixed_after += i == 119 && mixed;
+            stream.changes = i == 110 ? 0 : stream.changes;
+            if (i > 30 && i % 10 == 0) {
+                sy_replanner_paced(stream.replanner, &stream.plan, mixed ? 5 : 1);
+            }
+        }
+        moved += stream.changes;
+        sy_replanner_paced(stream.replanner, &stream.plan, NAN); /* is no pace */
+        sy_replanner_paced(stream.replanner, &stream.plan, 0);
+        finish_stream(&stream);
+    }
+    print_message("# plans of several classes: %u of 20, then %u\n", mixed_before, mixed_after);
+    assert_true(mixed_before >= 5 && mixed_after == 0 && moved == 0);
+}
+
 /* Features that go up and down by 5 % leave plans alone; so do those that move by 20 %, nearly. */
 static void leaves_jitter_alone(void **state) {
     (void)state;
@@ -647,11 +682,17 @@ static void refuses_nonsense(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_best_plan),   cmocka_unit_test(follows_a_jump_at_once),
-        cmocka_unit_test(leaves_jitter_alone),   cmocka_unit_test(remembers_kinds_that_take_turns),
-        cmocka_unit_test(forgets_the_oldest),    cmocka_unit_test(follows_a_ramp),
-        cmocka_unit_test(believes_what_it_sees), cmocka_unit_test(keeps_a_fixed_plan),
-        cmocka_unit_test(tells_what_cannot_be),  cmocka_unit_test(refuses_nonsense),
+        cmocka_unit_test(finds_the_best_plan),
+        cmocka_unit_test(follows_a_jump_at_once),
+        cmocka_unit_test(believes_the_pace),
+        cmocka_unit_test(leaves_jitter_alone),
+        cmocka_unit_test(remembers_kinds_that_take_turns),
+        cmocka_unit_test(forgets_the_oldest),
+        cmocka_unit_test(follows_a_ramp),
+        cmocka_unit_test(believes_what_it_sees),
+        cmocka_unit_test(keeps_a_fixed_plan),
+        cmocka_unit_test(tells_what_cannot_be),
+        cmocka_unit_test(refuses_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "gnn/gnn.h"
 
 /* cuSPARSE instead of our kernels? On an H200 it was 1.1 to 2.1 times as fast on every graph that was
- * tried, from 1.2 to 11 million edges and 40 to 602 columns (docs/bench/dype.md). It looks at the
+ * tried, from 1.2 to 11 million edges and 40 to 602 columns (docs/bench/pipelines.md). It looks at the
  * matrix first, so small ones are left to ours; where it begins to pay was not measured. */
 static inline bool gnn_prefers_library(const struct gnn_task *task) {
 #ifdef GNN_CUSPARSE
