@@ -545,11 +545,6 @@ static bool is_bench(const char *name) {
 }
 
 static int run(const struct bench_args *args) {
-    /* Now, not after an hour of work. */
-    if (args->write && mkdir(args->write, 0777) < 0 && errno != EEXIST) {
-        sy_message_fail("%s: cannot make the folder: %s", args->write, strerror(errno));
-        return SY_EXIT_FAILED;
-    }
     if (!args->names.count) {
         return sy_options_usage(
             &command, "which bench? classic, ablation, streams, decisions, "
@@ -582,6 +577,15 @@ static int run(const struct bench_args *args) {
     return r;
 }
 
+/* Now, not after an hour of work. */
+static int make_folder(const char *path) {
+    if (path && mkdir(path, 0777) < 0 && errno != EEXIST) {
+        sy_message_fail("%s: cannot make the folder: %s", path, strerror(errno));
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
 int sy_cmd_bench(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,
@@ -592,7 +596,8 @@ int sy_cmd_bench(int argc, char **argv) {
     args.data = args.data && *args.data ? args.data : NULL;
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
+        r = make_folder(args.write);
+        r = r ? r : run(&args);
     }
     sy_text_list_finish(&args.names);
     sy_text_list_finish(&args.zero_shot);
