@@ -239,7 +239,8 @@ int sy_estimator_observe(struct sy_estimator *estimator, const struct sy_sample 
         model->stale = true;
     }
     struct cell *cell = sy_estimate_find(model, point);
-    if (cell && isfinite(sample->watts) && sample->watts >= 0) {
+    bool better = cell && modelled && !cell->model; /* it was measured: no model knows better */
+    if (cell && !better && isfinite(sample->watts) && sample->watts >= 0) {
         cell->watts = sample->watts / sample->width;
     }
     return 0;

@@ -171,7 +171,8 @@ bool sy_estimate_put(struct model *model, const struct sy_roofline *roofline, co
         cell = make(model, point, modelled);
     } else if (cell->model && !modelled) {
         cell->model = false;
-        cell->recent_count = 0;
+        cell->recent_count = cell->sample_count = 0;
+        cell->watts = NAN;
     }
     cell->sample_count++;
     cell->stamp = ++model->clock;

@@ -18,6 +18,8 @@
 #define COST_MAX    1e30
 #define WIDTH_MAX   4096
 #define COLUMN_MAX  (SY_SAMPLES_NAME_MAX + COLUMN_FIXED)
+#define COLUMNS                                                                                    \
+    "columns are source,kernel,class,width,time_ns,watts,case,flops,bytes and other cost features"
 
 enum column {
     COLUMN_SOURCE,
@@ -97,7 +99,9 @@ uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char *
 static int add_cost(struct table *t, const char *name) {
     struct sy_csv *csv = &t->csv;
     if (!sy_cost_name_valid(name)) {
-        return sy_csv_fail(csv, "\"%.80s\" cannot name a cost feature", name);
+        sy_csv_fail(csv, "\"%.80s\" cannot name a cost feature", name);
+        sy_hint(csv->error, COLUMNS);
+        return -EINVAL;
     }
     if (t->cost_count == SY_SAMPLES_NAME_MAX) {
         return sy_csv_fail(csv, "more than %d cost features", SY_SAMPLES_NAME_MAX);
@@ -139,8 +143,7 @@ static int read_column(struct table *t) {
 
 static int no_column(struct table *t, const char *name) {
     sy_csv_fail(&t->csv, "there is no column \"%s\"", name);
-    sy_hint(t->csv.error, "columns are source,kernel,class,width,time_ns,watts,case,flops,bytes "
-                          "and other cost features");
+    sy_hint(t->csv.error, COLUMNS);
     return -EINVAL;
 }
 

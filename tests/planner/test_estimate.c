@@ -381,6 +381,27 @@ static void watts_are_robust(void **state) {
     sy_estimator_destroy(estimator);
 }
 
+/* What a model says of power does not replace what was read; what was read replaces it. */
+static void read_watts_stay(void **state) {
+    (void)state;
+    struct sy_estimator *estimator = start();
+    struct item item = here;
+    item.width = 1;
+    struct sy_sample read = sample_of(&item, 1e6), model = read;
+    model.source = "model";
+    model.watts = 70;
+    assert_int_equal(sy_estimator_observe(estimator, &model), 0);
+    assert_true(guess_at(estimator, &item).watts == 70);
+    assert_int_equal(sy_estimator_observe(estimator, &read), 0);
+    struct sy_guess guess = guess_at(estimator, &item);
+    assert_true(guess.watts == card.busy_watts && guess.sample_count == 1 && !guess.model);
+    read.watts = 50;
+    assert_int_equal(sy_estimator_observe(estimator, &read), 0);
+    assert_int_equal(sy_estimator_observe(estimator, &model), 0);
+    assert_true(guess_at(estimator, &item).watts == 50);
+    sy_estimator_destroy(estimator);
+}
+
 /* --- odd samples --------------------------------------------------------------------------------
  */
 static void features_that_do_not_vary(void **state) {
@@ -544,6 +565,7 @@ int main(void) {
         cmocka_unit_test(the_roofline_may_be_missing),
         cmocka_unit_test(sees_far),
         cmocka_unit_test(watts_are_robust),
+        cmocka_unit_test(read_watts_stay),
         cmocka_unit_test(features_that_do_not_vary),
         cmocka_unit_test(costs_go_by_name),
         cmocka_unit_test(refuses_what_is_no_sample),
