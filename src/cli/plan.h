@@ -79,7 +79,8 @@ struct sy_planning {
     struct sy_pipeline *pipeline;
     double *values; /* per feature */
     struct sy_machine *machine;
-    struct sy_system system;                             /* without limits of constraints */
+    struct sy_system system; /* without limits of constraints */
+    uint32_t named, priced;  /* bit sets of its classes: by --class, by --price */
     struct sy_planning_others others[SY_PLAN_CLASS_MAX]; /* of --busy auto */
     struct sy_constraint_list constraints;
     enum sy_plan_objective objective;

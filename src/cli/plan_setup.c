@@ -193,6 +193,7 @@ static int rename_classes(struct sy_planning *planning) {
                 renamed->roofline.class_name = name;
             }
         }
+        planning->named |= classes;
     }
     return SY_EXIT_OK;
 }
@@ -217,6 +218,7 @@ static int set_prices(struct sy_planning *planning) {
                 planning->system.classes[k].price_per_hour = price;
             }
         }
+        planning->priced |= classes;
     }
     return SY_EXIT_OK;
 }
@@ -427,7 +429,8 @@ static void name_kind(struct sy_planning *planning, enum sy_device_kind kind) {
     }
     for (uint32_t c = 0; c < planning->system.class_count; c++) {
         struct sy_system_class *k = &planning->system.classes[c];
-        if (k->kind == kind && !find_seen(planning, k->name)) {
+        bool named = planning->named & 1u << c;
+        if (k->kind == kind && !named && !find_seen(planning, k->name)) {
             class = k;
             class_count++;
         }

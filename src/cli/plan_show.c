@@ -20,8 +20,13 @@ static void put_outcome(struct sy_table *table, const struct sy_plan_outcome *ou
     sy_table_cell(table, "%s", sy_planning_rate(outcome->period_ns, text));
     sy_table_cell(table, "%s", sy_units_time(outcome->latency_ns, text));
     sy_table_cell(table, "%s", sy_planning_joules(outcome->energy_joules, text));
-    sy_table_cell(table, "%.4g W", outcome->power_watts);
-    sy_table_cell(table, "%.3g", outcome->money);
+    if (isfinite(outcome->period_ns)) {
+        sy_table_cell(table, "%.4g W", outcome->power_watts);
+        sy_table_cell(table, "%.3g", outcome->money);
+    } else {
+        sy_table_cell(table, "-");
+        sy_table_cell(table, "-");
+    }
 }
 
 static void put_plan_text(const struct sy_planning *planning, const struct sy_plan *plan,
@@ -96,10 +101,14 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
     double period_ns = planning->plan.lane_count > 1 ? most_ns : planning->plan.outcome.period_ns;
     char text[SY_UNITS_SIZE];
     struct sy_buffer kernels = {0};
+    uint32_t number = 1; /* in its lane */
+    for (uint32_t k = i; k > 0 && planning->plan.stages[k - 1].lane == stage->lane; k--) {
+        number++;
+    }
     sy_planning_kernels(planning, stage->kernels, &kernels);
     sy_buffer_append(&kernels, "", 1);
     if (planning->plan.lane_count > 1) {
-        sy_table_cell(table, "%u.%u", stage->lane + 1, i + 1);
+        sy_table_cell(table, "%u.%u", stage->lane + 1, number);
     } else {
         sy_table_cell(table, "%u", i + 1);
     }
@@ -121,15 +130,17 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
 }
 
 static void put_assumed_prices(const struct sy_planning *planning, struct sy_buffer *buffer) {
-    if (planning->args->prices.count) {
-        return;
-    }
-    sy_buffer_printf(buffer, "  prices are assumed, an hour of a device:");
+    const char *before = "  prices are assumed, an hour of a device:";
+    bool any = false;
     for (uint32_t c = 0; c < planning->system.class_count; c++) {
-        sy_buffer_printf(buffer, "%s %s %.3g", c ? "," : "", planning->system.classes[c].name,
-                         planning->system.classes[c].price_per_hour);
+        if (!(planning->priced & 1u << c)) {
+            sy_buffer_printf(buffer, "%s %s %.3g", any ? "," : before,
+                             planning->system.classes[c].name,
+                             planning->system.classes[c].price_per_hour);
+            any = true;
+        }
     }
-    sy_buffer_printf(buffer, "; --price CLASS=X sets them\n");
+    sy_buffer_printf(buffer, "%s", any ? "; --price CLASS=X sets them\n" : "");
 }
 
 static void put_plan(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
@@ -224,9 +235,32 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
 
 /* --- constraints --------------------------------------------------------------------------------
  */
+static void put_without(enum sy_plan_objective objective, const struct sy_plan_outcome *without,
+                        struct sy_table *table) {
+    char text[SY_UNITS_SIZE], rate[SY_UNITS_SIZE];
+    sy_planning_rate(without->period_ns, rate);
+    switch (objective) {
+    case SY_PLAN_LATENCY:
+        sy_table_cell(table, "%s without it", sy_units_time(without->latency_ns, text));
+        break;
+    case SY_PLAN_ENERGY:
+        sy_table_cell(table, "%s without it", sy_planning_joules(without->energy_joules, text));
+        break;
+    case SY_PLAN_MONEY:
+        sy_table_cell(table, "%.3g without it", without->money);
+        break;
+    case SY_PLAN_BALANCED:
+        sy_table_cell(table, "%s, %s without it", sy_planning_joules(without->energy_joules, text),
+                      rate);
+        break;
+    default:
+        sy_table_cell(table, "%s without it", rate);
+        break;
+    }
+}
+
 static void put_price(const struct sy_planning *planning, uint32_t i, struct sy_table *table) {
     const struct sy_planning_price *price = &planning->prices[i];
-    char text[SY_UNITS_SIZE];
     static const char *const what[SY_PLAN_OBJECTIVE_COUNT] = {"throughput", "latency", "energy",
                                                               "money", "energy * time"};
     sy_table_cell(table, "%s", planning->constraints.items[i].text);
@@ -243,13 +277,7 @@ static void put_price(const struct sy_planning *planning, uint32_t i, struct sy_
         } else {
             sy_table_cell(table, "costs %.3gx %s", price->ratio, what[planning->objective]);
         }
-        const struct sy_plan_outcome *without = &price->plan.outcome;
-        const char *value = planning->objective == SY_PLAN_LATENCY
-                                ? sy_units_time(without->latency_ns, text)
-                            : planning->objective == SY_PLAN_ENERGY
-                                ? sy_planning_joules(without->energy_joules, text)
-                                : sy_planning_rate(without->period_ns, text);
-        sy_table_cell(table, "%s without it", value);
+        put_without(planning->objective, &price->plan.outcome, table);
     }
 }
 
@@ -281,8 +309,12 @@ static void put_beside(const struct sy_planning *planning, bool bold, struct sy_
     for (uint32_t i = 0; i < planning->beside_count; i++) {
         const struct sy_planning_beside *beside = &planning->beside[i];
         put_outcome(&table, &beside->plan.outcome);
-        sy_table_cell(&table, "%.3gx",
-                      sy_plan_value(planning->objective, &beside->plan.outcome) / value);
+        double ratio = sy_plan_value(planning->objective, &beside->plan.outcome) / value;
+        if (isfinite(ratio)) {
+            sy_table_cell(&table, "%.3gx", ratio);
+        } else {
+            sy_table_cell(&table, "-");
+        }
         sy_table_cell(&table, "%s", beside->within ? "" : "breaks a constraint");
         put_plan_cell(planning, &beside->plan, &table);
     }
@@ -355,6 +387,11 @@ static void put_front_row(const struct sy_planning *planning, uint32_t i, struct
 }
 
 static void put_front(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
+    if (planning->front_count == 0) {
+        sy_buffer_printf(buffer, "\nThe front: no single pipeline keeps the constraints; only "
+                                 "several side by side do.\n");
+        return;
+    }
     bool *shown = calloc(planning->front_count + 1u, sizeof *shown);
     struct sy_table table;
     uint32_t rows = 0;

@@ -144,7 +144,9 @@ static int find_front(struct sy_planning *planning) {
                              &planning->front_count, &error);
     if (code) {
         planning->front_count = 0;
-        return no_plan(planning, code, &error);
+        /* Side by side may keep what no pipeline alone does. */
+        return code == -ERANGE && planning->plan.lane_count > 1 ? SY_EXIT_OK
+                                                                : no_plan(planning, code, &error);
     }
     planning->front =
         sy_arena_alloc(planning->arena, planning->front_count + 1u, sizeof *planning->front);

@@ -81,6 +81,15 @@ class Plan(cli.Case):
         text = self.ok(*self.asked, "--constraint", "power<=200W")
         self.assertRegex(text, r"power<=200W +costs [\d.]+x throughput +\d+/s without it")
         self.assertIn("items wait", text)
+        # In what the objective counts.
+        text = self.ok(*self.asked, "--objective", "money", "--constraint", "latency<=1ms")
+        self.assertRegex(text, r"latency<=1ms +costs .* money +[\d.e-]+ without it")
+        text = self.ok(*self.asked, "--objective", "balanced", "--constraint", "gpu<=1")
+        self.assertRegex(text, r"gpu<=1 +costs .* energy \* time +[\d.]+ .?J, [\d.]+/s without it")
+        # A plan that draws too much idle has no figures.
+        text = self.ok(*self.asked, "--constraint", "power<=20W", "--plan",
+                       "first+second+third@gpu:1x2")
+        self.assertNotIn("inf", text.split("Plans of your own")[1].split("The front")[0])
 
     def test_json_adds_up(self):
         result = self.ok_json(*self.asked, "--no-overlap", "--constraint", "latency<=30ms",
@@ -174,7 +183,10 @@ class Plan(cli.Case):
         result = self.ok_json(*self.asked, "--price", "gpu=1000", "--price", "cpu=0.01",
                               "--objective", "money")
         self.assertEqual({s["class"] for s in result["plan"]["stages"]}, {"cpu"})
-        self.assertNotIn("prices are assumed", self.ok(*self.asked, "--price", "gpu=1"))
+        text = self.ok(*self.asked, "--price", "gpu=1")
+        self.assertRegex(text, r"prices are assumed, an hour of a device: cpu [\d.]+;")
+        text = self.ok(*self.asked, "--price", "gpu=1", "--price", "cpu=0.01")
+        self.assertNotIn("prices are assumed", text)
 
     def test_side_by_side(self):
         alone = self.ok_json(*self.asked)["plan"]
@@ -182,6 +194,22 @@ class Plan(cli.Case):
         self.assertGreaterEqual(result["plan"]["throughput_per_s"],
                                 alone["throughput_per_s"] * (1 - 1e-9))
         self.ok(*self.asked, "--side-by-side", "--plot", "lanes.svg")
+        # What several keep together and none alone is kept.
+        lanes = ["plan", "three.json", "--input-features", "small", "--times", "times.csv",
+                 "--machine", "cpu:8 gpu:1 fpga:1"]
+        most = self.ok_json(*lanes, "--side-by-side")["plan"]
+        alone = self.ok_json(*lanes)["plan"]
+        self.assertGreater(most["throughput_per_s"], alone["throughput_per_s"] * 1.001)
+        bound = f"throughput>={math.sqrt(most['throughput_per_s'] * alone['throughput_per_s']):.6g}"
+        self.fails(3, *lanes, "--constraint", bound)
+        lanes += ["--side-by-side", "--constraint", bound]
+        result = self.ok_json(*lanes)
+        self.assertEqual(result["plan"]["text"], most["text"])
+        self.assertEqual(result["front"], [])
+        text = self.ok(*lanes)
+        self.assertIn("no single pipeline", text)
+        self.assertRegex(text, r"(?m)^  2\.1 ")
+        self.ok(*lanes, "--plot", "alone.svg")
         self.fails(2, *self.asked, "--side-by-side", "--objective", "energy")
         self.fails(2, *self.asked, "--side-by-side", "--constraint", "power<=300W")
 
@@ -246,6 +274,10 @@ class Plan(cli.Case):
         done = self.run_symph(*asked, MACHINE, "--class", "gpu=h200", "--json")
         self.assertEqual(done.stderr, "")
         self.assertEqual(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
+        # Also where it is another one, of which nothing is known.
+        done = self.run_symph(*asked, MACHINE, "--class", "gpu=h100", "--json")
+        self.assertNotIn("taken to be", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["machine"]["classes"][1]["name"], "h100")
         # Two GPUs that it might be: not decided for them.
         self.write("two.csv", times_text(("cpu", "h200")) +
                    times_text(("", "a100")).split("\n", 1)[1])
