@@ -96,9 +96,9 @@ struct sy_stream_phase {
 struct sy_stream_report {
     const char *pipeline, *objective;
     uint64_t item_count, checked_count;
-    uint32_t window;    /* items under way at most, under the last plan */
+    uint32_t window;    /* items under way at most, under any of the plans */
     double rate;        /* of all, from the first submission to the last end */
-    double steady_rate; /* without the first window of items */
+    double steady_rate; /* without the first window of items; NAN: these are more than half */
     double latency_p50_ns, latency_p99_ns;
     double joules;                         /* per item */
     double result_error, result_tolerance; /* of the worst item that was checked */

@@ -55,6 +55,8 @@ static int choose_plan(struct stream *stream, const struct stream_item *item, bo
         code = stream_begin_phase(stream, item->number, text.text, cause);
     }
     stream->window = stream_window(stream, problem, item);
+    stream->window_most =
+        stream->window > stream->window_most ? stream->window : stream->window_most;
     sy_buffer_finish(&text);
     return code;
 }
@@ -132,8 +134,9 @@ static int end_task(struct stream *stream, const struct stream_task *task) {
     }
     stream_drop_item(stream, item);
     /* Of a stream that was not seen to its end nobody knows the length. */
-    session->ops->progress(session, (double)stream->done_count,
-                           stream->ahead_end ? stream->ahead_count : 0, "items");
+    double total = fmax((double)stream->ahead_count, (double)stream->item_count);
+    session->ops->progress(session, (double)stream->done_count, stream->ahead_end ? total : 0,
+                           "items");
     return code;
 }
 

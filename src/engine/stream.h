@@ -146,7 +146,7 @@ struct stream {
     double kept_bytes;
     /* the plan */
     struct stream_layout layout;
-    uint32_t window;
+    uint32_t window, window_most; /* under the current plan; under any so far */
     double begin_ns, admitted_ns; /* the stream; the last item */
     /* what came of it */
     uint64_t item_count, done_count;

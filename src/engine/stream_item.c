@@ -225,6 +225,7 @@ static int make_input(struct stream *stream, struct stream_item *item, uint64_t 
     stream->inputs[stream->input_count++] = input;
     item->input = input;
     input->users = 1;
+    input->last_use = ++stream->uses;
     return fill_input(stream, item, input);
 }
 

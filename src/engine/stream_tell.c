@@ -101,14 +101,13 @@ int stream_check_item(struct stream *stream, const struct stream_item *item) {
 
 /* --- the whole ----------------------------------------------------------------------------------
  */
-/* Items per s between the first end that counts and the last. */
+/* Items per s between the first end that counts and the last; NAN where less than half are left. */
 static double rate_of(const double *ends, uint32_t count, uint32_t skip) {
-    if (count < 2) {
+    if (count < 2 || skip > count / 2 || skip + 1 >= count) {
         return NAN;
     }
-    skip = skip < count / 2 ? skip : count / 2;
     double span_ns = ends[count - 1] - ends[skip];
-    return skip + 1 < count && span_ns > 0 ? (count - 1 - skip) / span_ns * 1e9 : NAN;
+    return span_ns > 0 ? (count - 1 - skip) / span_ns * 1e9 : NAN;
 }
 
 /* values is sorted by this. */
@@ -138,9 +137,9 @@ int stream_tell(struct stream *stream, struct sy_stream_report *ret_report) {
         .objective = sy_plan_objective_name(stream->options->replan.request.objective),
         .item_count = count,
         .checked_count = stream->checked_count,
-        .window = stream->window,
+        .window = stream->window_most,
         .rate = count ? count / (stream->end_ns[count - 1] - stream->begin_ns) * 1e9 : NAN,
-        .steady_rate = rate_of(stream->end_ns, count, stream->window),
+        .steady_rate = rate_of(stream->end_ns, count, stream->window_most),
         .joules = NAN,
         .result_error = NAN,
         .result_tolerance = NAN,

@@ -133,6 +133,7 @@ class Pipeline(unittest.TestCase):
             (["--plan", "gemm1@cpu"], 3, "spmm1"),
             (["--constraint", "latency<=1ns"], 3, "latency"),
             (["--constraint", "fpga<=1"], 3, "no 'fpga' here"),
+            (["--constraint", "cpu<=0"], 3, "no device is left"),
             (["--constraint", "latency<=soon"], 2, "soon"),
             (["--objective", "througput"], 2, "did you mean throughput"),
             (["--policy", "eager"], 2, "are for graphs"),

@@ -208,6 +208,34 @@ static void little_memory_is_enough(void **state) {
     close_scene(scene);
 }
 
+/* Memory of devices that the plan does not use is no limit, even if there are none of them. */
+static void devices_that_are_not_used_do_not_count(void **state) {
+    (void)state;
+    for (uint32_t count = 0; count < 2; count++) {
+        struct scene *scene = open_scene();
+        scene->system.classes[1].device_count = count;
+        scene->system.classes[1].memory_bytes = 1;
+        scene->options.replan.fixed = "scale+shift+less@cpu:1x2";
+        assert_int_equal(run(scene), 0);
+        check_whole(scene);
+        assert_int_equal(scene->report.window, 4);
+        close_scene(scene);
+    }
+}
+
+static void few_items_have_no_steady_rate(void **state) {
+    (void)state;
+    for (uint32_t items = 3; items < 16; items++) {
+        struct scene *scene = open_scene();
+        scene->options.window = 4;
+        scene->stream.items = items;
+        assert_int_equal(run(scene), 0);
+        check_whole(scene);
+        assert_int_equal(isnan(scene->report.steady_rate), items < 8);
+        close_scene(scene);
+    }
+}
+
 static void a_fixed_plan_is_kept_to(void **state) {
     (void)state;
     struct scene *scene = open_scene();
@@ -367,6 +395,8 @@ int main(void) {
         cmocka_unit_test(all_items_end_whatever_the_window),
         cmocka_unit_test(inputs_are_filled_once_and_move_each_time),
         cmocka_unit_test(little_memory_is_enough),
+        cmocka_unit_test(devices_that_are_not_used_do_not_count),
+        cmocka_unit_test(few_items_have_no_steady_rate),
         cmocka_unit_test(a_fixed_plan_is_kept_to),
         cmocka_unit_test(lanes_get_their_shares),
         cmocka_unit_test(plans_follow_the_data),

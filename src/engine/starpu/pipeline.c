@@ -154,9 +154,7 @@ static bool limit_class(struct sy_system_class *class, const struct limit *limit
     if (limit->memory) {
         class->memory_bytes = fmin(class->memory_bytes, limit->value);
     } else if (limit->value < class->device_count) {
-        class->device_count = (uint32_t)limit->value;
-        class->width_max =
-            class->width_max < class->device_count ? class->width_max : class->device_count;
+        class->device_count = (uint32_t)limit->value; /* 0: the class is not used */
     }
     return true;
 }
@@ -186,7 +184,12 @@ static int limit_classes(struct pipeline_run *run, const char *limits, struct sy
         }
         limits += length;
     }
-    return 0;
+    for (uint32_t c = 0; c < run->system.class_count; c++) {
+        if ((run->allowed >> c & 1) && run->system.classes[c].device_count > 0) {
+            return 0;
+        }
+    }
+    return sy_fail(error, -ENODEV, "no device is left by the constraints");
 }
 
 /* --plan cpu, --plan gpu: only these classes. */
