@@ -44,6 +44,11 @@ class Pipeline(unittest.TestCase):
         self.assertLessEqual(found["latency_ns"]["p50"], found["latency_ns"]["p99"])
         self.assertGreaterEqual(sum(device["tasks"] for device in found["devices"]), 4 * items)
 
+    def test_energy_is_read_or_said_to_be_assumed(self):
+        said = self.stream("--objective", "energy").stdout
+        self.assertEqual("J per item" in said, "no meter here" not in said)
+        self.assertNotIn("no meter here", self.stream().stdout)
+
     def test_stream(self):
         record, chart = self.path("run.json"), self.path("run.svg")
         found = json.loads(self.stream("--check", "--json", "--record", record, "--gantt",

@@ -302,6 +302,17 @@ static int calibrate(struct pipeline_run *run, const struct sy_stream_options *s
     return code;
 }
 
+/* Who asks for energy or power shall know what the plans go by. */
+static void tell_unmetered(struct pipeline_run *run, const struct sy_plan_request *request) {
+    struct sy_session *session = &run->engine->session->base;
+    bool asked = request->objective == SY_PLAN_ENERGY || request->objective == SY_PLAN_BALANCED ||
+                 isfinite(request->bounds.energy_joules) || isfinite(request->bounds.power_watts);
+    if (asked && isnan(joules(run))) {
+        session->ops->note(session, "power",
+                           "no meter here: plans go by watts of earlier times, or by assumed ones");
+    }
+}
+
 static int stream(struct pipeline_run *run, const struct sy_stream_options *options,
                   struct sy_error *error) {
     struct sy_engine *engine = run->engine;
@@ -309,6 +320,7 @@ static int stream(struct pipeline_run *run, const struct sy_stream_options *opti
     int code = report ? sy_stream_run(&engine->session->base, options, engine->arena, report, error)
                       : sy_fail(error, -ENOMEM, "no memory for a stream");
     if (!code) {
+        tell_unmetered(run, &options->replan.request);
         engine->stream = report;
         engine->result_error = report->result_error;
         engine->result_tolerance = report->result_tolerance;
