@@ -332,6 +332,21 @@ int sy_planning_open_system(struct sy_planning *planning) {
 /* --- times --------------------------------------------------------------------------------------
  * Files are read twice: first who there are samples of, so that classes get their names, then the
  * samples for good. */
+/* Guesses come without names of costs: a sample with others would be taken for something else. */
+static bool is_foreign(const struct sy_planning *planning, const struct sy_sample *sample) {
+    uint64_t kernels = kernels_called(planning, sample->kernel);
+    if (!kernels) {
+        return false;
+    }
+    const struct sy_pipeline_kernel *kernel =
+        &planning->pipeline->kernels[__builtin_ctzll(kernels)];
+    bool same = sample->cost_count == kernel->cost_count;
+    for (uint32_t i = 0; same && i < kernel->cost_count; i++) {
+        same = strcmp(sample->cost_names[i], kernel->cost_names[i]) == 0;
+    }
+    return !same;
+}
+
 static int look_at(void *user, const struct sy_sample *sample, const char *input) {
     struct sy_planning *planning = user;
     struct sy_planning_times *times = &planning->times;
@@ -339,6 +354,10 @@ static int look_at(void *user, const struct sy_sample *sample, const char *input
     uint32_t i = 0;
     (void)input;
     times->sample_count++;
+    if (is_foreign(planning, sample)) {
+        times->foreign_count++;
+        return 0;
+    }
     while (i < times->seen_count && strcmp(times->seen[i].name, sample->class_name) != 0) {
         i++;
     }
@@ -368,7 +387,7 @@ bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
 static int take_sample(void *user, const struct sy_sample *sample, const char *input) {
     struct sy_planning *planning = user;
     (void)input;
-    return sy_estimator_observe(planning->estimator, sample);
+    return is_foreign(planning, sample) ? 0 : sy_estimator_observe(planning->estimator, sample);
 }
 
 /* What runs on this machine have learned, if it is to be used and there is any. */
@@ -469,7 +488,13 @@ static void tell_times(const struct sy_planning *planning) {
     bool quiet = planning->args->common.quiet;
     char seen[640];
     put_seen(planning, seen, sizeof seen);
-    if (times->sample_count == 0) {
+    if (times->foreign_count) {
+        sy_message_note(quiet,
+                        "%u of %u samples are left out: their cost features are not those that the "
+                        "pipeline has for the kernel",
+                        times->foreign_count, times->sample_count);
+    }
+    if (times->sample_count == times->foreign_count) {
         sy_message_note(quiet, "no measured times: all times are guessed from what the devices can "
                                "do at best; symph run --pipeline PIPELINE --calibrate FILE "
                                "measures, --times FILE uses it");

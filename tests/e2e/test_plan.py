@@ -238,6 +238,20 @@ class Plan(cli.Case):
                        "cpu<=0")
         self.assertIn("a model, ", text)
 
+    def test_samples_with_other_costs(self):
+        lines = times_text().splitlines()
+        other = [lines[0] + ",taps"] + [f"{line},3" if ",product," in line else f"{line},"
+                                        for line in lines[1:]]
+        self.write("other.csv", "\n".join(other) + "\n")
+        done = self.run_symph("plan", "three.json", "--input-features", "small", "--machine", MACHINE,
+                              "--times", "other.csv", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3 of 9 samples are left out", done.stderr)
+        for stage in json.loads(done.stdout)["plan"]["stages"]:
+            for kernel in stage["kernels"]:
+                guessed = kernel["kernel"] == "second"
+                self.assertEqual(kernel["basis"], "roofline guess" if guessed else "measured")
+
     def test_power_that_is_not_known(self):
         self.write("dark.csv", times_text().replace(",300,", ",,"))
         asked = ["plan", "three.json", "--input-features", "small", "--machine", MACHINE, "--times",
