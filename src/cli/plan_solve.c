@@ -183,6 +183,20 @@ static void settle_ties(struct sy_planning *planning) {
     }
 }
 
+/* Classes go by the names that the times have for them. */
+static void hint_names(const struct sy_planning *planning, const char *text,
+                       struct sy_error *error) {
+    for (uint32_t c = 0; c < planning->system.class_count; c++) {
+        const char *before = planning->machine->classes[c].name;
+        const char *name = planning->system.classes[c].name;
+        char used[64];
+        snprintf(used, sizeof used, "@%s", before);
+        if (strcmp(before, name) != 0 && strstr(text, used)) {
+            sy_hint(error, "%s is called %s here, as in the times", before, name);
+        }
+    }
+}
+
 static int judge_beside(struct sy_planning *planning) {
     const struct sy_plan_bounds bounds = sy_constraints_bounds(&planning->constraints, SY_NONE);
     for (uint32_t i = 0; i < planning->args->beside.count; i++) {
@@ -198,6 +212,7 @@ static int judge_beside(struct sy_planning *planning) {
                     : sy_plan_evaluate(&planning->problem, &bounds, &beside->plan,
                                        &beside->plan.outcome, &error);
         if (code) {
+            hint_names(planning, text, &error);
             sy_message_about("plan", text, &error);
             return sy_message_exit(code);
         }

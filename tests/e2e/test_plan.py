@@ -284,6 +284,8 @@ class Plan(cli.Case):
         self.assertIn("fpga is taken to be u280", done.stderr)
         classes = json.loads(done.stdout)["machine"]["classes"]
         self.assertEqual([c["name"] for c in classes], ["cpu", "h200", "u280"])
+        self.assertIn("gpu is called h200 here",
+                      self.fails(3, *asked, MACHINE, "--plan", "first+second+third@gpu"))
         # Said by the person: no note.
         done = self.run_symph(*asked, MACHINE, "--class", "gpu=h200", "--json")
         self.assertEqual(done.stderr, "")
