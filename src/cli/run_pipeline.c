@@ -300,18 +300,22 @@ static int print_json(const struct sy_run_policy *policy) {
 
 /* --- the command --------------------------------------------------------------------------------
  */
-static int tell_calibration(const struct sy_run_args *args, const struct sy_record *record) {
-    const char *samples = "0";
+static uint64_t noted_count(const struct sy_record *record, const char *key) {
+    uint64_t count = 0;
     for (uint32_t i = 0; i < record->note_count; i++) {
-        if (strcmp(record->notes[i].key, "samples") == 0) {
-            samples = record->notes[i].value;
+        const char *value = record->notes[i].value;
+        if (strcmp(record->notes[i].key, key) == 0) {
+            (void)!sy_parse_u64(value, strlen(value), &count);
         }
     }
+    return count;
+}
+
+static int tell_calibration(const struct sy_run_args *args, const struct sy_record *record) {
+    uint64_t count = noted_count(record, "samples"), modelled = noted_count(record, "modelled");
     struct sy_buffer buffer = {0};
     if (args->common.json) {
         struct sy_json_writer writer = {.compact_from = 3};
-        uint64_t count = 0;
-        (void)!sy_parse_u64(samples, strlen(samples), &count);
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "schema", "symph-run-calibration-1");
         sy_json_member_string(&writer, "version", sy_version());
@@ -320,11 +324,17 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         put_text(&writer, "date", record->date);
         sy_json_member_string(&writer, "file", args->calibrate);
         sy_json_member_u64(&writer, "samples", count);
+        sy_json_member_u64(&writer, "modelled", modelled);
         sy_json_close(&writer, '}');
         return sy_output(&writer.buffer);
     }
-    sy_buffer_printf(&buffer, "%s: %s samples in %s (symph plan --times %s uses them)\n",
-                     record->spec, samples, args->calibrate, args->calibrate);
+    sy_buffer_printf(&buffer, "%s: %llu samples", record->spec, (unsigned long long)count);
+    if (modelled) {
+        sy_buffer_printf(&buffer, ", %llu of them by the model of a card,",
+                         (unsigned long long)modelled);
+    }
+    sy_buffer_printf(&buffer, " in %s (symph plan --times %s uses them)\n", args->calibrate,
+                     args->calibrate);
     return sy_output(&buffer);
 }
 

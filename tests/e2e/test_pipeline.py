@@ -109,6 +109,8 @@ class Pipeline(unittest.TestCase):
             self.assertEqual(file.readline(), "# symph-times-1\n")
             rows = list(csv.DictReader(file))
         self.assertEqual(json.loads(told)["samples"], len(rows))
+        self.assertEqual(json.loads(told)["modelled"],
+                         sum(row["source"] == "model" for row in rows))
         measured = {(row["kernel"], row["class"], row["width"]) for row in rows
                     if row["source"] == "measured"}
         self.assertEqual(measured, {(kernel, "cpu", width) for kernel in ("sgemm", "spmm")

@@ -29,6 +29,7 @@ struct pipeline_run {
     uint32_t allowed; /* bit per class: of --plan cpu and gpu */
     struct sy_estimator *estimator;
     struct sy_times *times; /* learned in this run */
+    uint32_t modelled;      /* of these: by a model of a card */
     char path[1024];        /* where they are kept; "": nowhere */
 };
 
@@ -247,7 +248,12 @@ static double joules(void *user) {
 }
 
 static int learned(void *user, const struct sy_sample *sample, const char *input) {
-    return sy_times_add(((struct pipeline_run *)user)->times, sample, input);
+    struct pipeline_run *run = user;
+    uint32_t before = sy_times_count(run->times);
+    int code = sy_times_add(run->times, sample, input);
+    bool more = sy_times_count(run->times) > before;
+    run->modelled += more && strcmp(sample->source, "model") == 0;
+    return code;
 }
 
 /* A run that went well is not lost because this cannot be kept. */
@@ -299,6 +305,8 @@ static int calibrate(struct pipeline_run *run, const struct sy_stream_options *s
     char number[32];
     snprintf(number, sizeof number, "%u", sy_times_count(run->times));
     engine->session->base.ops->note(&engine->session->base, "samples", number);
+    snprintf(number, sizeof number, "%u", run->modelled);
+    engine->session->base.ops->note(&engine->session->base, "modelled", number);
     return code;
 }
 
