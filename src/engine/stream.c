@@ -47,7 +47,7 @@ static int choose_plan(struct stream *stream, const struct stream_item *item, bo
     /* Other inputs for which the same plan is right are told, too, but not without end. */
     *ret_new = !same || (cause == SY_REPLAN_DRIFT && stream->phase_count < TOLD_MAX);
     if (same) {
-        stream->layout.plan.outcome = plan->outcome;
+        stream->layout.plan = *plan; /* what it gives, and lanes' rates, may have changed */
     } else {
         code = stream_lay(stream, problem, plan, &stream->layout);
     }

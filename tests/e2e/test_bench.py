@@ -34,11 +34,10 @@ class Bench(cli.Case):
         self.assertIn("needs --data", done.stdout + done.stderr)
 
     def test_write(self):
-        os.mkdir(os.path.join(self.folder, "out"))
-        self.ok("bench", "decisions", "--seeds", "1", "--quiet", "--write", "out")
+        self.ok("bench", "decisions", "--seeds", "1", "--quiet", "--write", "out")  # makes it
         self.assertIn(b"symph bench decisions", self.read("out/decisions.md"))
         self.assertEqual(json.loads(self.read("out/decisions.json"))["schema"], "symph-bench-1")
-        self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--write", "nowhere")
+        self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--write", "no/where")
 
 
 class Policy(cli.Case):
