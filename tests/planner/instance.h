@@ -20,7 +20,7 @@ struct instance {
     double time_ns[INSTANCE_KERNELS * INSTANCE_SHAPES];
     double joules[INSTANCE_KERNELS * INSTANCE_SHAPES];
     struct sy_plan_link links[(SY_PLAN_CLASS_MAX + 1) * (SY_PLAN_CLASS_MAX + 1)];
-    char names[INSTANCE_KERNELS][8];
+    char names[INSTANCE_KERNELS][16];
 };
 
 enum instance_form { INSTANCE_CHAIN, INSTANCE_GRAPH, INSTANCE_SERIES_PARALLEL };
