@@ -73,7 +73,7 @@ def main():
     parser.add_argument("bundle")
     parser.add_argument("reference")
     parser.add_argument("work")
-    parser.add_argument("--out", default="genomics_gpu.json")
+    parser.add_argument("-o", "--out", default="genomics_gpu.json")
     parser.add_argument("--length", type=int, default=5000000, help="bases that each donor differs in")
     parser.add_argument("--samples", type=int, default=4)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
@@ -113,7 +113,7 @@ def main():
                 lines.write(f"s{i}\t{path(f's{i}_1.fq.gz')}\t{path(f's{i}_2.fq.gz')}\t{path(f'{name}.s{i}.vcf.gz')}\n")
         text = measure(gpu, name, [[run, "symph", "call-variants", "--ref", reference, "--samples", table, "--json",
                                     "--quiet", "--models", path("models"), "--record", path(name + ".record.json"),
-                                    "--gantt", path(name + ".svg")] + extra], results)[0]
+                                    "--plot", path(name + ".svg")] + extra], results)[0]
         try:
             results["runs"][-1]["told"] = json.loads(text)
         except ValueError:

@@ -495,8 +495,8 @@ def document(answer, bench):
 
 
 def write(answer, bench):
-    os.makedirs(bench.arguments.write, exist_ok=True)
-    path = os.path.join(bench.arguments.write, "genomics.md")
+    os.makedirs(bench.arguments.out, exist_ok=True)
+    path = os.path.join(bench.arguments.out, "genomics.md")
     old = open(path, encoding="utf-8").read() if os.path.exists(path) else "# Variant calling beside its peers\n\n"
     new = "\n".join(document(answer, bench))
     if BEGIN in old and END in old:
@@ -505,7 +505,7 @@ def write(answer, bench):
         old += new + "\n"
     with open(path, "w", encoding="utf-8") as file:
         file.write(old)
-    with open(os.path.join(bench.arguments.write, "genomics.json"), "w", encoding="utf-8") as file:
+    with open(os.path.join(bench.arguments.out, "genomics.json"), "w", encoding="utf-8") as file:
         json.dump(answer, file, indent=1)
         file.write("\n")
 
@@ -551,7 +551,7 @@ def parse():
     parser.add_argument("--work", default="genomics-peers", metavar="FOLDER", help="for files; some 10 GB")
     parser.add_argument("--bwa-index", metavar="PREFIX", help="one that is there")
     parser.add_argument("--keep", action="store_true", help="take peers' results of an earlier run")
-    parser.add_argument("--write", metavar="FOLDER", help="docs/bench; default: print the tables")
+    parser.add_argument("-o", "--out", metavar="FOLDER", help="docs/bench; default: print the tables")
     return parser.parse_args()
 
 
@@ -570,7 +570,7 @@ def main():
     for seed in seeds:
         for place in arguments.places.split(","):
             answer["accuracy"].append(accuracy(bench, place, int(seed), seed == seeds[0]))
-    if arguments.write:
+    if arguments.out:
         write(answer, bench)
     else:
         print("\n".join(document(answer, bench)))

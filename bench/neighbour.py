@@ -151,7 +151,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("symph", help="the command; may be several words")
     parser.add_argument("workloads", nargs="+")
-    parser.add_argument("--policies", default="starpu:dmdas,default,lb-cont,learned")
+    parser.add_argument("--policy", default="starpu:dmdas,default,lb-cont,learned")
     parser.add_argument("--baseline", default="starpu:dmdas")
     parser.add_argument("--neighbour", action="append", metavar="CMD",
                         help="a command to run beside; may be given several times (default: "
@@ -162,21 +162,21 @@ def parse():
     parser.add_argument("--repeat", type=int, default=5, help="rounds (default 5)")
     parser.add_argument("--calibrate", type=int, default=2, help="runs that are not counted")
     parser.add_argument("--options", default="", help="of symph run: --options=\"--opencl 2\"")
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("-o", "--out", metavar="FILE")
     arguments = parser.parse_args()
     given = arguments.neighbour or ["neighbour 1e9 3600"]
     arguments.commands = []
     for text in given:
         words = shlex.split(text)
         arguments.commands += [[find(words[0], arguments.symph)] + words[1:]] * arguments.neighbours
-    if arguments.baseline not in arguments.policies.split(","):
-        parser.error(f"--policies must name the baseline {arguments.baseline}")
+    if arguments.baseline not in arguments.policy.split(","):
+        parser.error(f"--policy must name the baseline {arguments.baseline}")
     return arguments
 
 
 def main():
     arguments = parse()
-    policies = arguments.policies.split(",")
+    policies = arguments.policy.split(",")
     all_runs, said = {}, []
     for spec in arguments.workloads:
         all_runs[spec], more = rounds(arguments, spec, policies)
@@ -190,8 +190,8 @@ def main():
     if busy:
         print(f"\nThe neighbours moved {sum(s['bytes'] for s in said) / busy / 1e9:.2f} GB/s each while "
               "they worked.")
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
+    if arguments.out:
+        with open(arguments.out, "w", encoding="utf-8") as file:
             json.dump({"schema": "symph-neighbour-1", "date": datetime.date.today().isoformat(),
                        "machine": {"cores": os.cpu_count(), "processor": platform.machine()},
                        "commit": commit(), "command": sys.argv[1:], "geomean_faster": means,

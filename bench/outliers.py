@@ -45,7 +45,7 @@ def trial(arguments, policy, probability, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=Path, metavar="BUILD")
-    parser.add_argument("--policies", default="default,starpu:dmdas")
+    parser.add_argument("--policy", default="default,starpu:dmdas")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tasks", type=int, default=240)
     parser.add_argument("--sizes", type=int, default=6)
@@ -55,7 +55,7 @@ def main():
     arguments = parser.parse_args()
     arguments.extra = {"STARPU_HISTORY_MAX_ERROR": "1000000"} if arguments.plain_means else {}
     print(f"{'policy':<16}{'clean ms':>10}{'wild ms':>10}{'kept':>8}   over {arguments.seeds} seeds")
-    for policy in arguments.policies.split(","):
+    for policy in arguments.policy.split(","):
         pairs = [(trial(arguments, policy, 0, seed), trial(arguments, policy, 0.01, seed))
                  for seed in range(1, arguments.seeds + 1)]
         kept = [clean / wild for clean, wild in pairs]

@@ -54,9 +54,9 @@ def main():
     parser.add_argument("--symph", default="symph")
     parser.add_argument("--kernels")
     parser.add_argument("--pipeline", required=True)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--candidates", type=int, default=3, help="plans of ours that are tried as static ones")
-    parser.add_argument("--out", default="-")
+    parser.add_argument("-o", "--out", default="-")
     args = parser.parse_args()
     models = tempfile.mkdtemp()
     try:
@@ -70,7 +70,7 @@ def main():
         for plan in most_used(first, args.candidates) + (most_used(side, 1) if side else []):
             how.setdefault(f"static {plan}", ["--plan", plan])
             rows.setdefault(f"static {plan}", [])
-        for turn in range(args.rounds):
+        for turn in range(args.repeat):
             names = list(rows) if turn % 2 == 0 else list(rows)[::-1]
             for name in names:
                 rows[name].append(run(args, models, *how[name]))

@@ -26,18 +26,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("symph")
     parser.add_argument("workloads", nargs="+")
-    parser.add_argument("--policies", default="default,starpu:dmdas")
+    parser.add_argument("--policy", default="default,starpu:dmdas")
     parser.add_argument("--baseline", default="starpu:dmdas")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--calibrate", type=int, default=3, help="runs that are not counted")
     parser.add_argument("--options", help="more options of symph run: --options=\"--cpus 2\"")
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("-o", "--out", metavar="FILE")
     arguments = parser.parse_args()
-    policies = arguments.policies.split(",")
+    policies = arguments.policy.split(",")
     if arguments.baseline not in policies:
-        parser.error(f"--policies must name the baseline {arguments.baseline}")
+        parser.error(f"--policy must name the baseline {arguments.baseline}")
     ratios, results = {policy: [] for policy in policies}, []
-    print(f"`symph run WORKLOAD --compare {arguments.policies} --repeat {arguments.repeat}"
+    print(f"`symph run WORKLOAD --compare {arguments.policy} --repeat {arguments.repeat}"
           f"{' ' + arguments.options if arguments.options else ''}`, medians, ms\n")
     print("| workload | " + " | ".join(policies) + " |")
     print("|---|" + "---:|" * len(policies))
@@ -54,8 +54,8 @@ def main():
     means = {p: math.exp(sum(map(math.log, ratios[p])) / len(ratios[p])) for p in policies}
     print(f"| geometric mean / {arguments.baseline} | "
           + " | ".join(f"{means[p]:.3f}" for p in policies) + " |")
-    if arguments.json:
-        with open(arguments.json, "w") as file:
+    if arguments.out:
+        with open(arguments.out, "w") as file:
             json.dump({"schema": "symph-real-1", "geomean": means, "results": results}, file)
 
 

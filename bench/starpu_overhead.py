@@ -37,11 +37,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=Path, metavar="BUILD")
     parser.add_argument("--tasks", type=int, default=20000)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--schedulers",
                         default="eager,lws,dmda,dmdas,symph:default,symph:lb,symph:dmdas,symph:eager")
     parser.add_argument("--buffers", default="0,3")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     schedulers = arguments.schedulers.split(",")
     if BASELINE not in schedulers:
@@ -52,11 +52,11 @@ def main():
             samples = {name: [] for name in schedulers}
             for name in schedulers:  # calibrates buses and models
                 run(arguments.build, name, arguments.tasks // 10, buffers, home)
-            for _ in range(arguments.rounds):
+            for _ in range(arguments.repeat):
                 for name in schedulers:
                     samples[name].append(run(arguments.build, name, arguments.tasks, buffers, home))
             base = statistics.median(samples[BASELINE])
-            print(f"{buffers} buffers, {arguments.tasks} empty tasks, {arguments.rounds} rounds: "
+            print(f"{buffers} buffers, {arguments.tasks} empty tasks, {arguments.repeat} rounds: "
                   f"us per task")
             print(f"{'scheduler':<16}{'min':>8}{'median':>8}{'/ ' + BASELINE:>8}")
             for name in schedulers:
@@ -65,8 +65,8 @@ def main():
                 results.append({"buffers": buffers, "scheduler": name, "us": samples[name],
                                 "median_us": middle, "ratio": middle / base})
             print(flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"schema": "symph-starpu-overhead-1",
+    if arguments.out:
+        arguments.out.write_text(json.dumps({"schema": "symph-starpu-overhead-1",
                                               "tasks": arguments.tasks, "runs": results}, indent=1))
 
 

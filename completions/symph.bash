@@ -10,35 +10,35 @@ _symph_generators() {
 
 _symph_options() {
     case $1 in
-    machine) echo "--draw --json --quiet --help" ;;
-    graph) echo "--dot --write --validate --list-generators --only --max-instances --json --quiet
+    machine) echo "--tree --json --quiet --help" ;;
+    graph) echo "--dot --out --check --list-generators --only --max-instances --json --quiet
         --help" ;;
-    bound) echo "--machine --graphs --only --max-instances --accelerate --costs --lp --time-limit
+    bound) echo "--machine --graphs --only --max-instances --accelerate --times --lp --limit
         --exact --nodes --anneal --seed --json --quiet --help" ;;
     plan) echo "--input-features --objective --constraint --machine --times --class --busy --price --overlap --no-overlap
         --side-by-side --plan --front --plot --kernels --models --json --quiet --help" ;;
     simulate) echo "--machine --graphs --only --max-instances --policy --list-policies --seeds --seed
-        --accelerate --costs --noise --noise-file --spikes --model-error --decision-us --contention
+        --accelerate --times --noise --noise-file --spikes --model-error --decision-us --contention
         --smt-table --gpu-table --hidden-load --hidden-period --belief --counter-noise --counters --counter-period --judge
         --fail --tenants --load --jobs --arrivals --replay
-        --per-graph --gantt --trace --paje --check --timing --threads --json --quiet --help" ;;
+        --per-graph --plot --trace --paje --check --timing --threads --json --quiet --help" ;;
     explain) echo "--json --quiet --help" ;;
     run) echo "--policy --compare --repeat --seed --check --no-check --limit --kernels --models --cpus --opencl
-        --cuda --emulate --pipeline --objective --constraint --plan --side-by-side --times --calibrate --watts --window
-        --gantt --trace --paje --record --json --quiet --help" ;;
+        --cuda --emulate --pipeline --objective --constraint --plan --side-by-side --times --calibrate --out --watts --window
+        --plot --trace --paje --record --json --quiet --help" ;;
     starpu) echo "--policy --plugin --show --verbose --json --quiet --help" ;;
     kernels) echo "--kernels --models --calibrate --samples --forget --json --quiet --help" ;;
-    counters) echo "--interval --duration --once --all --plot --prometheus --output --speed --fast --machine
+    counters) echo "--interval --duration --once --all --plot --prometheus --out --speed --fast --machine
         --only --group --arch --scope --dot --events --metrics --processor --listings --compile --out --source --json --quiet --help" ;;
     train) echo "--policy --method --seed --minutes --generations --out --resume --init --data --families
-        --without-family --without-machine --singles --tasks --belief --utility --prices --references --pairs --worlds
+        --without-family --without-machine --singles --tasks --belief --utility --price --references --pairs --worlds
         --sigma --rate --hinge --validation --every --patience --decisions --alternatives --imitate --gradient
-        --validate --scenarios --curve --threads --json --quiet --help" ;;
+        --compare --scenarios --plot --threads --json --quiet --help" ;;
     call-variants) echo "--ref --reads --out --bam --sample --samples --regions --index --memory --batch --limit --policy
-        --kernels --models --cpus --opencl --cuda --gantt --trace --record --json --quiet --help" ;;
+        --kernels --models --cpus --opencl --cuda --plot --trace --record --json --quiet --help" ;;
     genomics) echo "--ref --region --random --out --coverage --read-length --seed --easy --truth --calls --strata
         --quality --all --json --quiet --help" ;;
-    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policies --rollouts --zero-shot --mutations --save --times --pipeline --kernels --write --json --quiet --help" ;;
+    bench) echo "--data --seeds --threads --traces --counters --split --noise --outliers --ablations --papers --plot --suite --only --policy --rollouts --zero-shot --mutations --worst --times --pipeline --kernels --out --json --quiet --help" ;;
     esac
 }
 

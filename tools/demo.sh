@@ -48,7 +48,7 @@ policies=(symphony eager heft)
 for ((round = 0; round < rounds; round++)); do
     for ((i = 0; i < ${#policies[@]}; i++)); do
         policy=${policies[$(((i + round) % ${#policies[@]}))]}
-        call "$policy" "demo/again.vcf.gz" --gantt "demo/gantt.$policy.svg" --json --quiet \
+        call "$policy" "demo/again.vcf.gz" --plot "demo/gantt.$policy.svg" --json --quiet \
             >"demo/$policy.$round.json"
         cmp demo/sample.vcf.gz demo/again.vcf.gz || { echo "demo: $policy gave other variants" >&2; exit 1; }
     done
@@ -76,7 +76,7 @@ cat <<'NEXT'
 
 What to try next:
   build/symph call-variants --help            with reads of your own, and a BAM file beside
-  build/symph machine --draw                  this machine as the schedulers see it
+  build/symph machine --tree                  this machine as the schedulers see it
   build/symph run linalg:cholesky:n=4096,tile=512 --compare symphony,starpu:dmdas
   build/symph explain last                    why tasks of that run went where they did
   build/symph counters watch                  what the machine is doing right now

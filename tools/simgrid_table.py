@@ -36,10 +36,10 @@ def parse_arguments():
     parser.add_argument("--sizes", default=SIZES, help=f"matrix rows, multiples of {TILE}")
     parser.add_argument("--starpu", default="eager,dmda,dmdas,modular-heft-prio",
                         help="StarPU's own schedulers")
-    parser.add_argument("--policies", default="", help="ours, besides the default: heft,peft,...")
+    parser.add_argument("--policy", default="", help="ours, besides the default: heft,peft,...")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=300, help="seconds per run")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="everything, for programs")
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="everything, for programs")
     arguments = parser.parse_args()
     for machine in arguments.machines.split(","):
         if not (models(arguments.prefix) / "bus" / f"{machine}.platform.v4.xml").exists():
@@ -55,8 +55,8 @@ def parse_arguments():
             parser.error(f"size '{size}' is not a multiple of {TILE}")
     if arguments.plugin and not arguments.plugin.exists():
         parser.error(f"no such plug-in: {arguments.plugin}")
-    if arguments.policies and not arguments.plugin:
-        parser.error("--policies needs --plugin")
+    if arguments.policy and not arguments.plugin:
+        parser.error("--policy needs --plugin")
     return arguments
 
 
@@ -137,7 +137,7 @@ def main():
     starpulib.stop_on_signals()
     schedulers = [name for name in arguments.starpu.split(",") if name]
     if arguments.plugin:
-        schedulers += [OURS] + [f"{OURS}:{p}" for p in arguments.policies.split(",") if p]
+        schedulers += [OURS] + [f"{OURS}:{p}" for p in arguments.policy.split(",") if p]
     keys = [(machine, workload, int(size)) for machine in arguments.machines.split(",")
             for workload in arguments.workloads.split(",") for size in arguments.sizes.split(",")]
     bound = has_bound(arguments.prefix)
@@ -155,11 +155,11 @@ def main():
     means = geomeans(schedulers, cells)
     # Where things lay on this machine says nothing to a reader.
     places = {str(arguments.prefix): "PREFIX", str(arguments.plugin): "PLUGIN",
-              str(arguments.json): "FILE"}
+              str(arguments.out): "FILE"}
     command = shlex.join(["tools/simgrid_table.py", *(places.get(a, a) for a in sys.argv[1:])])
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-    if arguments.json:
-        arguments.json.write_text(json.dumps({
+    if arguments.out:
+        arguments.out.write_text(json.dumps({
             "schema": "symph-simgrid-1", "date": date, "command": command, "tile": TILE,
             "cells": [cell for cell in found if cell["scheduler"]],
             "bounds": list(bounds.values()), "worse": worse, "over_baseline": means},

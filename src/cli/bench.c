@@ -29,13 +29,13 @@
 struct bench_args {
     struct sy_common_args common;
     struct sy_text_list names;
-    const char *data, *write;
+    const char *data, *out;
     uint32_t seeds, threads;
     struct sy_bench_counters_args counters;
-    const char *suite, *policies, *only;
+    const char *suite, *policy, *only;
     struct sy_text_list zero_shot;
     uint32_t rollouts, mutations;
-    const char *save;
+    const char *worst;
     struct sy_text_list times, pipelines;
     const char *kernels;
 };
@@ -72,8 +72,8 @@ static const struct sy_option options[] = {
      0},
     {SY_OPTION_TEXT, "only", "GLOB", "of a track, the suites whose name matches", AT(only), 0, 0,
      0},
-    {SY_OPTION_TEXT, "policies", "A,B,...",
-     "policies to be judged, as learned@my.weights (default: as shipped)", AT(policies), 0, 0, 0},
+    {SY_OPTION_TEXT, "policy", "A,B,...",
+     "policies to be judged, as learned@my.weights (default: as shipped)", AT(policy), 0, 0, 0},
     {SY_OPTION_U32, "rollouts", "N",
      "worlds replayed by the clairvoyant for one plan (default 200; 0: without it)", AT(rollouts),
      0, 0, 1e6},
@@ -84,8 +84,8 @@ static const struct sy_option options[] = {
     {SY_OPTION_HEADING, NULL, NULL, "Of the bench adversarial:", 0, 0, 0, 0},
     {SY_OPTION_U32, "mutations", "N", "graphs tried per baseline (default 10000)", AT(mutations), 0,
      1, 1e9},
-    {SY_OPTION_TEXT, "save", "FOLDER", "write the worst graph against each baseline there",
-     AT(save), 0, 0, 0},
+    {SY_OPTION_TEXT, "worst", "FOLDER", "write the worst graph against each baseline there",
+     AT(worst), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL,
      "Of the bench dype, with --noise (of what a plan took) and --plot:", 0, 0, 0, 0},
     {SY_OPTION_REPEAT, "times", "FILE",
@@ -98,8 +98,8 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "kernels", "PATH", "kernel plug-ins: files and folders, with colons",
      AT(kernels), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output:", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "write", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead",
-     AT(write), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead", AT(out),
+     0, 0, 0},
     SY_OPTION_COMMON(struct bench_args),
 };
 
@@ -110,9 +110,9 @@ static const struct sy_command command = {
                 "  symph bench streams --seeds 5\n"
                 "  symph bench counters --traces traces --seeds 5\n"
                 "  symph bench counters --papers\n"
-                "  symph bench policy --suite C --policies learned@my.weights\n"
+                "  symph bench policy --suite C --policy learned@my.weights\n"
                 "  symph bench dype --times times.csv --plot plans.svg\n"
-                "  symph bench all --data recorded --write docs/bench",
+                "  symph bench all --data recorded --out docs/bench",
     .about = "Benches: classic (policies against lower bounds), ablation (what contention "
              "awareness is worth), streams (job orders, tenants), decisions and speed (what "
              "deciding and simulating cost here), counters (what multiplexing hides, and how much "
@@ -356,17 +356,16 @@ static int write_bench(const struct bench_args *args, const char *name, const ch
                      name, options_given(args, name), args->seeds);
     if (strcmp(name, "policy") == 0) {
         sy_buffer_printf(&page, " --suite %s --rollouts %u%s%s", args->suite, args->rollouts,
-                         args->policies ? " --policies " : "",
-                         args->policies ? args->policies : "");
+                         args->policy ? " --policy " : "", args->policy ? args->policy : "");
     }
     sy_buffer_printf(&page, "`, symph %s, commit %s.\n\n```\n%s```\n", sy_version(), SYMPH_COMMIT,
                      text->text ? text->text : "");
     int r = SY_EXIT_FAILED;
-    if (asprintf(&path, "%s/%s.md", args->write, page_name) >= 0) {
+    if (asprintf(&path, "%s/%s.md", args->out, page_name) >= 0) {
         r = sy_output_file(path, &page);
         free(path);
     }
-    if (!r && asprintf(&path, "%s/%s.json", args->write, page_name) >= 0) {
+    if (!r && asprintf(&path, "%s/%s.json", args->out, page_name) >= 0) {
         r = sy_output_file(path, json);
         free(path);
     }
@@ -423,9 +422,9 @@ static int close_document(const struct bench_args *args, const char *name, const
                           struct sy_json_writer *out, struct sy_buffer *text, int r) {
     sy_json_close(out, ']');
     sy_json_close(out, '}');
-    if (!r && args->write && !nothing_ran(args, name)) {
+    if (!r && args->out && !nothing_ran(args, name)) {
         r = write_bench(args, name, page, text, &out->buffer);
-    } else if (!r && !args->write) {
+    } else if (!r && !args->out) {
         r = sy_output(args->common.json ? &out->buffer : text);
     }
     sy_buffer_finish(text);
@@ -465,11 +464,10 @@ static int run_tracks(const struct bench_args *args, const struct sy_bench_polic
     int r = SY_EXIT_OK;
     for (enum sy_track t = 0; !r && t < SY_TRACK_COUNT; t++) {
         if (sy_track_wanted(bench, t)) {
-            r = args->write ? write_track(args, bench, goals, t)
-                            : sy_bench_policy_track(&report, t);
+            r = args->out ? write_track(args, bench, goals, t) : sy_bench_policy_track(&report, t);
         }
     }
-    if (args->write) {
+    if (args->out) {
         sy_buffer_finish(&text);
         sy_buffer_finish(&out.buffer);
         return r;
@@ -481,7 +479,7 @@ static int run_policy(const struct bench_args *args) {
     struct sy_bench_policy bench = {
         .worlds = {args->data, 1, args->seeds, args->threads, args->common.quiet},
         .suite = args->suite,
-        .policies = args->policies,
+        .policies = args->policy,
         .only = args->only,
         .rollouts = args->rollouts,
         .zero_shot = &args->zero_shot};
@@ -507,7 +505,7 @@ static int run_policy(const struct bench_args *args) {
 
 static int run_adversarial(const struct bench_args *args, struct sy_json_writer *out,
                            struct sy_buffer *text) {
-    struct sy_bench_adversarial bench = {args->policies, args->save, 1, args->mutations,
+    struct sy_bench_adversarial bench = {args->policy, args->worst, 1, args->mutations,
                                          args->common.quiet};
     return sy_bench_adversarial(&bench, out, text);
 }
@@ -596,7 +594,7 @@ int sy_cmd_bench(int argc, char **argv) {
     args.data = args.data && *args.data ? args.data : NULL;
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = make_folder(args.write);
+        r = make_folder(args.out);
         r = r ? r : run(&args);
     }
     sy_text_list_finish(&args.names);

@@ -94,7 +94,7 @@ int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_
                    : 0;
     if (!code && !times->count) {
         code = sy_fail(error, -ENOENT, "no recorded times were found");
-        sy_hint(error, "record them with 'symph run --pipeline NAME --calibrate FILE' on the "
+        sy_hint(error, "record them with 'symph run --pipeline NAME --calibrate -o FILE' on the "
                        "machine to be judged, then give --times FILE");
     }
     return code;
@@ -194,7 +194,7 @@ int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline
         if (!times->classes[c]) {
             int code = sy_fail(error, -EINVAL, "the times have no row of %s", kinds[c]);
             sy_hint(error, "--times may be given several times; 'symph run --pipeline NAME "
-                           "--calibrate FILE' records them");
+                           "--calibrate -o FILE' records them");
             return code;
         }
     }
@@ -210,7 +210,7 @@ int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline
         int code = sy_fail(error, -EINVAL,
                            "the times are of examples alone: nothing is left to learn from");
         sy_hint(error, "record calibration inputs too, as with 'symph run --pipeline "
-                       "NAME:calibrate=1 --calibrate FILE'");
+                       "NAME:calibrate=1 --calibrate -o FILE'");
         return code;
     }
     return 0;

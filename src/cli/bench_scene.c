@@ -58,7 +58,7 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
                                             .load = from->load,
                                             .threads = from->timing ? 1 : worlds->threads};
     scene->args.machine = resolve(scene, worlds->data, from->machine);
-    scene->args.costs = data_path(scene, worlds->data, from->costs);
+    scene->args.times = data_path(scene, worlds->data, from->costs);
     scene->args.smt_table = data_path(scene, worlds->data, from->smt_table);
     for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
         const char *spec = resolve(scene, worlds->data, from->graphs[i]);

@@ -21,9 +21,9 @@ struct args {
     const char *machine;
     struct sy_text_list specs;
     struct sy_graph_args graphs;
-    const char *costs;
+    const char *times;
     uint64_t accelerate, seed, anneal, nodes;
-    double time_limit_s;
+    double limit_s;
     bool accelerate_given, lp, exact;
 };
 
@@ -52,11 +52,11 @@ static const struct sy_option options[] = {
     {SY_OPTION_U64, "accelerate", "SEED",
      "give tasks with CPU times only a speed-up per task type and kind of accelerator",
      AT(accelerate), AT(accelerate_given), 0, 9007199254740992.0},
-    {SY_OPTION_TEXT, "costs", "FILE", "measured kernel times (X.kernels.csv)", AT(costs), 0, 0, 0},
+    {SY_OPTION_TEXT, "times", "FILE", "measured kernel times (X.kernels.csv)", AT(times), 0, 0, 0},
     {SY_OPTION_FLAG, "lp", NULL, "the mixed LP, by an installed solver (clp, cbc or glpsol)",
      AT(lp), 0, 0, 0},
-    {SY_OPTION_NUMBER, "time-limit", "SECONDS", "for the solver, per graph (default 60)",
-     AT(time_limit_s), 0, 0.01, 1e6},
+    {SY_OPTION_NUMBER, "limit", "SECONDS", "for the solver, per graph (default 60)", AT(limit_s), 0,
+     0.01, 1e6},
     {SY_OPTION_FLAG, "exact", NULL, "branch and bound, for graphs of at most 64 tasks", AT(exact),
      0, 0, 0},
     {SY_OPTION_U64, "nodes", "N", "branch and bound gives up after N nodes (default 2000000)",
@@ -85,7 +85,7 @@ static const struct sy_command command = {
 static int solve_mixed(const struct args *args, const struct sy_workload *workload, bool *told,
                        struct bounds *bounds) {
     struct sy_error error = {0};
-    int r = sy_bound_mixed_ns(workload, args->time_limit_s, &bounds->mixed_ns, &error);
+    int r = sy_bound_mixed_ns(workload, args->limit_s, &bounds->mixed_ns, &error);
     if (r == -ENOENT || r == -ETIME) {
         bounds->mixed_ns = NAN;
         if (!*told) {
@@ -288,7 +288,7 @@ static int run(const struct args *args) {
     struct sy_graph_list list = {0};
     struct sy_cost_model *model = NULL;
     int r = sy_input_machine(args->machine, &machine);
-    r = r ? r : read_costs(args->costs, &model);
+    r = r ? r : read_costs(args->times, &model);
     r = r ? r : sy_input_graphs(&args->specs, &args->graphs, &list);
     r = r ? r : bound_all(args, machine, model, &list);
     sy_graph_list_finish(&list);
@@ -298,7 +298,7 @@ static int run(const struct args *args) {
 }
 
 int sy_cmd_bound(int argc, char **argv) {
-    struct args args = {.machine = "here", .seed = 1, .nodes = 2000000, .time_limit_s = 60};
+    struct args args = {.machine = "here", .seed = 1, .nodes = 2000000, .limit_s = 60};
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = run(&args);

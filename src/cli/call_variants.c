@@ -60,7 +60,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "cuda", "N", "use at most N CUDA devices (default: all)", AT(run.cuda), 0, 0,
      4096},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "gantt", "FILE.svg", "chart of the run", AT(run.gantt), 0, 0, 0},
+    {SY_OPTION_TEXT, "plot", "FILE.svg", "chart of the run", AT(run.plot), 0, 0, 0},
     {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(run.trace), 0,
      0, 0},
     {SY_OPTION_TEXT, "record", "FILE.json", "everything about the run, for symph explain",
@@ -74,7 +74,7 @@ static const struct sy_command command = {
     .examples =
         "  symph call-variants --ref chrX.fa --reads a_1.fq.gz a_2.fq.gz -o a.vcf.gz\n"
         "  symph call-variants --ref chrX.fa --reads a_1.fq.gz a_2.fq.gz -o a.vcf.gz --bam a.bam\n"
-        "  symph call-variants --ref chrX.fa --samples family.tsv --gantt family.svg",
+        "  symph call-variants --ref chrX.fa --samples family.tsv --plot family.svg",
     .about =
         "Short reads of a diploid sample are aligned, duplicates are set aside, haplotypes are "
         "assembled where reads differ from the reference, and genotypes are worked out. Every "
@@ -82,7 +82,6 @@ static const struct sy_command command = {
         "depend on that.",
     .options = options,
     .option_count = SY_COUNT(options),
-    .short_o = "out",
 };
 
 /* --- the workload's arguments -------------------------------------------------------------------

@@ -58,7 +58,7 @@ int sy_message_exit(int code);
 int sy_output(struct sy_buffer *buffer);
 /* Replaces a file, or writes to stdout where path is "-". Returns an exit code. */
 int sy_output_file(const char *path, const struct sy_buffer *buffer);
-/* The file of one of several policies, gantt.svg -> gantt.dmdas.svg, with its NUL; policy NULL: the
+/* The file of one of several policies, plot.svg -> plot.dmdas.svg, with its NUL; policy NULL: the
  * only one. */
 void sy_output_path(const char *path, const char *policy, struct sy_buffer *ret_path);
 

@@ -17,8 +17,8 @@
 
 struct args {
     struct sy_common_args common;
-    const char *arch, *machine, *scope, *folder;
-    bool all, dot;
+    const char *arch, *machine, *scope, *folder, *dot;
+    bool all;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -33,7 +33,8 @@ static const struct sy_option options[] = {
      "the shared resources of this machine instead: \"here\", a file, or a line of text",
      AT(machine), 0, 0, 0},
     {SY_OPTION_FLAG, "all", NULL, "a table of all micro-architectures", AT(all), 0, 0, 0},
-    {SY_OPTION_FLAG, "dot", NULL, "a drawing for Graphviz", AT(dot), 0, 0, 0},
+    {SY_OPTION_TEXT, "dot", "FILE", "write the model in DOT, for Graphviz ('-': stdout)", AT(dot),
+     0, 0, 0},
     {SY_OPTION_TEXT, "listings", "FOLDER", "where the listings are (default: those installed)",
      AT(folder), 0, 0, 0},
     SY_OPTION_COMMON(struct args),
@@ -42,11 +43,12 @@ static const struct sy_option options[] = {
 static const struct sy_command command = {
     .name = "counters model",
     .usage = "[OPTION]...",
-    .examples = "  symph counters model\n"
-                "  symph counters model --arch skylakex --scope core\n"
-                "  symph counters model --arch amdzen4 --scope core --dot | dot -Tsvg > zen4.svg\n"
-                "  symph counters model --machine \"2x(cpu:16) gpu:4\"\n"
-                "  symph counters model --all",
+    .examples =
+        "  symph counters model\n"
+        "  symph counters model --arch skylakex --scope core\n"
+        "  symph counters model --arch amdzen4 --scope core --dot - | dot -Tsvg > zen4.svg\n"
+        "  symph counters model --machine \"2x(cpu:16) gpu:4\"\n"
+        "  symph counters model --all",
     .about = "Shows the factor graph that counters are joined in: variables are rates, relations "
              "are what unit masks, names, metrics, roles and the topology say about them. A "
              "relation is a start: its width is learned, and one that is refuted is left out.",
@@ -386,7 +388,10 @@ static int check(const struct args *args) {
                                 args->scope);
     }
     if (args->dot && (args->all || (!args->scope && !args->machine))) {
-        return sy_options_usage(&command, "--dot draws one model: it needs --scope or --machine");
+        return sy_options_usage(&command, "--dot writes one model: it needs --scope or --machine");
+    }
+    if (args->dot && args->common.json) {
+        return sy_options_usage(&command, "--dot and --json exclude each other");
     }
     if (args->all + (args->machine != NULL) + (args->arch != NULL) > 1) {
         return sy_options_usage(&command, "--all, --machine and --arch exclude each other");
@@ -396,7 +401,7 @@ static int check(const struct args *args) {
 
 static int run(const struct args *args) {
     struct shown shown = {.args = args};
-    bool json = args->common.json && !args->dot;
+    bool json = args->common.json;
     if (json) {
         sy_json_open(&shown.json, '{');
         sy_json_member_string(&shown.json, "schema", "symph-counters-model-1");
@@ -410,11 +415,13 @@ static int run(const struct args *args) {
         sy_buffer_printf(&shown.json.buffer, "\n");
     }
     struct sy_buffer *text = json ? &shown.json.buffer : &shown.text;
-    if (r != SY_EXIT_OK) {
-        sy_buffer_finish(text);
-        return r;
+    if (r == SY_EXIT_OK && args->dot) {
+        r = sy_output_file(args->dot, text);
+    } else if (r == SY_EXIT_OK) {
+        return sy_output(text);
     }
-    return sy_output(text);
+    sy_buffer_finish(text);
+    return r;
 }
 
 int sy_counters_model(int argc, char **argv) {

@@ -24,14 +24,13 @@
 
 struct args {
     struct sy_counters_args base;
-    const char *output, *interval, *duration;
+    const char *out, *interval, *duration;
 };
 
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "output", "FILE", "where to write; -o FILE is the same, - is stdout",
-     AT(output), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FILE", "where to write ('-': stdout)", AT(out), 0, 0, 0},
     {SY_OPTION_TEXT, "interval", "T", "between two readings: 10ms, 1s ... (default 100ms)",
      AT(interval), 0, 0, 0},
     {SY_OPTION_TEXT, "duration", "T", "stop after this time (default: until Ctrl-C)", AT(duration),
@@ -179,7 +178,7 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
 static int record(const struct args *args, struct sy_counters_session *session, double interval_ns,
                   double duration_ns) {
     struct tape tape;
-    int r = tape_open(&tape, args->output);
+    int r = tape_open(&tape, args->out);
     if (r != SY_EXIT_OK) {
         return r;
     }
@@ -195,7 +194,7 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     if (code && !gone) {
         char size[SY_UNITS_SIZE];
         sy_message_fail("%s: cannot go on recording: %s; the %s written so far can be replayed",
-                        args->output, strerror(-code),
+                        args->out, strerror(-code),
                         sy_units_bytes((double)tape.written_bytes, size));
         return SY_EXIT_FAILED;
     }
@@ -215,22 +214,18 @@ static int run(const struct args *args, double interval_ns, double duration_ns) 
 }
 
 int sy_counters_record(int argc, char **argv) {
-    static char output[] = "--output";
     struct args args = {0};
     int r = SY_EXIT_OK;
     double interval_ns = 1e8, duration_ns = INFINITY;
-    for (int i = 1; i < argc; i++) {
-        argv[i] = strcmp(argv[i], "-o") == 0 ? output : argv[i];
-    }
     if (!sy_options_parse(&command, argc, argv, &args, &r) ||
         !sy_counters_time(&command, "interval", args.interval, 1e6, 3600e9, &interval_ns, &r) ||
         !sy_counters_time(&command, "duration", args.duration, 1e6, 1e18, &duration_ns, &r)) {
         return r;
     }
-    if (!args.output) {
+    if (!args.out) {
         return sy_options_usage(&command, "say where to write: -o FILE");
     }
-    if (args.base.common.json && strcmp(args.output, "-") == 0) {
+    if (args.base.common.json && strcmp(args.out, "-") == 0) {
         return sy_options_usage(&command, "--json and the recording cannot both go to stdout");
     }
     return run(&args, interval_ns, duration_ns);

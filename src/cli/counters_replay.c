@@ -16,7 +16,7 @@
 struct args {
     struct sy_counters_args base;
     struct sy_text_list files;
-    const char *interval, *plot, *output;
+    const char *interval, *plot, *out;
     double speed;
     bool speed_given, fast, once, prometheus, all;
 };
@@ -42,8 +42,8 @@ static const struct sy_option options[] = {
      AT(all), 0, 0, 0},
     {SY_OPTION_FLAG, "prometheus", NULL, "what is believed at the end in Prometheus' text format",
      AT(prometheus), 0, 0, 0},
-    {SY_OPTION_TEXT, "output", "FILE", "replace FILE by each output, instead of printing it",
-     AT(output), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FILE", "replace FILE by each output, instead of printing it", AT(out),
+     0, 0, 0},
     {SY_OPTION_FLAG, "json", NULL, "one JSON object per output, each on a line",
      AT(base.common.json), 0, 0, 0},
     {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
@@ -93,13 +93,13 @@ static int replay(const struct args *args, double interval_ns, double speed) {
     struct sy_counters_session session;
     struct sy_show *show = NULL;
     const struct sy_show_options shown = {
-        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->output),
+        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->out),
         .interval_ns = interval_ns,
         .plot = args->plot,
-        .output = args->output,
+        .output = args->out,
         .title = args->base.replay,
         .all = args->all,
-        .once = args->once || (args->prometheus && !args->output)};
+        .once = args->once || (args->prometheus && !args->out)};
     int r = sy_counters_open(&args->base, &session);
     signal(SIGPIPE, SIG_IGN);
     sy_interrupt_watch_quietly();
@@ -130,7 +130,7 @@ static int run(struct args *args) {
     }
     args->base.replay = args->files.items[0];
     bool screen =
-        sy_show_form_for(args->base.common.json, args->prometheus, args->output) == SY_SHOW_SCREEN;
+        sy_show_form_for(args->base.common.json, args->prometheus, args->out) == SY_SHOW_SCREEN;
     double speed = args->speed_given ? args->speed : args->fast || args->once || !screen ? 0 : 1;
     return replay(args, interval_ns, speed);
 }

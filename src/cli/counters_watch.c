@@ -18,7 +18,7 @@
 
 struct args {
     struct sy_counters_args base;
-    const char *interval, *duration, *plot, *output;
+    const char *interval, *duration, *plot, *out;
     bool once, prometheus, all;
 };
 
@@ -47,10 +47,10 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "all", NULL, "a line for each resource, also those that are not measured",
      AT(all), 0, 0, 0},
     {SY_OPTION_FLAG, "prometheus", NULL,
-     "one output in Prometheus' text format; with --output, one at every interval", AT(prometheus),
+     "one output in Prometheus' text format; with --out, one at every interval", AT(prometheus), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "out", "FILE", "replace FILE by each output, instead of printing it", AT(out),
      0, 0, 0},
-    {SY_OPTION_TEXT, "output", "FILE", "replace FILE by each output, instead of printing it",
-     AT(output), 0, 0, 0},
     {SY_OPTION_FLAG, "json", NULL, "one JSON object per output, each on a line",
      AT(base.common.json), 0, 0, 0},
     {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
@@ -63,7 +63,7 @@ static const struct sy_command command = {
                 "  symph counters watch --once\n"
                 "  symph counters watch --interval 100ms --duration 1min --plot load.svg\n"
                 "  symph counters watch --json | jq '.resources[] | {name, mean}'\n"
-                "  symph counters watch --prometheus --interval 15s --output symph.prom",
+                "  symph counters watch --prometheus --interval 15s --out symph.prom",
     .about = "Shows how much of each processor, memory and link is in use, as far as the counters "
              "that can be read here tell: the mean of the belief, its 95 % band, and how long ago "
              "something was measured. What is not measured is said, with what would help.",
@@ -99,12 +99,12 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
 static int watch(const struct args *args, double interval_ns, double duration_ns) {
     struct sy_counters_session session;
     struct sy_show *show = NULL;
-    bool once = args->once || (args->prometheus && !args->output);
+    bool once = args->once || (args->prometheus && !args->out);
     const struct sy_show_options shown = {
-        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->output),
+        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->out),
         .interval_ns = interval_ns,
         .plot = args->plot,
-        .output = args->output,
+        .output = args->out,
         .title = "live",
         .all = args->all,
         .once = once};

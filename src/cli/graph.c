@@ -20,8 +20,8 @@ struct args {
     struct sy_common_args common;
     struct sy_text_list specs;
     struct sy_graph_args graphs;
-    const char *dot, *write;
-    bool validate, list_generators;
+    const char *dot, *out;
+    bool check, list_generators;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -29,10 +29,10 @@ struct args {
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "dot", "FILE", "write the graph in DOT; '-' is standard output", AT(dot), 0, 0,
      0},
-    {SY_OPTION_TEXT, "write", "FILE", "write the graph in the native JSON format ('-': stdout)",
-     AT(write), 0, 0, 0},
-    {SY_OPTION_FLAG, "validate", NULL, "only check: one line per file, exit 3 if one is bad",
-     AT(validate), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FILE", "write the graph in the native JSON format ('-': stdout)",
+     AT(out), 0, 0, 0},
+    {SY_OPTION_FLAG, "check", NULL, "only check: one line per file, exit 3 if one is bad",
+     AT(check), 0, 0, 0},
     {SY_OPTION_FLAG, "list-generators", NULL,
      "the names and arguments behind gen:", AT(list_generators), 0, 0, 0},
     {SY_OPTION_TEXT, "only", "GLOB", "keep the graphs whose name matches, as in 'tpch_q1*'",
@@ -48,8 +48,8 @@ static const struct sy_command command = {
     .usage = "FILE|gen:SPEC... [OPTION]...",
     .examples = "  symph graph gen:cholesky:20\n"
                 "  symph graph workflow.json --dot - | dot -Tsvg > workflow.svg\n"
-                "  symph graph gen:fft:6 --write fft.json\n"
-                "  symph graph --validate *.json *.dag",
+                "  symph graph gen:fft:6 --out fft.json\n"
+                "  symph graph --check *.json *.dag",
     .about = "Reads native JSON, WfCommons WfFormat, .dag lines and StarPU's tasks.rec, told apart "
              "by content.",
     .options = options,
@@ -223,11 +223,11 @@ static int export_graph(const struct sy_graph *graph, const char *path, bool qui
     return r;
 }
 
-static int validate(const struct args *args) {
+static int check(const struct args *args) {
     int worst = SY_EXIT_OK;
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-graph-validate-1");
+    sy_json_member_string(&writer, "schema", "symph-graph-check-1");
     sy_json_key(&writer, "files");
     sy_json_open(&writer, '[');
     struct sy_buffer lines = {0};
@@ -270,10 +270,10 @@ static int run(const struct args *args) {
     if (args->specs.count == 0) {
         return sy_options_usage(&command, "name a graph file or a generator (gen:cholesky:20)");
     }
-    if (args->validate) {
-        return validate(args);
+    if (args->check) {
+        return check(args);
     }
-    if (args->common.json && (is_stdout(args->dot) || is_stdout(args->write))) {
+    if (args->common.json && (is_stdout(args->dot) || is_stdout(args->out))) {
         return sy_options_usage(&command, "--json and '-' both want standard output; name a file");
     }
     struct sy_graph_list list = {0};
@@ -281,7 +281,7 @@ static int run(const struct args *args) {
     if (r != SY_EXIT_OK) {
         return r;
     }
-    if (!args->dot && !args->write) {
+    if (!args->dot && !args->out) {
         r = print_stats(&list, args->common.json);
     } else if (list.count != 1) {
         r = sy_options_usage(&command,
@@ -291,7 +291,7 @@ static int run(const struct args *args) {
     } else {
         r = export_graph(list.graphs[0], args->dot, args->common.quiet, sy_graph_write_dot);
         if (r == SY_EXIT_OK) {
-            r = export_graph(list.graphs[0], args->write, args->common.quiet, sy_graph_write_json);
+            r = export_graph(list.graphs[0], args->out, args->common.quiet, sy_graph_write_json);
         }
         if (r == SY_EXIT_OK && args->common.json) {
             r = print_stats(&list, true);

@@ -2,7 +2,7 @@
  *
  * symph machine: what a machine looks like to the schedulers.
  *
- * In: "here", a file or a line of text. Out: tables, a drawing, or the native JSON format.
+ * In: "here", a file or a line of text. Out: tables, a tree, or the native JSON format.
  * Invariant: a value that nobody measured is marked as assumed.
  */
 #include "cli/cli.h"
@@ -17,14 +17,15 @@
 struct args {
     struct sy_common_args common;
     struct sy_text_list specs;
-    bool draw;
+    bool tree;
 };
 
 #define AT(field)     offsetof(struct args, field)
 #define ROUTE_ROW_MAX 40
 
 static const struct sy_option options[] = {
-    {SY_OPTION_FLAG, "draw", NULL, "a drawing instead of tables", AT(draw), 0, 0, 0},
+    {SY_OPTION_FLAG, "tree", NULL, "a tree of memories and devices instead of tables", AT(tree), 0,
+     0, 0},
     SY_OPTION_COMMON(struct args),
 };
 
@@ -33,7 +34,7 @@ static const struct sy_command command = {
     .usage = "[SPEC] [OPTION]...",
     .examples = "  symph machine\n"
                 "  symph machine \"2x(cpu:12 dram:80GB/s) gpu:4@pcie3x16 fpga:1@regions=4\"\n"
-                "  symph machine topology.xml --draw\n"
+                "  symph machine topology.xml --tree\n"
                 "  symph machine here --json > here.json",
     .about = "SPEC is \"here\" (the default: this machine, by hwloc), a file (native JSON, hwloc "
              "XML, X.bus.csv of a recorded machine) or a line of text.",
@@ -232,7 +233,7 @@ static int run(const struct args *args) {
         sy_message_note(args->common.quiet, "hwloc knows no bandwidths, latencies or watts: those "
                                             "are assumed; write them into a JSON file to correct");
     }
-    if (args->common.json || args->draw) {
+    if (args->common.json || args->tree) {
         struct sy_buffer buffer = {0};
         if (args->common.json) {
             sy_machine_write_json(machine, &buffer);

@@ -55,6 +55,26 @@ static const struct sy_option *find(const struct sy_command *command, const char
     return NULL;
 }
 
+/* Options that had another name before 0.2; of several rows the command's own is meant. */
+static const struct {
+    const char *old, *now;
+} renamed[] = {
+    {"gantt", "plot"},   {"curve", "plot"},      {"draw", "tree"},      {"write", "out"},
+    {"output", "out"},   {"save", "worst"},      {"costs", "times"},    {"time-limit", "limit"},
+    {"prices", "price"}, {"policies", "policy"}, {"validate", "check"}, {"validate", "compare"},
+};
+
+/* NULL: the command never had an option of this name. */
+static const char *name_now(const struct sy_command *command, const char *old) {
+    for (size_t i = 0; i < SY_COUNT(renamed); i++) {
+        if (strcmp(renamed[i].old, old) == 0 &&
+            find(command, renamed[i].now, strlen(renamed[i].now))) {
+            return renamed[i].now;
+        }
+    }
+    return NULL;
+}
+
 static int unknown_option(const struct sy_command *command, const char *name, size_t length) {
     const char *names[128];
     size_t count = 0;
@@ -65,6 +85,10 @@ static int unknown_option(const struct sy_command *command, const char *name, si
     }
     char word[64];
     snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), name);
+    const char *now = name_now(command, word);
+    if (now) {
+        return sy_options_usage(command, "--%s is now called --%s", word, now);
+    }
     const char *near = sy_nearest(word, names, count);
     if (near) {
         return sy_options_usage(command, "unknown option --%s (did you mean --%s?)", word, near);
@@ -114,14 +138,14 @@ static int add_to_list(struct sy_text_list *list, const char *text) {
     return SY_EXIT_OK;
 }
 
-static bool is_short_o(const struct sy_command *command, const char *text) {
-    return command->short_o && strcmp(text, "-o") == 0;
+static bool is_short_out(const struct sy_command *command, const char *text) {
+    return strcmp(text, "-o") == 0 && find(command, "out", 3);
 }
 
 /* A value may be negative or "-", but not look like the next option. */
 static bool is_value(const struct parser *parser, int at) {
     return at < parser->argc && strncmp(parser->argv[at], "--", 2) != 0 &&
-           !is_short_o(parser->command, parser->argv[at]);
+           !is_short_out(parser->command, parser->argv[at]);
 }
 
 static int set_list(struct parser *parser, const struct sy_option *option, const char *text) {
@@ -216,8 +240,8 @@ bool sy_options_parse(const struct sy_command *command, int argc, char **argv, v
             return false;
         } else if (text[1] == '-') {
             r = parse_option(&parser, text + 2);
-        } else if (is_short_o(command, text)) {
-            r = parse_option(&parser, command->short_o);
+        } else if (is_short_out(command, text)) {
+            r = parse_option(&parser, "out");
         } else {
             r = sy_options_usage(command, "unknown option %s", text);
         }

@@ -4,7 +4,7 @@
  *
  * In: a table that says which options there are and where their values go; argv. Out: a filled
  * struct, or a message and an exit code. Never knows: what an option means. Invariant: the help
- * text is made from the same table, so it cannot miss an option.
+ * text is made from the same table, so it cannot miss an option; -o stands for --out.
  */
 #ifndef SY_CLI_OPTIONS_H
 #define SY_CLI_OPTIONS_H
@@ -57,7 +57,6 @@ struct sy_command {
     size_t operands;         /* offset of the struct sy_text_list for other arguments */
     uint32_t operand_max;    /* 0: none are taken */
     bool first_operand_ends; /* what follows it is not ours: a command line to be run */
-    const char *short_o;     /* the option that -o stands for; NULL: there is no -o */
 };
 
 /* False: stop now with *ret_exit (help was asked for, or a message was printed). */

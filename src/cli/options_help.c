@@ -33,8 +33,8 @@ static void put_wrapped(struct sy_buffer *buffer, const char *text, size_t used,
 static void put_option(struct sy_buffer *buffer, const char *name, const char *metavar,
                        const char *help) {
     char left[80];
-    int length = snprintf(left, sizeof(left), "  --%s%s%s", name, metavar ? " " : "",
-                          metavar ? metavar : "");
+    int length = snprintf(left, sizeof(left), "  %s--%s%s%s", strcmp(name, "out") ? "" : "-o, ",
+                          name, metavar ? " " : "", metavar ? metavar : "");
     if (length >= HELP_COLUMN - 1) {
         sy_buffer_printf(buffer, "%s\n%*s", left, HELP_COLUMN, "");
     } else {

@@ -198,29 +198,43 @@ static int rename_classes(struct sy_planning *planning) {
     return SY_EXIT_OK;
 }
 
-static int set_prices(struct sy_planning *planning) {
-    for (uint32_t i = 0; i < planning->args->prices.count; i++) {
-        struct sy_error error = {0};
-        const char *text = planning->args->prices.items[i], *value = NULL;
-        uint32_t classes = 0;
-        double price = 0;
-        int code = sy_system_setting(&planning->system, "price", text, &classes, &value, &error);
-        if (!code && (!sy_parse_double(value, strlen(value), &price) || price < 0)) {
-            code = sy_fail(&error, -EINVAL,
-                           "--price takes what a device costs an hour, such as gpu=2.5, not '%s'",
-                           text);
-        }
-        if (code) {
-            return fail(code, &error);
-        }
-        for (uint32_t k = 0; k < planning->system.class_count; k++) {
-            if (classes & 1u << k) {
-                planning->system.classes[k].price_per_hour = price;
-            }
-        }
-        planning->priced |= classes;
+static int set_price(struct sy_planning *planning, const char *text) {
+    struct sy_error error = {0};
+    const char *value = NULL;
+    uint32_t classes = 0;
+    double price = 0;
+    int code = sy_system_setting(&planning->system, "price", text, &classes, &value, &error);
+    if (!code && (!sy_parse_double(value, strlen(value), &price) || price < 0)) {
+        code = sy_fail(&error, -EINVAL,
+                       "--price takes the price of a device per hour, such as gpu=2.5, not '%s'",
+                       text);
     }
+    if (code) {
+        return fail(code, &error);
+    }
+    for (uint32_t k = 0; k < planning->system.class_count; k++) {
+        if (classes & 1u << k) {
+            planning->system.classes[k].price_per_hour = price;
+        }
+    }
+    planning->priced |= classes;
     return SY_EXIT_OK;
+}
+
+/* "gpu=2.5,cpu=0.1", or several such options. */
+static int set_prices(struct sy_planning *planning) {
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; i < planning->args->prices.count && r == SY_EXIT_OK; i++) {
+        const char *at = planning->args->prices.items[i];
+        do {
+            char part[256];
+            size_t length = strcspn(at, ",");
+            snprintf(part, sizeof part, "%.*s", (int)(length < 255 ? length : 255), at);
+            r = set_price(planning, part);
+            at += length + (at[length] == ',');
+        } while (*at && r == SY_EXIT_OK);
+    }
+    return r;
 }
 
 static void put_others(const struct sy_planning *planning, uint32_t k) {
@@ -496,7 +510,7 @@ static void tell_times(const struct sy_planning *planning) {
     }
     if (times->sample_count == times->foreign_count) {
         sy_message_note(quiet, "no measured times: all times are guessed from what the devices can "
-                               "do at best; symph run --pipeline PIPELINE --calibrate FILE "
+                               "do at best; symph run --pipeline PIPELINE --calibrate -o FILE "
                                "measures, --times FILE uses it");
     } else if (times->used_count == 0) {
         sy_message_note(quiet,

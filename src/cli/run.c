@@ -69,17 +69,18 @@ static const struct sy_option options[] = {
      AT(side_by_side), 0, 0, 0},
     {SY_OPTION_TEXT, "times", "FILE",
      "measured times to begin with (default: what was learned here)", AT(times), 0, 0, 0},
-    {SY_OPTION_TEXT, "calibrate", "FILE.csv",
-     "measure every kernel alone on every device, for the items' inputs, and write the times",
-     AT(calibrate), 0, 0, 0},
-    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: power, too, where it can be read", AT(watts),
-     0, 0, 0},
+    {SY_OPTION_FLAG, "calibrate", NULL,
+     "measure every kernel alone on every device, with the inputs of the items", AT(calibrate), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "out", "FILE.csv", "with --calibrate: write the times there", AT(out), 0, 0,
+     0},
+    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: measure power too, where it can be read",
+     AT(watts), 0, 0, 0},
     {SY_OPTION_U32, "window", "N", "items under way (default: from the plan and the memory)",
      AT(window), 0, 1, 65536},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "gantt", "FILE.svg",
-     "chart of the fastest run; with several policies their names are inserted", AT(gantt), 0, 0,
-     0},
+    {SY_OPTION_TEXT, "plot", "FILE.svg",
+     "chart of the fastest run; with several policies their names are inserted", AT(plot), 0, 0, 0},
     {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
      0},
     {SY_OPTION_TEXT, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
@@ -94,7 +95,7 @@ static const struct sy_command command = {
     .usage = "GRAPH|--pipeline SPEC [OPTION]...",
     .examples =
         "  symph run linalg:cholesky:n=4096,tile=512\n"
-        "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --gantt lu.svg\n"
+        "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --plot lu.svg\n"
         "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
         "  symph run graph.json --kernels ./mine.so --record run.json\n"
         "  symph run --pipeline gnn:gcn:items=200 --objective energy --constraint 'latency<=50ms'",
@@ -295,7 +296,7 @@ static int run_all(struct sy_runs *runs) {
 }
 
 static int check_args(const struct sy_run_args *args) {
-    const char *files[] = {args->gantt, args->trace, args->paje, args->record};
+    const char *files[] = {args->plot, args->trace, args->paje, args->record};
     for (size_t i = 0; i < SY_COUNT(files); i++) {
         if (files[i] && strcmp(files[i], "-") == 0) {
             return sy_options_usage(&command, "a picture or record needs a file of its own, not "

@@ -73,11 +73,11 @@ struct sy_run_args {
     struct sy_text_list graphs; /* one */
     const char *policy, *compare;
     const char *kernels, *models;
-    const char *gantt, *trace, *paje, *record;
-    const char *pipeline, *objective, *plan, *times, *calibrate;
+    const char *plot, *trace, *paje, *record;
+    const char *pipeline, *objective, *plan, *times, *out;
     struct sy_text_list constraints;
     uint32_t window;
-    bool watts, side_by_side;
+    bool calibrate, watts, side_by_side;
     uint32_t repeat, cpus, opencl, cuda;
     uint64_t seed;
     double limit_s;

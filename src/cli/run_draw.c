@@ -126,7 +126,7 @@ int sy_run_write(const struct sy_runs *runs) {
         if (!policy->record) {
             continue; /* a wrong result came before its turn */
         }
-        r = draw(runs, policy, args->gantt, sy_trace_write_svg);
+        r = draw(runs, policy, args->plot, sy_trace_write_svg);
         r = r ? r : draw(runs, policy, args->trace, sy_trace_write_chrome);
         r = r ? r : draw(runs, policy, args->paje, sy_trace_write_paje);
         if (r == SY_EXIT_OK && args->record) {

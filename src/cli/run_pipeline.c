@@ -47,7 +47,8 @@ static const char *first_option(const struct sy_run_args *args) {
         {args->plan != NULL, "--plan"},
         {args->side_by_side, "--side-by-side"},
         {args->times != NULL, "--times"},
-        {args->calibrate != NULL, "--calibrate"},
+        {args->calibrate, "--calibrate"},
+        {args->out != NULL, "--out"},
         {args->watts, "--watts"},
         {args->window > 0, "--window"},
     };
@@ -57,6 +58,20 @@ static const char *first_option(const struct sy_run_args *args) {
         }
     }
     return NULL;
+}
+
+static int check_calibration(const struct sy_command *command, const struct sy_run_args *args) {
+    if ((args->watts || args->out) && !args->calibrate) {
+        return sy_options_usage(command, "--%s is for --calibrate", args->watts ? "watts" : "out");
+    }
+    if (args->calibrate && !args->out) {
+        return sy_options_usage(command, "--calibrate needs a file for the times: -o FILE.csv");
+    }
+    if (args->calibrate && (args->plan || args->objective || args->constraints.count)) {
+        return sy_options_usage(command, "--calibrate measures kernels alone: without --plan, "
+                                         "--objective and --constraint");
+    }
+    return SY_EXIT_OK;
 }
 
 int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_args *args) {
@@ -72,14 +87,8 @@ int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_
         return sy_options_usage(command, "--policy, --compare, --repeat and --emulate are for "
                                          "graphs: a pipeline's plan puts tasks on devices");
     }
-    if (args->watts && !args->calibrate) {
-        return sy_options_usage(command, "--watts is for --calibrate");
-    }
-    if (args->calibrate && (args->plan || args->objective || args->constraints.count)) {
-        return sy_options_usage(command, "--calibrate measures kernels alone: without --plan, "
-                                         "--objective and --constraint");
-    }
-    return check_objective(command, args->objective);
+    int r = check_calibration(command, args);
+    return r ? r : check_objective(command, args->objective);
 }
 
 /* Limits of classes, which only the engine can match with what it finds: "gpu=1;memory.h200=4e10".
@@ -108,7 +117,7 @@ static int ask(const struct sy_run_args *args, struct sy_buffer *text) {
     struct sy_engine_pipeline pipeline = {.objective = args->objective,
                                           .plan = args->plan,
                                           .times = args->times,
-                                          .calibrate = args->calibrate,
+                                          .calibrate = args->out,
                                           .limits = limits.text,
                                           .bounds = sy_constraints_bounds(&list, SY_NONE),
                                           .window = args->window,
@@ -322,7 +331,7 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         put_text(&writer, "pipeline", record->spec);
         put_text(&writer, "host", record->host);
         put_text(&writer, "date", record->date);
-        sy_json_member_string(&writer, "file", args->calibrate);
+        sy_json_member_string(&writer, "file", args->out);
         sy_json_member_u64(&writer, "samples", count);
         sy_json_member_u64(&writer, "modelled", modelled);
         sy_json_close(&writer, '}');
@@ -333,8 +342,7 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         sy_buffer_printf(&buffer, ", %llu of them by the model of a card,",
                          (unsigned long long)modelled);
     }
-    sy_buffer_printf(&buffer, " in %s (symph plan --times %s uses them)\n", args->calibrate,
-                     args->calibrate);
+    sy_buffer_printf(&buffer, " in %s (symph plan --times %s uses them)\n", args->out, args->out);
     return sy_output(&buffer);
 }
 

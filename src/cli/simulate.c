@@ -42,7 +42,7 @@ static const struct sy_option options[] = {
      "give tasks with CPU times only a speed-up per task type and kind of accelerator, "
      "log-uniform in 0.3..31, fixed by the seed",
      AT(accelerate), AT(accelerate_given), 0, SEED_MAX},
-    {SY_OPTION_TEXT, "costs", "FILE", "measured kernel times (X.kernels.csv)", AT(costs), 0, 0, 0},
+    {SY_OPTION_TEXT, "times", "FILE", "measured kernel times (X.kernels.csv)", AT(times), 0, 0, 0},
     {SY_OPTION_NUMBER, "noise", "SIGMA", "log-normal noise of durations", AT(noise), 0, 0, 3},
     {SY_OPTION_TEXT, "noise-file", "FILE", "noise in the shape of measured timings", AT(noise_file),
      0, 0, 0},
@@ -102,8 +102,8 @@ static const struct sy_option options[] = {
      AT(replays), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FLAG, "per-graph", NULL, "a second table: every graph", AT(per_graph), 0, 0, 0},
-    {SY_OPTION_TEXT, "gantt", "FILE.svg",
-     "chart of the first graph and seed; with several policies their names are inserted", AT(gantt),
+    {SY_OPTION_TEXT, "plot", "FILE.svg",
+     "chart of the first graph and seed; with several policies their names are inserted", AT(plot),
      0, 0, 0},
     {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
      0},
@@ -124,7 +124,7 @@ static const struct sy_command command = {
         "  symph simulate --machine \"cpu:12 gpu:4\" --graphs gen:cholesky:20 --policy all\n"
         "  symph simulate --machine here --graphs *.json --policy heft,dmdas --noise 0.3 "
         "--seeds 20\n"
-        "  symph simulate --machine \"cpu:8 gpu:1\" --graphs gen:lu:8 --policy dmdas --gantt "
+        "  symph simulate --machine \"cpu:8 gpu:1\" --graphs gen:lu:8 --policy dmdas --plot "
         "lu.svg\n"
         "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:fft:5 gen:lu:6 --tenants 3 "
         "--load 0.8\n"
@@ -250,7 +250,7 @@ static int run(const struct sy_simulate_args *args) {
                                                 "record holds its graph and its machine")
                    : sy_simulate_replay(args);
     }
-    const char *files[] = {args->gantt, args->trace, args->paje};
+    const char *files[] = {args->plot, args->trace, args->paje};
     for (size_t i = 0; i < SY_COUNT(files); i++) {
         if (files[i] && strcmp(files[i], "-") == 0) {
             return sy_options_usage(&command,

@@ -20,7 +20,7 @@ struct sy_simulate_args {
     uint32_t seeds;
     uint64_t seed;
     uint64_t accelerate;
-    const char *costs;
+    const char *times;
     double noise;
     const char *noise_file, *spikes;
     double model_error;
@@ -34,7 +34,7 @@ struct sy_simulate_args {
     const char *arrivals;
     double load;
     uint32_t threads;
-    const char *gantt, *trace, *paje;
+    const char *plot, *trace, *paje;
     bool accelerate_given, stream;
     bool contention, judge, timing, check, per_graph, list_policies;
 };

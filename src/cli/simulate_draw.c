@@ -10,7 +10,7 @@
 static const char *path_of(const struct sy_simulate *simulate, enum sy_picture picture) {
     switch (picture) {
     case SY_PICTURE_GANTT:
-        return simulate->args->gantt;
+        return simulate->args->plot;
     case SY_PICTURE_TRACE:
         return simulate->args->trace;
     case SY_PICTURE_PAJE:

@@ -77,7 +77,7 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .belief = simulate->belief,
         .judge = args->judge,
         .decision_ns = args->decision_us * 1e3,
-        .record = args->check || (index == 0 && (args->gantt || args->trace || args->paje)),
+        .record = args->check || (index == 0 && (args->plot || args->trace || args->paje)),
         .stop = sy_interrupt_seen,
         .clock_ns = args->timing ? sy_clock_ns : NULL,
     };

@@ -221,12 +221,12 @@ static int read_tables(struct sy_simulate *simulate) {
     if (r == 0 && args->noise_file) {
         r = sy_noise_read(args->noise_file, &simulate->noise, &error);
     }
-    if (r == 0 && args->costs) {
+    if (r == 0 && args->times) {
         simulate->model = sy_cost_model_create();
         if (!simulate->model) {
             return no_memory();
         }
-        r = sy_cost_read_csv(args->costs, simulate->model, &error);
+        r = sy_cost_read_csv(args->times, simulate->model, &error);
     }
     if (r < 0) {
         sy_message_error(&error);

@@ -3,7 +3,7 @@
  * symph train: weights for the learned policies, made in simulated worlds.
  *
  * In: what worlds, which policy and method, a budget. Out: a file of weights, a checkpoint to go on
- * from, a curve; one JSON object "symph-train-1". With --validate: a comparison of weights.
+ * from, a curve; one JSON object "symph-train-1". With --compare: a comparison of weights.
  */
 #include "cli/train.h"
 
@@ -66,7 +66,7 @@ static const struct sy_option options[] = {
      "what counts: slowdown, p99, makespan, completion, energy, unfairness, money, or a mix such "
      "as slowdown=1,p99=0.2 (default slowdown=1,p99=0.2)",
      AT(utility), 0, 0, 0},
-    {SY_OPTION_TEXT, "prices", "P",
+    {SY_OPTION_REPEAT, "price", "CLASS=X",
      "for money: of an hour of a device at work, by kind (default "
      "cpu=0.05,gpu=2.5,fpga=1.65,asic=1.2)",
      AT(prices), 0, 0, 0},
@@ -103,13 +103,13 @@ static const struct sy_option options[] = {
      "a2c: train the belief's free parameters too: pathwise, paper or none (default none)",
      AT(gradient), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Comparison", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "validate", "FILE,...",
+    {SY_OPTION_TEXT, "compare", "A,B,...",
      "train nothing: compare files of weights, or policies, with heuristics in fresh worlds",
-     AT(validate), 0, 0, 0},
-    {SY_OPTION_U32, "scenarios", "N", "worlds for --validate (default 400)", AT(scenarios), 0, 2,
+     AT(compare), 0, 0, 0},
+    {SY_OPTION_U32, "scenarios", "N", "worlds for --compare (default 400)", AT(scenarios), 0, 2,
      16000000},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "curve", "FILE.svg", "picture of the scores over generations", AT(curve), 0, 0,
+    {SY_OPTION_TEXT, "plot", "FILE.svg", "picture of the scores over generations", AT(plot), 0, 0,
      0},
     {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
      AT(threads), 0, 1, 4096},
@@ -119,17 +119,17 @@ static const struct sy_option options[] = {
 static const struct sy_command command = {
     .name = "train",
     .usage = "[--policy NAME] [--minutes M | --generations G] [--out FILE] [OPTION]...",
-    .examples = "  symph train --minutes 30 --out my.weights --curve my.svg\n"
+    .examples = "  symph train --minutes 30 --out my.weights --plot my.svg\n"
                 "  symph train --generations 300 --seed 2 --out second.weights\n"
                 "  symph train --resume my.weights.checkpoint --minutes 30 --out my.weights\n"
                 "  symph train --without-family lu --minutes 30 --out no-lu.weights\n"
-                "  symph train --validate my.weights,no-lu.weights --families lu --scenarios 1000\n"
+                "  symph train --compare my.weights,no-lu.weights --families lu --scenarios 1000\n"
                 "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:lu:8 --policy "
                 "learned@my.weights,dmdas",
     .about = "Trains a learned policy in simulated worlds that are drawn at random: machines, "
              "graphs, streams of jobs, noise and hidden load. Scores are ln(cost / cost of the "
              "heuristic in the same world): below 0 is better. Which weights are kept is decided "
-             "in worlds that training does not meet, and --validate uses others again.",
+             "in worlds that training does not meet, and --compare uses others again.",
     .options = options,
     .option_count = SY_COUNT(options),
 };
@@ -198,7 +198,9 @@ void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffe
     put_number(buffer, "tasks", args->tasks);
     put_word(buffer, "belief", args->belief);
     put_word(buffer, "utility", args->utility);
-    put_word(buffer, "prices", args->prices);
+    for (uint32_t i = 0; i < args->prices.count; i++) {
+        put_word(buffer, "price", args->prices.items[i]);
+    }
     put_word(buffer, "references", args->references);
     put_word(buffer, "imitate", args->imitate);
     put_word(buffer, "gradient", args->gradient);
@@ -268,20 +270,22 @@ static int run(struct sy_train_args *args) {
         return SY_EXIT_USAGE;
     }
     if ((args->out && strcmp(args->out, "-") == 0) ||
-        (args->curve && strcmp(args->curve, "-") == 0)) {
+        (args->plot && strcmp(args->plot, "-") == 0)) {
         return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
     }
     args->priced = sy_prices_default();
     struct sy_error error = {0};
-    if (args->prices && sy_prices_parse(args->prices, &args->priced, &error) < 0) {
-        sy_message_about("--prices", args->prices, &error);
-        return SY_EXIT_USAGE;
+    for (uint32_t i = 0; i < args->prices.count; i++) {
+        if (sy_prices_parse(args->prices.items[i], &args->priced, &error) < 0) {
+            sy_message_about("--price", args->prices.items[i], &error);
+            return SY_EXIT_USAGE;
+        }
     }
-    if (args->validate) {
+    if (args->compare) {
         return sy_train_compare(args);
     }
     int r = check_folder(args->out);
-    r = r ? r : check_folder(args->curve);
+    r = r ? r : check_folder(args->plot);
     return r ? r : train(args);
 }
 
@@ -307,5 +311,6 @@ int sy_cmd_train(int argc, char **argv) {
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = run(&args);
     }
+    sy_text_list_finish(&args.prices);
     return r;
 }

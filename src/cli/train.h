@@ -18,16 +18,16 @@ struct sy_train_args {
     uint64_t seed;
     double minutes;
     uint32_t generations;
-    const char *out, *resume, *init, *curve;
+    const char *out, *resume, *init, *plot;
     const char *data, *families, *without_family, *without_machine, *belief, *utility, *references;
-    const char *prices;
-    struct sy_prices priced; /* what prices says */
+    struct sy_text_list prices;
+    struct sy_prices priced; /* what prices say */
     double singles, tasks;
     uint32_t pairs, worlds, validation, every, patience;
     uint32_t decisions, alternatives;
     double sigma, rate, hinge;
     uint32_t threads;
-    const char *validate;
+    const char *compare;
     uint32_t scenarios;
     const char *imitate, *gradient;
     bool minutes_given, generations_given, rate_given, validation_given;
@@ -54,7 +54,7 @@ const struct sy_scheduler_ops *sy_train_policy(const char *name);
 int sy_train_es(const struct sy_train_args *args);
 /* train_actor.c: --method a2c. */
 int sy_train_actor(const struct sy_train_args *args);
-/* train_compare.c: --validate. */
+/* train_compare.c: --compare. */
 int sy_train_compare(const struct sy_train_args *args);
 
 /* train_pool.c: work for threads. The pool must outlive what it returns. */

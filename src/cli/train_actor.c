@@ -132,9 +132,9 @@ static int check_args(struct session *s) {
                         "weights");
         return SY_EXIT_USAGE;
     }
-    if (args->curve || args->patience) {
+    if (args->plot || args->patience) {
         sy_message_fail("%s: --method a2c has none; build/bench/paper_curves draws its curves",
-                        args->curve ? "--curve" : "--patience");
+                        args->plot ? "--plot" : "--patience");
         return SY_EXIT_USAGE;
     }
     while (args->gradient && s->gradient < SY_GRADIENTS &&

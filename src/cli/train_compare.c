@@ -3,7 +3,7 @@
  * train_compare: weights and heuristics in the same fresh worlds.
  *
  * In: files of weights or names of policies. Out: ratios of costs with intervals, over all worlds
- * and by kind, family and machine; JSON "symph-train-validate-1". Invariant: every ratio is taken
+ * and by kind, family and machine; JSON "symph-train-compare-1". Invariant: every ratio is taken
  * within one world, so that no policy was luckier.
  */
 #include "base/json.h"
@@ -44,7 +44,7 @@ static int no_memory(void) {
 static int add_contender(struct compare *c, const char *text, size_t length) {
     uint32_t i = c->comparison.contender_count, worlds = c->args->scenarios;
     if (i == MOST || length >= NAME_SIZE) {
-        return sy_options_usage(sy_train_command(), "--validate takes at most %d names", MOST - 6);
+        return sy_options_usage(sy_train_command(), "--compare takes at most %d names", MOST - 6);
     }
     snprintf(c->names[i], NAME_SIZE, "%.*s", (int)length, text);
     struct sy_contender *contender = &c->contenders[i];
@@ -56,13 +56,13 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
         const struct sy_scheduler_ops *ops = sy_train_policy(c->args->policy);
         int code = sy_weights_open(c->names[i], &c->weights[i], &error);
         if (code) {
-            sy_message_about("--validate", c->names[i], &error);
+            sy_message_about("--compare", c->names[i], &error);
             return sy_message_exit(code);
         }
         const struct sy_weights *w = &c->weights[i];
         if (strcmp(w->kind, ops->weights_kind) != 0 || w->shape != ops->weights_shape ||
             w->count != ops->weights_count) {
-            sy_message_fail("--validate %s: not weights of %s, or of another version of it",
+            sy_message_fail("--compare %s: not weights of %s, or of another version of it",
                             c->names[i], c->args->policy);
             sy_weights_close(&c->weights[i]);
             return SY_EXIT_INPUT;
@@ -70,7 +70,7 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
         contender->rollout = (struct sy_rollout){c->args->policy, w->kind,  w->shape,
                                                  w->count,        w->block, sy_interrupt_seen};
     } else if (!sy_scheduler_find(c->names[i], &args, &error)) {
-        sy_message_about("--validate", c->names[i], &error);
+        sy_message_about("--compare", c->names[i], &error);
         return SY_EXIT_USAGE;
     }
     c->comparison.contender_count++;
@@ -109,7 +109,7 @@ static int setup(struct compare *c) {
         return SY_EXIT_USAGE;
     }
     int r = sy_train_worlds(args, &c->worlds);
-    r = r ? r : add_list(c, args->validate);
+    r = r ? r : add_list(c, args->compare);
     r = r ? r : add_list(c, HEURISTICS);
     if (r) {
         return r;
@@ -259,7 +259,7 @@ static int print_json(struct compare *c) {
     struct sy_json_writer w = {.compact_from = 5};
     struct group group;
     sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", "symph-train-validate-1");
+    sy_json_member_string(&w, "schema", "symph-train-compare-1");
     sy_json_member_u64(&w, "scenarios", c->comparison.scenario_count);
     sy_json_member_string(&w, "references", c->args->references);
     sy_json_member_string(&w, "utility", c->args->utility);

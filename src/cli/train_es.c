@@ -194,7 +194,7 @@ static int draw_curve(const struct session *s) {
     struct sy_plot plot = {"symph train", s->settings.text, "generation", false, panels, 2};
     struct sy_buffer svg = {0};
     sy_plot_write_svg(&plot, &svg);
-    int r = svg.failed ? SY_EXIT_FAILED : sy_output_file(s->args->curve, &svg);
+    int r = svg.failed ? SY_EXIT_FAILED : sy_output_file(s->args->plot, &svg);
     sy_buffer_finish(&svg);
     free(memory);
     return r;
@@ -250,7 +250,7 @@ static int news(struct session *s) {
     show(s);
     int r = write_weights(s);
     r = r ? r : save(s);
-    return r || !s->args->curve ? r : draw_curve(s);
+    return r || !s->args->plot ? r : draw_curve(s);
 }
 
 /* What was reached is kept, and how to go on is said. */
@@ -321,7 +321,7 @@ static int print_text(const struct session *s) {
     sy_buffer_printf(&buffer,
                      "%s: %u generations, %llu rollouts; best after generation %u:\n"
                      "cost / cost of %s %.4f +- %.4f in %u validation worlds, worst %.3f\n"
-                     "(the best of %u looks: symph train --validate %s tells the truth)\n",
+                     "(the best of %u looks: symph train --compare %s tells the truth)\n",
                      s->out.text, t->es.generation, (unsigned long long)t->rollout_count,
                      best->generation, t->options.references, exp(best->validation), best->error,
                      t->options.validation, exp(best->worst), t->history_count, s->out.text);

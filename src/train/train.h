@@ -37,8 +37,8 @@ struct sy_prices {
 };
 /* Of the order of what clouds ask; assumed, not measured. */
 struct sy_prices sy_prices_default(void);
-/* "cpu=0.05,gpu=2.5"; kinds that are not named keep their default. */
-SY_MUST_CHECK int sy_prices_parse(const char *text, struct sy_prices *ret_prices,
+/* "cpu=0.05,gpu=2.5"; kinds that are not named keep the price they have. */
+SY_MUST_CHECK int sy_prices_parse(const char *text, struct sy_prices *known,
                                   struct sy_error *error);
 /* busy_ns per device; threads, streams and regions share the price of the whole. */
 double sy_prices_sum(const struct sy_prices *prices, const struct sy_machine *machine,

@@ -91,8 +91,8 @@ static bool is_kind(uint32_t kind, const char *text, size_t length) {
     return strlen(name) == length && memcmp(name, text, length) == 0;
 }
 
-int sy_prices_parse(const char *text, struct sy_prices *ret_prices, struct sy_error *error) {
-    struct sy_prices prices = sy_prices_default();
+int sy_prices_parse(const char *text, struct sy_prices *known, struct sy_error *error) {
+    struct sy_prices prices = *known;
     for (const char *at = text; *at || at == text;) {
         const char *end = at + strcspn(at, ","), *equals = memchr(at, '=', (size_t)(end - at));
         uint32_t kind = 0;
@@ -115,7 +115,7 @@ int sy_prices_parse(const char *text, struct sy_prices *ret_prices, struct sy_er
         prices.per_hour[kind] = price;
         at = end + (*end == ',');
     }
-    *ret_prices = prices;
+    *known = prices;
     return 0;
 }
 

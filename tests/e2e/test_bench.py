@@ -34,15 +34,15 @@ class Bench(cli.Case):
         self.assertIn("needs --data", done.stdout + done.stderr)
 
     def test_write(self):
-        self.ok("bench", "decisions", "--seeds", "1", "--quiet", "--write", "out")  # makes it
+        self.ok("bench", "decisions", "--seeds", "1", "--quiet", "--out", "out")  # makes it
         self.assertIn(b"symph bench decisions", self.read("out/decisions.md"))
         self.assertEqual(json.loads(self.read("out/decisions.json"))["schema"], "symph-bench-1")
-        self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--write", "no/where")
+        self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--out", "no/where")
 
 
 class Policy(cli.Case):
     def test_single(self):
-        tables = self.ok_json("bench", "policy", "--suite", "S", "--only", "generated*", "--policies",
+        tables = self.ok_json("bench", "policy", "--suite", "S", "--only", "generated*", "--policy",
                               "lb,heft", "--rollouts", "0", "--quiet")["tables"]
         goals, suite, instances = tables
         self.assertEqual([table["title"] for table in tables],
@@ -60,31 +60,31 @@ class Policy(cli.Case):
     def test_contention(self):
         command = ["bench", "policy", "--suite", "C", "--only", "single graphs", "--seeds", "1",
                    "--rollouts", "1", "--quiet"]
-        text = self.ok(*command, "--policies", "lb-cont+wspt,nobody")
-        self.assertEqual(text, self.ok(*command, "--policies", "lb-cont+wspt,nobody", "--threads",
+        text = self.ok(*command, "--policy", "lb-cont+wspt,nobody")
+        self.assertEqual(text, self.ok(*command, "--policy", "lb-cont+wspt,nobody", "--threads",
                                        "1"))
         for words in ["(left out: nobody: there is no policy 'nobody')", "(best heuristic)",
                       "mean job slowdown / clairvoyant rollouts", "oracle-rollout+wspt:1"]:
             self.assertIn(words, text)
-        self.assertIn("none of the policies", self.fails(3, *command, "--policies", "nobody"))
+        self.assertIn("none of the policies", self.fails(3, *command, "--policy", "nobody"))
 
     def test_pages(self):
         os.mkdir(os.path.join(self.folder, "out"))
-        self.ok("bench", "policy", "--suite", "S", "--only", "nothing", "--quiet", "--write", "out",
-                "--policies", "lb")
+        self.ok("bench", "policy", "--suite", "S", "--only", "nothing", "--quiet", "--out", "out",
+                "--policy", "lb")
         self.assertIn(b"policy-static.md", self.read("out/policy.md"))
         self.assertEqual(json.loads(self.read("out/policy-static.json"))["bench"], "policy")
 
     def test_mistakes(self):
         self.assertIn("--suite", self.fails(2, "bench", "policy", "--suite", "S,Q"))
         self.assertIn("--zero-shot", self.fails(2, "bench", "policy", "--suite", "zero-shot", "--quiet",
-                                                "--policies", "lb", "--zero-shot", "size=lb"))
+                                                "--policy", "lb", "--zero-shot", "size=lb"))
 
 
 class Adversarial(cli.Case):
     def test_small_search(self):
         command = ["bench", "adversarial", "--mutations", "40", "--quiet"]
-        rows = self.ok_json(*command, "--save", ".")["tables"]
+        rows = self.ok_json(*command, "--worst", ".")["tables"]
         self.assertEqual([row["baseline"] for row in rows],
                          ["heft", "peft", "dmdas", "heteroprio", "dmda", "lb"])
         for row in rows:
@@ -92,7 +92,7 @@ class Adversarial(cli.Case):
             self.assertLess(row["worst_ratio"], 1.3)
             self.ok("graph", "adversarial-%s.json" % row["baseline"])
         self.assertEqual(rows, self.ok_json(*command)["tables"])
-        worse = self.ok_json(*command, "--policies", "rr")["tables"]
+        worse = self.ok_json(*command, "--policy", "rr")["tables"]
         self.assertGreater(worse[0]["worst_ratio"], 1.3)
 
 

@@ -198,11 +198,11 @@ class Counters(cli.Case):
     def test_output_is_replaced(self):
         self.write("symph.prom", "old\n")
         self.assertEqual(self.ok("counters", "watch", "--prometheus", "--interval", "50ms",
-                                 "--duration", "150ms", "--output", "symph.prom"), "")
+                                 "--duration", "150ms", "--out", "symph.prom"), "")
         self.assertTrue(self.read("symph.prom").startswith(b"# HELP symph_"))
         self.assertEqual(os.listdir(self.folder), ["symph.prom"])
         self.assertIn("no/such", self.fails(1, "counters", "watch", "--json", "--interval", "50ms",
-                                            "--output", "no/such/file"))
+                                            "--out", "no/such/file"))
 
     def test_plot(self):
         self.ok("counters", "watch", "--interval", "20ms", "--duration", "200ms", "--plot", "a.svg")
@@ -362,7 +362,7 @@ class Counters(cli.Case):
                                         "--interval", "10ms", "--quiet").stderr, "")
 
     def test_record_to_stdout(self):
-        text = self.ok("counters", "record", "--output", "-", "--duration", "50ms", "--interval",
+        text = self.ok("counters", "record", "--out", "-", "--duration", "50ms", "--interval",
                        "10ms")
         self.write("a", text)
         self.ok("counters", "replay", "a")

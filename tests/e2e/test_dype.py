@@ -140,7 +140,7 @@ class Dype(cli.Case):
     def test_pages(self):
         os.mkdir(os.path.join(self.folder, "out"))
         command = self.command()
-        self.ok(*command, "--write", "out", "--plot", "plans.svg")
+        self.ok(*command, "--out", "out", "--plot", "plans.svg")
         page = self.read("out/dype.md").decode()
         for words in ["symph bench dype --times FILE", "90 cases", "PCIe5", "Models: u280",
                       "Declared watts", "GPU-only", "77/86", "another system", "/static"]:

@@ -77,7 +77,7 @@ class Engine(cli.Case):
         return sorted(found)
 
     def test_it_runs(self):
-        done = self.run_chain("tasks=8", "--check", "--json", "--repeat", "2", "--gantt", "g.svg",
+        done = self.run_chain("tasks=8", "--check", "--json", "--repeat", "2", "--plot", "g.svg",
                               "--trace", "t.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
@@ -107,7 +107,7 @@ class Engine(cli.Case):
         for kernel, words in [("fail", ["not to my liking"]), ("crash", ["SIGSEGV"]),
                               ("abort", ["SIGABRT"]), ("overflow", ["SIGSEGV"])]:
             self.bad(1, [f"kernel {kernel} ", "step3", *words], f"tasks=8,kernel={kernel},at=3",
-                     "--gantt", "g.svg", "--record", "r.json")
+                     "--plot", "g.svg", "--record", "r.json")
             self.assertEqual(self.files(), [])
 
     def test_kernel_that_hangs(self):

@@ -44,7 +44,7 @@ class Usage(cli.Case):
         self.assertIn("before it is lost", self.fails(2, *SIMULATE, "--fail", "0@5ms-1ms"))
         self.assertIn("takes no number", self.fails(2, *SIMULATE, "--policy", "heft:3"))
         self.assertIn("anneal", self.fails(2, *SIMULATE, "--policy", "anneal:1000000000000"))
-        self.assertIn("'-'", self.fails(2, *SIMULATE, "--gantt", "-"))
+        self.assertIn("'-'", self.fails(2, *SIMULATE, "--plot", "-"))
         self.assertIn("'-'", self.fails(2, "graph", "gen:cholesky:3", "--dot", "-", "--json"))
         self.assertIn("more than a workload", self.fails(
             3, "simulate", "--machine", "cpu:2", "--graphs", "gen:independent:50000", "--jobs",
@@ -74,7 +74,7 @@ class Input(cli.Case):
         for args in [["graph", "no/such.json"],
                      ["simulate", "--machine", cli.MACHINE, "no/such.json"],
                      ["bound", "--machine", cli.MACHINE, "no/such.json"],
-                     [*SIMULATE, "--costs", "no/such.csv"],
+                     [*SIMULATE, "--times", "no/such.csv"],
                      [*SIMULATE, "--smt-table", "no/such.csv"],
                      [*SIMULATE, "--noise-file", "no/such.csv"]]:
             self.assertIn("no/such", self.fails(3, *args))
@@ -86,7 +86,7 @@ class Input(cli.Case):
         self.assertEqual(message, self.fails(3, "simulate", "--machine", cli.MACHINE, "bad.json"))
 
     def test_truncated_graph(self):
-        text = self.ok("graph", "gen:cholesky:3", "--write", "-")
+        text = self.ok("graph", "gen:cholesky:3", "--out", "-")
         for length in [1, len(text) // 3, len(text) // 2, len(text) - 3]:
             self.write("cut.json", text[:length])
             self.assertRegex(self.fails(3, "graph", "cut.json"), r"cut\.json:\d+:\d+: ")
@@ -118,8 +118,8 @@ class Input(cli.Case):
 
     def test_validate_goes_on(self):
         self.write("bad.json", "{")
-        self.ok("graph", "gen:cholesky:2", "--write", "good.json")
-        done = self.run_symph("graph", "--validate", "bad.json", "good.json")
+        self.ok("graph", "gen:cholesky:2", "--out", "good.json")
+        done = self.run_symph("graph", "--check", "bad.json", "good.json")
         self.assertEqual(done.returncode, 3)
         self.assertIn("good.json: ok", done.stdout)
         self.assertIn("bad.json:1:", done.stderr)
@@ -127,7 +127,7 @@ class Input(cli.Case):
 
 class Output(cli.Case):
     def test_unwritable_file(self):
-        for option in ["--gantt", "--trace", "--paje"]:
+        for option in ["--plot", "--trace", "--paje"]:
             done = self.run_symph(*SIMULATE, "--policy", "heft", option, "no/such/folder.svg")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertEqual(done.stdout, "")

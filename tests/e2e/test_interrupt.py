@@ -19,7 +19,7 @@ class Interrupt(cli.Case):
     def test_ctrl_c(self):
         process = subprocess.Popen(
             [cli.SYMPH, "simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:12",
-             "--policy", "dmdas,heft", "--seeds", "50000", "--gantt", "g.svg", "--json"],
+             "--policy", "dmdas,heft", "--seeds", "50000", "--plot", "g.svg", "--json"],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while process.poll() is None and not catches_sigint(process.pid):
             time.sleep(0.01)

@@ -39,9 +39,11 @@ class Model(cli.Case):
     def test_dot(self):
         for args in [["--arch", "power9", "--scope", "socket"], ["--scope", "gpu"],
                      ["--machine", "2x(cpu:2) gpu:2@bus=sw"]]:
-            text = self.ok(*self.model("--dot", *args))
+            text = self.ok(*self.model("--dot", "-", *args))
             self.assertTrue(text.startswith("digraph") and text.endswith("}\n"), args)
             self.assertEqual(text.count("{"), text.count("}"))
+        self.assertEqual(self.ok(*self.model("--dot", "m.dot", *args)), "")
+        self.assertEqual(self.read("m.dot").decode(), text)
 
     def test_machine(self):
         text = self.ok(*self.model("--machine", "cpu:2 gpu:2@bus=sw"))
@@ -50,8 +52,9 @@ class Model(cli.Case):
     def test_wrong(self):
         for code, word, args in [
                 (2, "--scope is", ["--scope", "house"]),
-                (2, "one model", ["--dot", "--arch", "skylakex"]),
+                (2, "one model", ["--dot", "-", "--arch", "skylakex"]),
                 (2, "exclude", ["--all", "--arch", "skylakex"]),
+                (2, "exclude", ["--dot", "-", "--scope", "gpu", "--json"]),
                 (3, "nosuch", ["--arch", "nosuch"]),
                 (3, "cpu:", ["--machine", "cpu:"])]:
             self.assertIn(word, self.fails(code, *self.model(*args)))

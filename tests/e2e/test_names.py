@@ -45,7 +45,7 @@ class Names(cli.Case):
         self.weights("a/b.weights")
         self.weights("d" * 200 + "/b.weights")
         long = "learned@" + "d" * 200 + "/b.weights"
-        self.ok(*SIMULATE, "--policy", "lb,learned@a/b.weights," + long, "--gantt", "g.svg")
+        self.ok(*SIMULATE, "--policy", "lb,learned@a/b.weights," + long, "--plot", "g.svg")
         found = sorted(n for n in os.listdir(self.folder) if n.endswith(".svg"))
         self.assertEqual(len(found), 3)
         self.assertIn("g.learned@a_b.weights.svg", found)

@@ -25,7 +25,7 @@ class Newcomer(cli.Case):
         text = self.ok("machine", cli.MACHINE)
         self.assertIn("6 devices in 2 classes", text)
         self.assertIn("* the value assumed", text)
-        self.assertIn("4 x cpu", self.ok("machine", cli.MACHINE, "--draw"))
+        self.assertIn("4 x cpu", self.ok("machine", cli.MACHINE, "--tree"))
         self.assertIn("assumed", self.run_symph("machine", "here").stderr)
         self.assertEqual(self.run_symph("machine", "here", "--quiet").stderr, "")
 
@@ -48,13 +48,13 @@ class Newcomer(cli.Case):
 
     def test_graph_exports(self):
         self.assertIn("digraph", self.ok("graph", "gen:cholesky:3", "--dot", "-"))
-        self.ok("graph", "gen:cholesky:3", "--write", "c.json")
+        self.ok("graph", "gen:cholesky:3", "--out", "c.json")
         json.loads(self.read("c.json"))
         written = self.ok_json("graph", "c.json")["graphs"][0]
         made = self.ok_json("graph", "gen:cholesky:3")["graphs"][0]
         self.assertEqual(written, made)
-        self.assertIn("c.json: ok, 1 graph", self.ok("graph", "--validate", "c.json"))
-        self.assertTrue(self.ok_json("graph", "--validate", "c.json")["files"][0]["valid"])
+        self.assertIn("c.json: ok, 1 graph", self.ok("graph", "--check", "c.json"))
+        self.assertTrue(self.ok_json("graph", "--check", "c.json")["files"][0]["valid"])
 
     def test_bound(self):
         bound = self.ok_json("bound", "--machine", "cpu:2", "--graphs", "gen:cholesky:2",
@@ -175,14 +175,14 @@ class Newcomer(cli.Case):
 
     def test_pictures(self):
         args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4", "--seeds", "2"]
-        done = self.run_symph(*args, "--policy", "heft", "--gantt", "g.svg", "--trace", "t.json",
+        done = self.run_symph(*args, "--policy", "heft", "--plot", "g.svg", "--trace", "t.json",
                               "--paje", "t.paje")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(os.listdir(self.folder)), ["g.svg", "t.json", "t.paje"])
         self.assertIn("wrote g.svg", done.stderr)
         xml.dom.minidom.parseString(self.read("g.svg"))
         json.loads(self.read("t.json"))
-        self.ok(*args, "--policy", "heft,dmdas", "--gantt", "h.svg")
+        self.ok(*args, "--policy", "heft,dmdas", "--plot", "h.svg")
         self.assertIn("h.heft.svg", os.listdir(self.folder))
         self.assertIn("h.dmdas.svg", os.listdir(self.folder))
 

@@ -5,6 +5,10 @@ import re
 
 import cli
 
+OPTION = r"^  (?:-o, )?--([a-z-]+)"
+RENAMED = {"gantt": "plot", "curve": "plot", "draw": "tree", "write": "out", "output": "out",
+           "save": "worst", "costs": "times", "time-limit": "limit", "prices": "price",
+           "policies": "policy"}
 
 class Options(cli.Case):
     def commands(self):
@@ -16,15 +20,17 @@ class Options(cli.Case):
             names.remove("genomics")
         return names
 
-    def options(self, command):
-        """Of the command, or of all its sub-commands where it has some."""
+    def helps(self, command):
+        """The help text of the command, or of all its sub-commands where it has some."""
         text = self.ok(command, "--help")
         if "\nSub-commands:\n" not in text:
-            return re.findall(r"^  --([a-z-]+)", text.split("\nOptions:\n")[1], re.M)
+            return [text]
         listing = text.split("\nSub-commands:\n")[1].split("\n\n")[0]
-        texts = [self.ok(command, word, "--help") for word in re.findall(r"^  (\w+)", listing, re.M)]
-        return [option for part in texts
-                for option in re.findall(r"^  --([a-z-]+)", part.split("\nOptions:\n")[1], re.M)]
+        return [self.ok(command, word, "--help") for word in re.findall(r"^  (\w+)", listing, re.M)]
+
+    def options(self, command):
+        return [option for text in self.helps(command)
+                for option in re.findall(OPTION, text.split("\nOptions:\n")[1], re.M)]
 
     def source(self, *path):
         with open(os.path.join(cli.ROOT, *path), encoding="utf-8") as file:
@@ -34,10 +40,39 @@ class Options(cli.Case):
         self.assertGreaterEqual(set(self.commands()), {"machine", "graph", "bound", "simulate"})
         self.assertGreater(len(self.options("simulate")), 30)
 
+    def test_one_word_for_one_option(self):
+        """Names of the past are used by no command, and say what they are called now."""
+        for command in self.commands():
+            known = set(self.options(command))
+            self.assertFalse(known & (set(RENAMED) - {"check"}), command)
+            self.assertNotIn("validate", known, command)
+        for command, old, new in [
+                ("simulate", "gantt", "plot"), ("run", "gantt", "plot"), ("train", "curve", "plot"),
+                ("call-variants", "gantt", "plot"), ("machine", "draw", "tree"),
+                ("graph", "write", "out"), ("graph", "validate", "check"), ("bench", "write", "out"),
+                ("bench", "save", "worst"), ("bench", "policies", "policy"),
+                ("train", "validate", "compare"), ("train", "prices", "price"),
+                ("simulate", "costs", "times"), ("bound", "costs", "times"),
+                ("bound", "time-limit", "limit"), ("counters watch", "output", "out"),
+                ("counters record", "output", "out"), ("counters replay", "output", "out")]:
+            for option in [f"--{old}", f"--{old}=x"]:
+                text = self.fails(2, *command.split(), option)
+                self.assertIn(f"--{old} is now called --{new}; see symph {command} --help", text)
+        # Where an option never had that name, nothing is made up.
+        self.assertNotIn("now called", self.fails(2, "machine", "--write", "x"))
+
+    def test_short_form_of_out(self):
+        for command in self.commands():
+            for text in self.helps(command):
+                self.assertNotRegex(text, r"(?m)^  --out\b", command)
+        self.ok("graph", "gen:cholesky:2", "-o", "g.json")
+        self.assertTrue(self.read("g.json"))
+        self.assertIn("-o", self.fails(2, "machine", "-o", "x"))
+
     def test_man_pages(self):
         for command in self.commands():
             page = self.source("man", f"symph-{command}.1.scd")
-            documented = set(re.findall(r"^\*--([a-z-]+)\*", page, re.M))
+            documented = set(re.findall(r"^(?:\*-o\*, )?\*--([a-z-]+)\*", page, re.M))
             self.assertEqual(documented, set(self.options(command)), command)
             self.assertIn(f"*symph-{command}*(1)", self.source("man", "symph.1.scd"))
 

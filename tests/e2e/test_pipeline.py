@@ -51,7 +51,7 @@ class Pipeline(unittest.TestCase):
 
     def test_stream(self):
         record, chart = self.path("run.json"), self.path("run.svg")
-        found = json.loads(self.stream("--check", "--json", "--record", record, "--gantt",
+        found = json.loads(self.stream("--check", "--json", "--record", record, "--plot",
                                        chart).stdout)
         self.check_result(found, 12)
         self.assertEqual(found["checked"], 12)
@@ -104,7 +104,7 @@ class Pipeline(unittest.TestCase):
 
     def test_calibration(self):
         times = self.path("times.csv")
-        told = self.stream("--calibrate", times, "--json").stdout
+        told = self.stream("--calibrate", "-o", times, "--json").stdout
         with open(times, encoding="utf-8") as file:
             self.assertEqual(file.readline(), "# symph-times-1\n")
             rows = list(csv.DictReader(file))
@@ -145,7 +145,9 @@ class Pipeline(unittest.TestCase):
             (["--objective", "througput"], 2, "did you mean throughput"),
             (["--policy", "eager"], 2, "are for graphs"),
             (["--watts"], 2, "--watts is for --calibrate"),
-            (["--calibrate", "x.csv", "--plan", "cpu"], 2, "alone"),
+            (["--out", "x.csv"], 2, "--out is for --calibrate"),
+            (["--calibrate"], 2, "-o FILE.csv"),
+            (["--calibrate", "-o", "x.csv", "--plan", "cpu"], 2, "alone"),
             (["--times", "/nowhere.csv"], 3, "/nowhere.csv"),
             (["linalg:cholesky"], 2, "one too many"),
         ]

@@ -187,6 +187,7 @@ class Plan(cli.Case):
         self.assertRegex(text, r"prices are assumed, an hour of a device: cpu [\d.]+;")
         text = self.ok(*self.asked, "--price", "gpu=1", "--price", "cpu=0.01")
         self.assertNotIn("prices are assumed", text)
+        self.assertEqual(text, self.ok(*self.asked, "--price", "gpu=1,cpu=0.01"))
 
     def test_side_by_side(self):
         alone = self.ok_json(*self.asked)["plan"]
@@ -354,7 +355,7 @@ class Plan(cli.Case):
         for option in ["busy", "price", "class"]:
             self.assertIn(f"--{option} takes CLASS=", self.fails(3, *self.asked, f"--{option}",
                                                                  "gpu"))
-        self.assertIn("an hour", self.fails(3, *self.asked, "--price", "gpu=free"))
+        self.assertIn("per hour", self.fails(3, *self.asked, "--price", "gpu=free"))
 
     def test_wrong_files(self):
         self.assertIn("nothing.json", self.fails(3, "plan", "nothing.json"))

@@ -28,7 +28,7 @@ class Repeat(cli.Case):
     def test_traces_are_identical(self):
         for name in ["a", "b"]:
             self.ok(*STREAM, "--threads", "1" if name == "a" else "2", "--trace", name + ".json",
-                    "--gantt", name + ".svg", "--paje", name + ".paje")
+                    "--plot", name + ".svg", "--paje", name + ".paje")
         for policy in ["dmdas", "eager"]:
             for end in ["json", "svg", "paje"]:
                 self.assertEqual(self.read(f"a.{policy}.{end}"), self.read(f"b.{policy}.{end}"))

@@ -35,7 +35,7 @@ class Fake(cli.Case):
             "energy_joules": 1.5, "energy_source": "dice", "result_error": 1e-16,
             "result_tolerance": 1e-10, "decision_p50_ns": 1200, "decision_p99_ns": 5000,
             "machine": json.loads(self.ok("machine", "cpu:2 gpu:1", "--json")),
-            "graph": json.loads(self.ok("graph", GRAPH, "--write", "-")),
+            "graph": json.loads(self.ok("graph", GRAPH, "--out", "-")),
             "moved_bytes": [[0, 1, 1e6], [1, 0, 2e6]], "model_ns": [[1000, 2000]] * TASKS,
             "tasks": [[i % 3, 0, 0, 1000 * i, 1000 * (i + 1), 900] for i in range(TASKS)],
             "trace": [["task", i, i % 3, 1000 * i, 1000 * (i + 1)] for i in range(TASKS)]}
@@ -158,7 +158,7 @@ class Results(Fake):
         self.assertEqual(list(result["summary"]), ["eager", "lb"])
 
     def test_files(self):
-        done = self.good("--gantt", "g.svg", "--trace", "t.json", "--paje", "t.paje", "--record",
+        done = self.good("--plot", "g.svg", "--trace", "t.json", "--paje", "t.paje", "--record",
                          "r.json")
         self.assertEqual(self.files(), sorted(["g.svg", "t.json", "t.paje", "r.json", LAST]))
         xml.dom.minidom.parseString(self.read("g.svg"))
@@ -166,10 +166,10 @@ class Results(Fake):
         self.assertEqual(self.read("r.json"), self.read("record"))
         self.assertEqual(self.read(LAST), self.read("record"))
         self.assertIn("wrote g.svg", done.stderr)
-        self.assertEqual(self.good("--quiet", "--gantt", "g.svg").stderr, "")
+        self.assertEqual(self.good("--quiet", "--plot", "g.svg").stderr, "")
 
     def test_files_of_several_policies(self):
-        self.good("--compare", "lb,starpu:dmdas", "--gantt", "g.svg", "--record", "r.json")
+        self.good("--compare", "lb,starpu:dmdas", "--plot", "g.svg", "--record", "r.json")
         self.assertEqual(self.files(), sorted(
             ["g.lb.svg", "g.starpu_dmdas.svg", "r.lb.json", "r.starpu_dmdas.json", LAST]))
 
@@ -212,7 +212,7 @@ class Usage(Fake):
     def test_mistakes(self):
         for words, args in [("nosuch", ["--policy", "nosuch"]), ("heft", ["--compare", "hetf"]),
                             ("the future", ["--policy", "oracle"]), ("twice", ["--compare", "lb,lb"]),
-                            ("no policy", ["--compare", ","]), ("'-'", ["--gantt", "-"]),
+                            ("no policy", ["--compare", ","]), ("'-'", ["--plot", "-"]),
                             ("'-'", ["--record", "-"]), ("exclude", ["--check", "--no-check"]),
                             ("--repeat", ["--repeat", "0"]), ("--limit", ["--limit", "0"])]:
             self.assertIn(words, self.bad(2, *args))
@@ -284,7 +284,7 @@ class Ends(Fake):
 class Interrupted(Fake):
     def interrupt(self, what, number, *args):
         process = subprocess.Popen(
-            [cli.SYMPH, "run", GRAPH, "--gantt", "g.svg", "--record", "r.json", *args],
+            [cli.SYMPH, "run", GRAPH, "--plot", "g.svg", "--record", "r.json", *args],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, **self.env, "FAKE_DO": what}, start_new_session=True)
         while process.poll() is None and not os.path.exists(self.log):
@@ -315,7 +315,7 @@ class Interrupted(Fake):
 
 class FullDisk(Fake):
     def test_device(self):
-        for option in ["--gantt", "--trace", "--paje", "--record"]:
+        for option in ["--plot", "--trace", "--paje", "--record"]:
             done = self.run_fake(option, "/dev/full")
             self.assertEqual(done.returncode, 1)
             self.assertIn("/dev/full: cannot write: No space left on device", done.stderr)
@@ -326,7 +326,7 @@ class FullDisk(Fake):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        for option, name in [("--record", "r.json"), ("--gantt", "g.svg")]:
+        for option, name in [("--record", "r.json"), ("--plot", "g.svg")]:
             done = subprocess.run(
                 [cli.SYMPH, "run", GRAPH, option, name], cwd=self.folder, capture_output=True,
                 text=True, preexec_fn=limit, env={**os.environ, **self.env})

@@ -19,7 +19,7 @@ class Train(cli.Case):
 
     def test_train_and_use(self):
         told = self.ok_json(*TINY, "--generations", "3", "--out", "a.weights", "--threads", "1",
-                            "--curve", "a.svg")
+                            "--plot", "a.svg")
         self.assertEqual(told["schema"], "symph-train-1")
         self.assertEqual(told["generations"], 3)
         self.assertEqual([p["generation"] for p in told["history"]], [0, 2, 3])
@@ -49,13 +49,13 @@ class Train(cli.Case):
 
     def test_money(self):
         for prices in ["gpu=1,cpu=0,fpga=0,asic=0", "cpu=1,gpu=0,fpga=0,asic=0"]:
-            told = self.ok_json("train", "--validate", "eager", "--tasks", "20", "--scenarios", "6",
-                                "--utility", "money", "--prices", prices)
+            told = self.ok_json("train", "--compare", "eager", "--tasks", "20", "--scenarios", "6",
+                                "--utility", "money", "--price", prices)
             every = {p["policy"]: p["groups"][0] for p in told["policies"]}
             self.assertNotEqual(every["eager"]["ratio"], 1)
         told = self.ok_json(*TINY, "--generations", "1", "--out", "a.weights", "--utility",
-                            "slowdown=1,money=.5", "--prices", "gpu=4")
-        self.assertIn("--prices gpu=4", told["settings"])
+                            "slowdown=1,money=.5", "--price", "gpu=4", "--price", "cpu=1")
+        self.assertIn("--price gpu=4 --price cpu=1", told["settings"])
 
     def test_gradient_through_the_belief(self):
         command = ["train", "--policy", "symphony-paper", "--tasks", "20", "--validation", "2",
@@ -86,14 +86,14 @@ class Train(cli.Case):
 
     def test_compare(self):
         self.ok(*TINY, "--generations", "1", "--out", "a.weights")
-        told = self.ok_json("train", "--validate", "a.weights,eager", "--tasks", "20",
+        told = self.ok_json("train", "--compare", "a.weights,eager", "--tasks", "20",
                             "--scenarios", "6")
-        self.assertEqual(told["schema"], "symph-train-validate-1")
+        self.assertEqual(told["schema"], "symph-train-compare-1")
         every = {p["policy"]: p["groups"][0] for p in told["policies"]}
         self.assertEqual(every["lb-cont+wspt"]["ratio"], 1)
         self.assertEqual(every["eager"]["count"], 6)
         self.assertIn("a.weights", every)
-        text = self.ok("train", "--validate", "eager", "--tasks", "20", "--scenarios", "6",
+        text = self.ok("train", "--compare", "eager", "--tasks", "20", "--scenarios", "6",
                        "--families", "lu", "--singles", "1")
         self.assertRegex(text, r"family +lu +6")
 
@@ -118,7 +118,7 @@ class Train(cli.Case):
     def test_errors(self):
         self.assertIn("did you mean lu", self.fails(3, *TINY, "--families", "luu"))
         self.assertIn("and money", self.fails(2, *TINY, "--utility", "coins"))
-        self.assertIn("per hour", self.fails(2, *TINY, "--prices", "tpu=1"))
+        self.assertIn("per hour", self.fails(2, *TINY, "--price", "tpu=1"))
         self.assertIn("a2c", self.fails(2, *TINY, "--gradient", "pathwise"))
         paper = ["train", "--tasks", "20", "--validation", "2", "--generations", "1", "--policy"]
         self.assertIn("not 'steep'", self.fails(2, *paper, "symphony-paper", "--gradient", "steep"))

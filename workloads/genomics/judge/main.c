@@ -43,7 +43,7 @@ static const char help_simulate[] =
     "  --ref FASTA              the reference\n"
     "  --region CONTIG[:A-B]    the stretch that the donor differs in (default: the first contig)\n"
     "  --random LENGTH          make the reference up instead, and write OUT.fa\n"
-    "  --out PREFIX             what the files' names begin with; also -o\n"
+    "  -o, --out PREFIX         what the files' names begin with\n"
     "  --coverage X             mean depth (default 30)\n"
     "  --read-length N          of each read (default 150)\n"
     "  --seed N                 (default 1)\n"
