@@ -48,10 +48,22 @@ __attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const
 /* Whole file into malloc'ed memory, terminated by a NUL that length does not count. */
 SY_MUST_CHECK int sy_read_file(const char *path, char **ret_text, size_t *ret_length,
                                struct sy_error *error);
-/* Writes a whole file by way of a temporary one, so that a failure leaves the old. The old one's
- * permissions stay; pipes and devices are written to, not replaced. */
+/* Replaces a whole file, safe on the disk when this returns; a failure, a signal or a power cut
+ * leaves the old one. Its permissions stay, and what a link points to is replaced. "-" is stdout;
+ * stdout, pipes and devices are written to, not replaced. */
 SY_MUST_CHECK int sy_write_file(const char *path, const char *text, size_t length,
                                 struct sy_error *error);
+/* The same in steps, for a file that grows. Until the first sync the old file stays. All return 0
+ * or a negative errno. */
+struct sy_writer;
+SY_MUST_CHECK int sy_writer_open(const char *path, struct sy_writer **ret_writer);
+/* What was written in part is taken back from a plain file. */
+SY_MUST_CHECK int sy_writer_put(struct sy_writer *writer, const char *text, size_t length);
+/* What was put is safe on the disk, in the place of the old file. More may follow. */
+SY_MUST_CHECK int sy_writer_sync(struct sy_writer *writer);
+void sy_writer_close(struct sy_writer *writer); /* without a sync the old file stays */
+/* To a descriptor, whatever a single write takes. 0 or a negative errno. */
+SY_MUST_CHECK int sy_write_all(int fd, const char *text, size_t length);
 /* The folders that lead to path, where they are missing. 0 or a negative errno. */
 SY_MUST_CHECK int sy_make_folders(const char *path);
 /* Strict: the whole of text[0..length) must be -?digits(.digits)?([eE][+-]?digits)?, at most 1,100

@@ -12,12 +12,9 @@
 #include "cli/progress.h"
 #include "cli/units.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FLUSH_BYTES 65536
 #define FLUSH_NS    1e9
@@ -66,40 +63,32 @@ static const struct sy_command command = {
 /* A recording being written. */
 struct tape {
     const char *path;
-    int fd;
-    bool can_cut; /* a plain file of ours */
+    bool to_stdout;
+    struct sy_writer *writer;
     struct sy_buffer buffer;
-    off_t written_bytes;
-    uint64_t readings, samples;
+    uint64_t written_bytes, readings, samples;
     double first_ns, last_ns, flushed_ns;
 };
 
-static int tape_open(struct tape *tape, const char *path) {
-    struct stat info;
-    *tape = (struct tape){.path = path, .fd = STDOUT_FILENO};
-    if (strcmp(path, "-") != 0) {
-        tape->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    }
-    if (tape->fd < 0 || fstat(tape->fd, &info) < 0) {
-        sy_message_fail("%s: cannot write: %s", path, strerror(errno));
-        return SY_EXIT_FAILED;
-    }
-    tape->can_cut = S_ISREG(info.st_mode) && tape->fd != STDOUT_FILENO;
-    return SY_EXIT_OK;
-}
-
-/* 0 or a negative errno; what was written in part is taken back. */
 static int tape_flush(struct tape *tape, double now_ns) {
     int code = tape->buffer.failed ? -ENOMEM : 0;
-    code = code ? code : sy_write_all(tape->fd, tape->buffer.text, tape->buffer.length);
-    if (code == 0) {
-        tape->written_bytes += (off_t)tape->buffer.length;
-    } else if (tape->can_cut && ftruncate(tape->fd, tape->written_bytes) < 0) {
-        sy_message_fail("%s: ends in the middle of a line: %s", tape->path, strerror(errno));
-    }
+    code = code ? code : sy_writer_put(tape->writer, tape->buffer.text, tape->buffer.length);
+    tape->written_bytes += code ? 0 : tape->buffer.length;
     tape->buffer.length = 0;
     tape->flushed_ns = now_ns;
     return code;
+}
+
+/* From the head on the file has its name, so that what is recorded stays, whatever happens. */
+static int tape_open(struct tape *tape, const struct sy_counters_session *session,
+                     const char *path) {
+    *tape = (struct tape){.path = path, .to_stdout = strcmp(path, "-") == 0};
+    sy_recording_write_head(&tape->buffer, session->senses.counters, session->senses.counter_count,
+                            session->senses.pmus, session->senses.pmu_count);
+    sy_counters_write_machine(session, &tape->buffer);
+    int code = sy_writer_open(path, &tape->writer);
+    code = code ? code : tape_flush(tape, sy_clock_ns());
+    return code ? code : sy_writer_sync(tape->writer);
 }
 
 static int tape_add(struct tape *tape, const struct sy_counters_session *session) {
@@ -116,17 +105,10 @@ static int tape_add(struct tape *tape, const struct sy_counters_session *session
     return due ? tape_flush(tape, now_ns) : 0;
 }
 
-/* Closing tells what writing put off. */
 static int tape_close(struct tape *tape, int code) {
     code = code ? code : tape_flush(tape, tape->last_ns);
-    if (tape->fd != STDOUT_FILENO) {
-        if (!code && tape->can_cut && fsync(tape->fd) < 0) {
-            code = -errno;
-        }
-        if (close(tape->fd) < 0 && !code) {
-            code = -errno;
-        }
-    }
+    code = code ? code : sy_writer_sync(tape->writer);
+    sy_writer_close(tape->writer);
     sy_buffer_finish(&tape->buffer);
     return code;
 }
@@ -156,9 +138,9 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
     char time[SY_UNITS_SIZE], size[SY_UNITS_SIZE];
     double span_ns = tape->last_ns - tape->first_ns, bytes = (double)tape->written_bytes;
     sy_message_note(args->base.common.quiet, "%s: %llu readings of %u counters over %s, %s",
-                    strcmp(tape->path, "-") == 0 ? "stdout" : tape->path,
-                    (unsigned long long)tape->readings, session->senses.counter_count,
-                    sy_units_time(span_ns, time), sy_units_bytes(bytes, size));
+                    tape->to_stdout ? "stdout" : tape->path, (unsigned long long)tape->readings,
+                    session->senses.counter_count, sy_units_time(span_ns, time),
+                    sy_units_bytes(bytes, size));
     if (!args->base.common.json) {
         return SY_EXIT_OK;
     }
@@ -178,27 +160,25 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
 static int record(const struct args *args, struct sy_counters_session *session, double interval_ns,
                   double duration_ns) {
     struct tape tape;
-    int r = tape_open(&tape, args->out);
-    if (r != SY_EXIT_OK) {
-        return r;
-    }
     signal(SIGPIPE, SIG_IGN);
     sy_interrupt_watch_quietly();
-    sy_recording_write_head(&tape.buffer, session->senses.counters, session->senses.counter_count,
-                            session->senses.pmus, session->senses.pmu_count);
-    sy_counters_write_machine(session, &tape.buffer);
-    int code = tape_flush(&tape, sy_clock_ns());
+    int code = tape_open(&tape, session, args->out);
+    bool begun = !code;
     code = code ? code : loop(session, &tape, interval_ns, duration_ns);
     code = tape_close(&tape, code);
-    bool gone = code == -EPIPE && tape.fd == STDOUT_FILENO; /* the reader has enough */
+    bool gone = code == -EPIPE && tape.to_stdout; /* the reader has enough */
     if (code && !gone) {
         char size[SY_UNITS_SIZE];
-        sy_message_fail("%s: cannot go on recording: %s; the %s written so far can be replayed",
-                        args->out, strerror(-code),
-                        sy_units_bytes((double)tape.written_bytes, size));
+        if (begun) {
+            sy_message_fail("%s: cannot go on recording: %s; the %s written so far can be replayed",
+                            args->out, strerror(-code),
+                            sy_units_bytes((double)tape.written_bytes, size));
+        } else {
+            sy_message_fail("%s: cannot write: %s", args->out, strerror(-code));
+        }
         return SY_EXIT_FAILED;
     }
-    r = gone ? SY_EXIT_OK : print_summary(args, session, &tape);
+    int r = gone ? SY_EXIT_OK : print_summary(args, session, &tape);
     bool cut_short = sy_interrupt_seen() && isfinite(duration_ns);
     return r == SY_EXIT_OK && cut_short ? SY_EXIT_INTERRUPTED : r;
 }

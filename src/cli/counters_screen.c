@@ -39,17 +39,6 @@ static void on_stop(int signal_number) {
     atomic_store(&stop_asked, true);
 }
 
-int sy_write_all(int fd, const char *text, size_t length) {
-    for (size_t done = 0; done < length;) {
-        ssize_t put = write(fd, text + done, length - done);
-        if (put < 0 && errno != EINTR) {
-            return -errno;
-        }
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return 0;
-}
-
 static void take(const struct sy_screen *screen) {
     (void)!sy_write_all(STDOUT_FILENO, ENTER, strlen(ENTER));
     if (screen->has_keys) {

@@ -183,15 +183,11 @@ static void put(struct sy_show *show) {
     if (buffer.failed) {
         show->code = -ENOMEM;
         sy_message_fail("out of memory");
-    } else if (show->options.output) {
-        show->code = sy_write_file(show->options.output, buffer.text, buffer.length, &error);
-        if (show->code) {
-            sy_message_error(&error);
-        }
     } else {
-        show->code = sy_write_all(STDOUT_FILENO, buffer.text, buffer.length);
+        const char *path = show->options.output ? show->options.output : "-";
+        show->code = sy_write_file(path, buffer.text, buffer.length, &error);
         if (show->code && show->code != -EPIPE) {
-            sy_message_fail("cannot write to standard output: %s", strerror(-show->code));
+            sy_message_error(&error);
         }
     }
     sy_buffer_finish(&buffer);

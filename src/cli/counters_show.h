@@ -159,7 +159,5 @@ uint32_t sy_screen_width(void);
 SY_MUST_CHECK int sy_screen_show(const struct sy_buffer *lines);
 /* True once q was typed. Also stops and comes back on Ctrl-Z. */
 bool sy_screen_quit(struct sy_screen *screen);
-/* Writes all of it, also when interrupted. 0 or a negative errno. */
-SY_MUST_CHECK int sy_write_all(int fd, const char *text, size_t length);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,7 @@ static int help_for(const char *name) {
 int main(int argc, char **argv) {
     /* hwloc complains on stderr where /sys is not mounted; what it finds there is enough. */
     setenv("HWLOC_HIDE_ERRORS", "2", 0);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes is then told like a full disk */
     if (argc < 2) {
         sy_message_fail("a command is missing; see symph --help");
         return SY_EXIT_USAGE;

@@ -74,29 +74,17 @@ int sy_message_exit(int code) {
 }
 
 int sy_output(struct sy_buffer *buffer) {
-    int r = SY_EXIT_OK;
-    if (buffer->failed) {
-        sy_message_fail("out of memory");
-        r = SY_EXIT_FAILED;
-    } else if (fwrite(buffer->text, 1, buffer->length, stdout) != buffer->length ||
-               fflush(stdout) != 0) {
-        sy_message_fail("cannot write to standard output: %s", strerror(errno));
-        r = SY_EXIT_FAILED;
-    }
+    int r = sy_output_file("-", buffer);
     sy_buffer_finish(buffer);
     return r;
 }
 
 int sy_output_file(const char *path, const struct sy_buffer *buffer) {
+    struct sy_error error = {0};
     if (buffer->failed) {
         sy_message_fail("out of memory");
         return SY_EXIT_FAILED;
     }
-    if (strcmp(path, "-") == 0) {
-        bool ok = fwrite(buffer->text, 1, buffer->length, stdout) == buffer->length;
-        return ok && fflush(stdout) == 0 ? SY_EXIT_OK : SY_EXIT_FAILED;
-    }
-    struct sy_error error = {0};
     if (sy_write_file(path, buffer->text, buffer->length, &error) < 0) {
         sy_message_error(&error);
         return SY_EXIT_FAILED;

@@ -296,7 +296,7 @@ static int run_all(struct sy_runs *runs) {
 }
 
 static int check_args(const struct sy_run_args *args) {
-    const char *files[] = {args->plot, args->trace, args->paje, args->record};
+    const char *files[] = {args->plot, args->trace, args->paje, args->record, args->out};
     for (size_t i = 0; i < SY_COUNT(files); i++) {
         if (files[i] && strcmp(files[i], "-") == 0) {
             return sy_options_usage(&command, "a picture or record needs a file of its own, not "

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <symph/scheduler.h>
@@ -310,6 +311,7 @@ static int execute(const struct args *args, struct plan *plan) {
         return SY_EXIT_FAILED;
     }
     memcpy(argv, args->command.items, args->command.count * sizeof(*argv));
+    signal(SIGXFSZ, SIG_DFL); /* which main ignores */
     execv(plan->path, argv);
     sy_message_fail("cannot run '%s': %s", plan->path, strerror(errno));
     free(argv);

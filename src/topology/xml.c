@@ -65,16 +65,7 @@ static int load(const char *text, size_t length, const char *name, struct sy_mac
 }
 
 static bool put(int fd, const void *bytes, size_t length) {
-    const char *at = bytes;
-    while (length > 0) {
-        ssize_t done = write(fd, at, length);
-        if (done < 0 && errno != EINTR) {
-            return false;
-        }
-        at += done > 0 ? done : 0;
-        length -= done > 0 ? (size_t)done : 0;
-    }
-    return true;
+    return sy_write_all(fd, bytes, length) == 0;
 }
 
 /* Ends with _exit: nothing of the parent's is flushed or run twice. */

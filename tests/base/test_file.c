@@ -4,13 +4,57 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/symph-test-XXXXXX";
+
+/* --- what the writer asks of the system (linked with --wrap) -----------------------------------
+ */
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+
+static char steps[8]; /* f: a file was synced, d: a folder, r: a file was renamed */
+static int (*on_fsync)(void);
+static bool no_proc; /* then a file has a name from the start */
+
+static void add_step(char step) {
+    size_t count = strlen(steps);
+    if (count + 1 < sizeof steps) {
+        steps[count] = step;
+        steps[count + 1] = '\0';
+    }
+}
+
+int __wrap_fsync(int fd) {
+    struct stat info;
+    assert_int_equal(fstat(fd, &info), 0);
+    add_step(S_ISDIR(info.st_mode) ? 'd' : 'f');
+    return on_fsync ? on_fsync() : __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to) {
+    add_step('r');
+    return __real_rename(from, to);
+}
+
+int __wrap_access(const char *path, int mode) {
+    if (no_proc && strncmp(path, "/proc/", 6) == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return __real_access(path, mode);
+}
 
 static const char *inside(const char *name) {
     static char path[4][512]; /* a case uses no more than this many at a time */
@@ -49,6 +93,8 @@ static int remove_folder(void **state) {
 static int remove_files(void **state) {
     (void)state;
     entries(true);
+    on_fsync = NULL;
+    no_proc = false;
     return 0;
 }
 
@@ -228,6 +274,239 @@ static void folders_are_made(void **state) {
     assert_int_equal(rmdir(inside("made")), 0);
 }
 
+/* A power cut keeps what was synced, in any order that was not enforced. */
+static void all_is_on_the_disk_before_the_old_file_goes(void **state) {
+    (void)state;
+    for (int old = 0; old < 2; old++) {
+        for (int named = 0; named < 2; named++) {
+            no_proc = named;
+            steps[0] = '\0';
+            put(inside("a"), "new");
+            assert_string_equal(steps, "frd");
+        }
+    }
+    steps[0] = '\0';
+    put("/dev/null", "new");
+    assert_string_equal(steps, "");
+}
+
+static int fail_to_sync(void) {
+    errno = EIO;
+    return -1;
+}
+
+static void a_failed_sync_leaves_the_old_file(void **state) {
+    (void)state;
+    struct sy_error error;
+    put(inside("a"), "old");
+    on_fsync = fail_to_sync;
+    for (int named = 0; named < 2; named++) {
+        no_proc = named;
+        assert_int_equal(sy_write_file(inside("a"), "new", 3, &error), -EIO);
+        assert_string_equal(error.message, "cannot write: Input/output error");
+        assert_holds(inside("a"), "old", 3);
+        assert_int_equal(entries(false), 1);
+    }
+}
+
+/* Runs the action in a process of its own. How that ended, as waitpid says. */
+static int in_child(void (*action)(void)) {
+    int status = 0;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        action();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void write_new(void) {
+    (void)!sy_write_file(inside("a"), "new", 3, NULL);
+}
+
+static int kill_self(void) {
+    return kill(getpid(), SIGKILL);
+}
+
+static void a_killed_writer_leaves_the_old_file(void **state) {
+    (void)state;
+    put(inside("a"), "old");
+    on_fsync = kill_self;
+    assert_true(WIFSIGNALED(in_child(write_new)));
+    assert_holds(inside("a"), "old", 3);
+    int fd = open(folder, O_WRONLY | O_TMPFILE, 0600);
+    if (fd < 0) {
+        print_message("# files must have names in %s: one is left behind\n", folder);
+        return;
+    }
+    close(fd);
+    assert_int_equal(entries(false), 1);
+}
+
+static int end_and_go_on(void) {
+    return kill(getpid(), SIGTERM);
+}
+
+static int end_and_fail(void) {
+    return kill(getpid(), SIGTERM) == 0 ? fail_to_sync() : -1;
+}
+
+static void a_signal_waits_while_there_is_a_temporary_name(void **state) {
+    (void)state;
+    put(inside("a"), "old");
+    no_proc = true;
+    on_fsync = end_and_fail;
+    int status = in_child(write_new);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_holds(inside("a"), "old", 3);
+    assert_int_equal(entries(false), 1);
+    on_fsync = end_and_go_on;
+    status = in_child(write_new);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_holds(inside("a"), "new", 3);
+    assert_int_equal(entries(false), 1);
+}
+
+/* Root may write everywhere, so somebody else tries. */
+static void write_as_somebody_else(void) {
+    struct sy_error error = {0};
+    if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)) {
+        _exit(77);
+    }
+    bool refused = sy_write_file(inside("new"), "x", 1, &error) == -EACCES && !error.hint[0] &&
+                   sy_write_file(inside("a"), "x", 1, &error) == -EACCES &&
+                   strstr(error.hint, "its folder must be writable");
+    _exit(refused ? 0 : 1);
+}
+
+static void a_protected_folder_is_refused(void **state) {
+    (void)state;
+    put(inside("a"), "old");
+    assert_int_equal(chmod(inside("a"), 0666), 0);
+    assert_int_equal(chmod(folder, 0555), 0);
+    int status = in_child(write_as_somebody_else);
+    assert_int_equal(chmod(folder, 0700), 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("# cannot be somebody else here\n");
+        return;
+    }
+    assert_int_equal(status, 0);
+    assert_holds(inside("a"), "old", 3);
+    assert_int_equal(entries(false), 1);
+}
+
+static void write_to_full_disk(void) {
+    static char text[1 << 20];
+    struct sy_error error = {0};
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+        _exit(77);
+    }
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("symph", folder, "tmpfs", 0, "size=64k") < 0) {
+        _exit(77);
+    }
+    bool right = sy_write_file(inside("a"), "old", 3, NULL) == 0 &&
+                 sy_write_file(inside("a"), text, sizeof text, &error) == -ENOSPC &&
+                 strcmp(error.message, "cannot write: No space left on device") == 0 &&
+                 entries(false) == 1;
+    assert_holds(inside("a"), "old", 3);
+    _exit(right ? 0 : 1);
+}
+
+static void a_full_disk_leaves_the_old_file(void **state) {
+    (void)state;
+    int status = in_child(write_to_full_disk);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("# a disk cannot be mounted here: %s\n", strerror(EPERM));
+        return;
+    }
+    assert_int_equal(status, 0);
+}
+
+static void write_to_stdout(void) {
+    int fd = open(inside("out"), O_WRONLY | O_CREAT, 0600);
+    bool right =
+        fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && sy_write_all(STDOUT_FILENO, "a", 1) == 0 &&
+        sy_write_file("-", "b", 1, NULL) == 0 && sy_write_file("/dev/stdout", "c", 1, NULL) == 0 &&
+        sy_write_file(inside("out"), "d", 1, NULL) == 0 && sy_write_all(STDOUT_FILENO, "e", 1) == 0;
+    _exit(right ? 0 : 1);
+}
+
+/* A file that stdout goes to is not replaced: what is printed later would be lost. */
+static void what_is_stdout_is_written_to(void **state) {
+    (void)state;
+    assert_int_equal(in_child(write_to_stdout), 0);
+    assert_holds(inside("out"), "abcde", 5);
+    assert_int_equal(entries(false), 1);
+}
+
+static void the_owner_stays(void **state) {
+    (void)state;
+    struct stat info;
+    put(inside("a"), "old");
+    if (geteuid() != 0) {
+        print_message("# only root can give a file away\n");
+        return;
+    }
+    assert_int_equal(chown(inside("a"), 65534, 65533), 0);
+    put(inside("a"), "new");
+    assert_int_equal(stat(inside("a"), &info), 0);
+    assert_int_equal(info.st_uid, 65534);
+    assert_int_equal(info.st_gid, 65533);
+}
+
+static void long_names_are_no_trouble(void **state) {
+    (void)state;
+    char name[256] = "";
+    memset(name, 'n', 255);
+    put(inside(name), "old");
+    put(inside(name), "new");
+    assert_holds(inside(name), "new", 3);
+    assert_int_equal(entries(false), 1);
+}
+
+/* From its first sync on a growing file is there; what does not fit is taken back whole. */
+static void a_file_can_grow(void **state) {
+    (void)state;
+    static char text[100000];
+    struct sy_writer *writer = NULL;
+    struct rlimit old, small;
+    put(inside("a"), "old");
+    assert_int_equal(sy_writer_open(inside("a"), &writer), 0);
+    assert_int_equal(sy_writer_put(writer, "head", 4), 0);
+    assert_holds(inside("a"), "old", 3);
+    assert_int_equal(sy_writer_sync(writer), 0);
+    assert_holds(inside("a"), "head", 4);
+    assert_int_equal(sy_writer_put(writer, "more", 4), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 5000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int code = sy_writer_put(writer, text, sizeof text);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(code, -EFBIG);
+    assert_int_equal(sy_writer_sync(writer), 0);
+    sy_writer_close(writer);
+    assert_holds(inside("a"), "headmore", 8);
+    assert_int_equal(entries(false), 1);
+}
+
+static void what_was_not_synced_never_was(void **state) {
+    (void)state;
+    struct sy_writer *writer = NULL;
+    for (int named = 0; named < 2; named++) {
+        no_proc = named;
+        assert_int_equal(sy_writer_open(inside("a"), &writer), 0);
+        assert_int_equal(sy_writer_put(writer, "new", 3), 0);
+        sy_writer_close(writer);
+        assert_int_equal(entries(false), 0);
+    }
+    sy_writer_close(NULL);
+}
+
 #define CASE(function) cmocka_unit_test_teardown(function, remove_files)
 
 int main(void) {
@@ -243,6 +522,17 @@ int main(void) {
         CASE(pipes_and_devices_are_written_to),
         CASE(a_taken_name_is_left_alone),
         CASE(folders_are_made),
+        CASE(all_is_on_the_disk_before_the_old_file_goes),
+        CASE(a_failed_sync_leaves_the_old_file),
+        CASE(a_killed_writer_leaves_the_old_file),
+        CASE(a_signal_waits_while_there_is_a_temporary_name),
+        CASE(a_protected_folder_is_refused),
+        CASE(a_full_disk_leaves_the_old_file),
+        CASE(what_is_stdout_is_written_to),
+        CASE(the_owner_stays),
+        CASE(long_names_are_no_trouble),
+        CASE(a_file_can_grow),
+        CASE(what_was_not_synced_never_was),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -249,7 +249,7 @@ class Counters(cli.Case):
             done = subprocess.run([cli.SYMPH, "counters", "watch", "--interval", "20ms"],
                                   cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot write to standard output", done.stderr)
+        self.assertIn("standard output: cannot write: No space left", done.stderr)
 
     def test_as_nobody(self):
         if os.geteuid() != 0:
@@ -383,7 +383,7 @@ class Counters(cli.Case):
             os.unlink(path)
 
     def test_record_where_it_cannot(self):
-        self.assertIn("/dev/full: cannot go on recording: No space left",
+        self.assertIn("/dev/full: cannot write: No space left",
                       self.fails(1, "counters", "record", "-o", "/dev/full", "--duration", "50ms",
                                  "--interval", "10ms"))
         self.assertIn("no/such/file: cannot write",
@@ -395,7 +395,7 @@ class Counters(cli.Case):
     def test_a_limit_on_the_file(self):
         """A disk that becomes full: what was half written is cut off, and the rest replays."""
         done = subprocess.run(
-            ["bash", "-c", 'ulimit -f 24; trap "" XFSZ; exec "$0" counters record -o a '
+            ["bash", "-c", 'ulimit -f 24; exec "$0" counters record -o a '
              '--interval 1ms --duration 1h', cli.SYMPH],
             cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
