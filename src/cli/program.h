@@ -10,10 +10,9 @@
 
 /* A file that may be executed. */
 bool sy_program_is(const char *path);
-/* Beside this program, as installed or as built (in the folder built_in of the build tree), or
- * where such programs are installed. */
+/* Where such programs are installed, or in the folder built_in of the build tree. */
 bool sy_program_find(const char *name, const char *built_in, char *path, size_t size);
-/* A file of the project's data: where they are installed, or in data/ beside this program. */
+/* A file or folder of the project's data. */
 bool sy_program_data(const char *name, char *path, size_t size);
 
 #endif

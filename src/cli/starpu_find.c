@@ -7,10 +7,11 @@
  */
 #include "cli/starpu.h"
 
+#include "base/shipped.h"
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <link.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -245,22 +246,32 @@ static bool consider(const char *path, const struct sy_starpu_use *use,
     return fits;
 }
 
-/* Installed ones lie in folders of their own, one per StarPU. */
-static bool consider_installed(const struct sy_starpu_use *use, struct sy_starpu_plugin *found) {
-    glob_t list;
-    bool fits = false;
-    if (glob(SYMPH_LIBDIR "/starpu-*/" PLUGIN, 0, NULL, &list) == 0) {
-        for (size_t i = 0; i < list.gl_pathc && !fits; i++) {
-            fits = consider(list.gl_pathv[i], use, found);
-        }
-        globfree(&list);
+static int is_for_starpu(const struct dirent *entry) {
+    return strncmp(entry->d_name, "starpu-", strlen("starpu-")) == 0;
+}
+
+/* Our own: one in a build tree, installed ones in folders of their own, one per StarPU. */
+static bool consider_ours(const struct sy_starpu_use *use, struct sy_starpu_plugin *found) {
+    char folder[SY_STARPU_PATH], path[2 * SY_STARPU_PATH];
+    struct dirent **entries = NULL;
+    if (!sy_shipped_find(SY_SHIPPED_PLUGINS, "", "src/engine/starpu", folder, sizeof(folder))) {
+        return false;
     }
+    snprintf(path, sizeof(path), "%s/" PLUGIN, folder);
+    bool fits = consider(path, use, found);
+    int count = scandir(folder, &entries, is_for_starpu, versionsort);
+    for (int i = count - 1; i >= 0; i--) {
+        snprintf(path, sizeof(path), "%s/%s/" PLUGIN, folder, entries[i]->d_name);
+        fits = fits || consider(path, use, found);
+        free(entries[i]);
+    }
+    free(entries);
     return fits;
 }
 
 int sy_starpu_plugin_find(const struct sy_starpu_use *use, struct sy_starpu_plugin *ret_plugin) {
     struct sy_starpu_plugin found = {0};
-    char path[SY_STARPU_PATH + 64], self[SY_STARPU_PATH];
+    char path[SY_STARPU_PATH + 64];
     const char *slash = strrchr(use->library, '/');
     bool fits = false;
     if (slash) {
@@ -268,15 +279,7 @@ int sy_starpu_plugin_find(const struct sy_starpu_use *use, struct sy_starpu_plug
                  use->library);
         fits = consider(path, use, &found);
     }
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (!fits && length > 0) {
-        self[length] = '\0';
-        slash = strrchr(self, '/');
-        snprintf(path, sizeof(path), "%.*s/src/engine/starpu/" PLUGIN,
-                 slash ? (int)(slash - self) : 0, self);
-        fits = consider(path, use, &found);
-    }
-    fits = fits || consider_installed(use, &found);
+    fits = fits || consider_ours(use, &found);
     if (!found.built_for[0]) {
         return -ENOENT;
     }

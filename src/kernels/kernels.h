@@ -17,7 +17,7 @@ struct sy_kernel_set;
 /* Loads every plug-in of a colon-separated list of files and folders (of *.so), and no others. A
  * file that is named must load, a folder must hold one; shared objects in it that are no plug-ins,
  * or that cannot be loaded here, are passed over. NULL or "": those of SYMPH_KERNELS, if it is set,
- * then where plug-ins are installed, then workloads/ near the running program (a build tree). Of
+ * then those that come with this program (installed, or in workloads/ of its build tree). Of
  * two plug-ins with the same name the first counts. Plug-ins stay loaded until the process ends:
  * their libraries' threads may outlive the set. */
 SY_MUST_CHECK int sy_kernel_set_open(const char *paths, struct sy_kernel_set **ret_set,

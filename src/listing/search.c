@@ -1,54 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where compact listings are: where somebody says, else where they are installed or beside a build.
+ * Where compact listings are: where somebody says, else where they come with the program.
  *
  * In: a name as a person types it. Out: the listing. Invariant: a name that is not there is
  * answered with the nearest that is.
  */
 #include "listing/folder.h"
+
+#include "base/shipped.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define LEVELS_UP 5 /* BUILD/src/engine/starpu/symph-engine, BUILD inside the source tree */
-#define NEAR_MAX  1000
-
-static bool find_near_program(char *path, size_t size) {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0) {
-        return false;
-    }
-    program[length] = '\0';
-    for (int level = 0; level < LEVELS_UP; level++) {
-        char *slash = strrchr(program, '/');
-        if (!slash || slash == program) {
-            return false;
-        }
-        *slash = '\0';
-        if ((size_t)snprintf(path, size, "%s/data/listing", program) < size && sy_is_folder(path)) {
-            return true;
-        }
-    }
-    return false;
-}
+#define NEAR_MAX 1000
 
 int sy_listing_folder(const char *folder, struct sy_arena *arena, const char **ret_folder,
                       struct sy_error *error) {
-    char near[PATH_MAX + 32];
+    char ours[PATH_MAX];
     const char *named = getenv("SYMPH_LISTINGS");
     if (!folder && named && named[0]) {
         folder = named;
-    } else if (!folder && sy_is_folder(SYMPH_LISTING_FOLDER)) {
-        folder = SYMPH_LISTING_FOLDER;
-    } else if (!folder && find_near_program(near, sizeof near)) {
-        folder = near;
+    } else if (!folder &&
+               sy_shipped_find(SY_SHIPPED_DATA, "listing", "data/listing", ours, sizeof ours)) {
+        folder = ours;
     } else if (!folder) {
         int code = sy_fail(error, -ENOENT, "there is no folder of listings");
-        sy_hint(error, "install them to %s, or name a folder in SYMPH_LISTINGS",
-                SYMPH_LISTING_FOLDER);
+        sy_hint(error, "install them to %.200s, or name a folder in SYMPH_LISTINGS", ours);
         return code;
     }
     const char *kept = sy_arena_strdup(arena, folder);
