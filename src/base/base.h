@@ -133,8 +133,21 @@ double sy_mean(const double *values, size_t count);
 struct sy_interval {
     double low, high;
 };
-/* 95 % percentile bootstrap of the geometric mean, 2,000 resamples from the given seed. */
-struct sy_interval sy_bootstrap_geomean(const double *values, size_t count, uint64_t seed);
-struct sy_interval sy_bootstrap_mean(const double *values, size_t count, uint64_t seed);
+/* What values of a sample have in common, by number: outer such as the suite or family, inner such
+ * as the graph. Values of one group are not independent, so groups are drawn first: outer ones,
+ * inner ones of each, values of each of these; all with replacement. NULL outer: there is one;
+ * NULL inner: every value is a group of its own. */
+struct sy_clusters {
+    const uint32_t *outer, *inner;
+};
+/* Of the values at picks, some of which may come several times. */
+typedef double sy_statistic(const void *context, const uint32_t *picks, size_t count);
+/* 95 % percentile bootstrap of any statistic, 2,000 resamples from the given seed. */
+struct sy_interval sy_bootstrap(uint32_t count, struct sy_clusters groups, uint64_t seed,
+                                sy_statistic *statistic, const void *context);
+struct sy_interval sy_bootstrap_mean(const double *values, uint32_t count,
+                                     struct sy_clusters groups, uint64_t seed);
+struct sy_interval sy_bootstrap_geomean(const double *values, uint32_t count,
+                                        struct sy_clusters groups, uint64_t seed);
 
 #endif

@@ -43,27 +43,123 @@ double sy_geomean(const double *values, size_t count) {
     return count ? exp(sum / (double)count) : NAN;
 }
 
-struct sy_interval sy_bootstrap_mean(const double *values, size_t count, uint64_t seed) {
-    struct sy_interval interval = {NAN, NAN};
-    double *means = count ? malloc(RESAMPLES * sizeof *means) : NULL;
-    if (!means) {
-        return interval;
+/* Values sorted into groups within groups, as they are drawn. */
+struct strata {
+    uint32_t *order;            /* values by outer, then inner group */
+    uint32_t *inner_start;      /* first in order, per inner group and past the last */
+    uint32_t *outer_start;      /* first inner group, per outer group and past the last */
+    uint32_t outer_count, most; /* most: values that one resample can hold */
+    uint32_t *picks;
+    double *found;
+};
+
+static uint32_t outer_of(const struct sy_clusters *groups, uint32_t value) {
+    return groups->outer ? groups->outer[value] : 0;
+}
+
+static uint32_t inner_of(const struct sy_clusters *groups, uint32_t value) {
+    return groups->inner ? groups->inner[value] : value;
+}
+
+static int by_group(const void *a, const void *b, void *context) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint32_t outer_x = outer_of(context, x), outer_y = outer_of(context, y);
+    uint32_t inner_x = inner_of(context, x), inner_y = inner_of(context, y);
+    return outer_x != outer_y   ? (outer_x < outer_y ? -1 : 1)
+           : inner_x != inner_y ? (inner_x < inner_y ? -1 : 1)
+                                : (x > y) - (x < y);
+}
+
+static void find_groups(struct strata *s, struct sy_clusters *groups, uint32_t count) {
+    uint32_t inner = 0, outer = 0, largest_inner = 0, largest_outer = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        s->order[i] = i;
     }
-    struct sy_rng rng = sy_rng_make(seed, PURPOSE, count);
-    for (int i = 0; i < RESAMPLES; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < count; j++) {
-            sum += values[sy_rng_below(&rng, (uint32_t)count)];
+    qsort_r(s->order, count, sizeof *s->order, by_group, groups);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t now = s->order[i], before = i ? s->order[i - 1] : now;
+        bool new_outer = i == 0 || outer_of(groups, now) != outer_of(groups, before);
+        if (new_outer) {
+            s->outer_start[outer++] = inner;
         }
-        means[i] = sum / (double)count;
+        if (new_outer || inner_of(groups, now) != inner_of(groups, before)) {
+            s->inner_start[inner++] = i;
+        }
     }
-    interval.low = sy_quantile(means, RESAMPLES, 0.025);
-    interval.high = sy_quantile(means, RESAMPLES, 0.975);
-    free(means);
+    s->inner_start[inner] = count;
+    s->outer_start[outer] = inner;
+    for (uint32_t i = 0; i < inner; i++) {
+        uint32_t size = s->inner_start[i + 1] - s->inner_start[i];
+        largest_inner = size > largest_inner ? size : largest_inner;
+    }
+    for (uint32_t o = 0; o < outer; o++) {
+        uint32_t size = s->outer_start[o + 1] - s->outer_start[o];
+        largest_outer = size > largest_outer ? size : largest_outer;
+    }
+    s->outer_count = outer;
+    s->most = outer * largest_outer * largest_inner;
+}
+
+static size_t draw(const struct strata *s, struct sy_rng *rng) {
+    size_t count = 0;
+    for (uint32_t o = 0; o < s->outer_count; o++) {
+        uint32_t outer = sy_rng_below(rng, s->outer_count);
+        uint32_t first = s->outer_start[outer], groups = s->outer_start[outer + 1] - first;
+        for (uint32_t g = 0; g < groups; g++) {
+            uint32_t inner = first + sy_rng_below(rng, groups);
+            uint32_t begin = s->inner_start[inner], size = s->inner_start[inner + 1] - begin;
+            for (uint32_t i = 0; i < size; i++) {
+                s->picks[count++] = s->order[begin + (size > 1 ? sy_rng_below(rng, size) : 0)];
+            }
+        }
+    }
+    return count;
+}
+
+struct sy_interval sy_bootstrap(uint32_t count, struct sy_clusters groups, uint64_t seed,
+                                sy_statistic *statistic, const void *context) {
+    struct sy_interval interval = {NAN, NAN};
+    struct strata s = {.order = calloc(count + 1u, sizeof *s.order),
+                       .inner_start = calloc(count + 1u, sizeof *s.inner_start),
+                       .outer_start = calloc(count + 1u, sizeof *s.outer_start),
+                       .found = calloc(RESAMPLES, sizeof *s.found)};
+    if (count && s.order && s.inner_start && s.outer_start && s.found) {
+        find_groups(&s, &groups, count);
+        s.picks = calloc(s.most, sizeof *s.picks);
+    }
+    if (s.picks) {
+        struct sy_rng rng = sy_rng_make(seed, PURPOSE, count);
+        for (int i = 0; i < RESAMPLES; i++) {
+            size_t picked = draw(&s, &rng);
+            s.found[i] = statistic(context, s.picks, picked);
+        }
+        interval.low = sy_quantile(s.found, RESAMPLES, 0.025);
+        interval.high = sy_quantile(s.found, RESAMPLES, 0.975);
+    }
+    free(s.order);
+    free(s.inner_start);
+    free(s.outer_start);
+    free(s.found);
+    free(s.picks);
     return interval;
 }
 
-struct sy_interval sy_bootstrap_geomean(const double *values, size_t count, uint64_t seed) {
+static double mean_of(const void *context, const uint32_t *picks, size_t count) {
+    const double *values = context;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[picks[i]];
+    }
+    return sum / (double)count;
+}
+
+struct sy_interval sy_bootstrap_mean(const double *values, uint32_t count,
+                                     struct sy_clusters groups, uint64_t seed) {
+    return sy_bootstrap(count, groups, seed, mean_of, values);
+}
+
+struct sy_interval sy_bootstrap_geomean(const double *values, uint32_t count,
+                                        struct sy_clusters groups, uint64_t seed) {
     struct sy_interval interval = {NAN, NAN};
     double *logs = count ? malloc(count * sizeof *logs) : NULL;
     if (!logs) {
@@ -72,7 +168,7 @@ struct sy_interval sy_bootstrap_geomean(const double *values, size_t count, uint
     for (size_t i = 0; i < count; i++) {
         logs[i] = log(values[i]);
     }
-    interval = sy_bootstrap_mean(logs, count, seed);
+    interval = sy_bootstrap_mean(logs, count, groups, seed);
     free(logs);
     return (struct sy_interval){exp(interval.low), exp(interval.high)};
 }

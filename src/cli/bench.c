@@ -249,7 +249,7 @@ static void sheet_text(const struct sy_sheet *sheet, const struct sy_scene *scen
                          scenes[i].simulate.graphs.count == 1 ? "graph" : "graphs",
                          scenes[i].args.seeds, scenes[i].args.seeds == 1 ? "" : "s from 1");
     }
-    sy_buffer_printf(buffer, "; [95 %% bootstrap intervals])\n\n");
+    sy_buffer_printf(buffer, "; [95 %% bootstrap intervals over graphs, then seeds])\n\n");
     sy_table_write(&table, 0, false, buffer);
     sy_buffer_printf(buffer, "\n");
 }

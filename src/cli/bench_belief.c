@@ -18,7 +18,7 @@
 #define PLAIN   "lb+srpt"
 #define LONG    "300ms"
 #define NOISE   0.4
-#define DRAWS   2000
+#define SEED    1 /* of the bootstrap */
 
 static const char *const narrow[] = {"gen:layered:width=3,depth=20,seed=1",
                                      "gen:layered:width=4,depth=20,seed=5", "gen:stencil:6", NULL};
@@ -182,44 +182,40 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
  */
 enum { PLAIN_LB, NOTHING, RAW, FILTERED, TRUE_STATE, KINDS };
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+static double gain_of(const void *context, const uint32_t *picks, size_t count) {
+    const struct outcome *o = context;
+    double whole = 0;
+    for (size_t i = 0; i < count; i++) {
+        whole += o[RAW].values[picks[i]] - o[TRUE_STATE].values[picks[i]];
+    }
+    return whole / (double)count;
 }
 
-/* Of (raw - filtered) / (raw - true), and of raw - true, worlds drawn again with replacement. */
+static double share_of(const void *context, const uint32_t *picks, size_t count) {
+    const struct outcome *o = context;
+    double part = 0;
+    for (size_t i = 0; i < count; i++) {
+        part += o[RAW].values[picks[i]] - o[FILTERED].values[picks[i]];
+    }
+    return part / ((double)count * gain_of(context, picks, count));
+}
+
+/* Of (raw - filtered) / (raw - true), and of raw - true, in the same worlds. */
 struct recovered {
     double share, low, high, gain, gain_low, gain_high;
 };
 
-static int recover(const struct outcome *o, struct recovered *ret) {
-    uint32_t count = o[RAW].count;
-    double *shares = calloc(2 * DRAWS, sizeof *shares), *gains = shares + DRAWS;
-    if (!shares) {
-        return SY_EXIT_FAILED;
-    }
-    struct sy_rng rng = sy_rng_make(1, 0x62656c69u, 0);
-    for (uint32_t draw = 0; draw < DRAWS; draw++) {
-        double part = 0, whole = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t at = sy_rng_below(&rng, count);
-            part += o[RAW].values[at] - o[FILTERED].values[at];
-            whole += o[RAW].values[at] - o[TRUE_STATE].values[at];
-        }
-        gains[draw] = whole / count;
-        shares[draw] = part / whole;
-    }
-    qsort(shares, DRAWS, sizeof *shares, by_value);
-    qsort(gains, DRAWS, sizeof *gains, by_value);
+static struct recovered recover(const struct outcome *o) {
+    struct sy_clusters none = {0};
+    struct sy_interval shares = sy_bootstrap(o[RAW].count, none, SEED, share_of, o);
+    struct sy_interval gains = sy_bootstrap(o[RAW].count, none, SEED, gain_of, o);
     double gain = o[RAW].mean - o[TRUE_STATE].mean;
-    *ret = (struct recovered){(o[RAW].mean - o[FILTERED].mean) / gain,
-                              shares[DRAWS / 40],
-                              shares[DRAWS - DRAWS / 40],
+    return (struct recovered){(o[RAW].mean - o[FILTERED].mean) / gain,
+                              shares.low,
+                              shares.high,
                               gain,
-                              gains[DRAWS / 40],
-                              gains[DRAWS - DRAWS / 40]};
-    free(shares);
-    return SY_EXIT_OK;
+                              gains.low,
+                              gains.high};
 }
 
 static void put_worth(const struct setting *s, const struct outcome *o, const struct recovered *r,
@@ -235,7 +231,8 @@ static void put_worth(const struct setting *s, const struct outcome *o, const st
     sy_json_member_number(out, "hidden_load", s->hidden_load);
     sy_json_member_string(out, "hidden_period", s->period ? s->period : "short");
     for (uint32_t k = 0; k < KINDS; k++) {
-        struct sy_interval interval = sy_bootstrap_mean(o[k].values, o[k].count, 1);
+        struct sy_interval interval =
+            sy_bootstrap_mean(o[k].values, o[k].count, (struct sy_clusters){0}, SEED);
         sy_table_cell(table, "%.3f (%.1f)", o[k].mean, o[k].p99);
         sy_json_key(out, names[k]);
         sy_json_open(out, '{');
@@ -328,10 +325,9 @@ static int worth(const struct sy_bench_belief *bench, struct sy_json_writer *out
                             NULL,
                             false};
         struct outcome outcomes[KINDS] = {0};
-        struct recovered recovered;
         r = compare(s, bench, outcomes);
-        r = r ? r : recover(outcomes, &recovered);
         if (!r) {
+            struct recovered recovered = recover(outcomes);
             put_worth(&s, outcomes, &recovered, &table, out);
             add_total(&total, outcomes, &recovered);
         }

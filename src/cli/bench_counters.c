@@ -297,7 +297,7 @@ static struct summary summarise(const struct bench *bench, uint32_t config, uint
     summary.mean.median /= summary.programs;
     summary.mean.rotation_wape /= summary.programs;
     summary.mean.coverage /= summary.programs;
-    summary.interval = sy_bootstrap_mean(values, summary.programs, 1);
+    summary.interval = sy_bootstrap_mean(values, summary.programs, (struct sy_clusters){0}, 1);
     return summary;
 }
 

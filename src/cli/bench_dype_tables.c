@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define AT_OPTIMUM (1 + 1e-9)
-#define SEED       1
 
 static bool counts(const struct sy_dype *bench, uint32_t index, uint32_t pipeline,
                    enum sy_dype_policy policy) {
@@ -138,20 +137,25 @@ struct sy_spread sy_dype_gain(const struct sy_dype *bench, enum sy_dype_policy o
                               enum sy_dype_objective objective, uint32_t pipeline) {
     struct sy_spread gain = {NAN, NAN, NAN};
     double *values = calloc(bench->case_count + 1u, sizeof *values);
+    uint32_t *pipelines = calloc(bench->case_count + 1u, sizeof *pipelines);
+    uint32_t *examples = calloc(bench->case_count + 1u, sizeof *examples);
     uint32_t count = 0;
-    for (uint32_t i = 0; values && i < bench->case_count; i++) {
+    for (uint32_t i = 0; values && pipelines && examples && i < bench->case_count; i++) {
         const struct sy_dype_case *item = &bench->cases[i];
         if (item->objective == objective && (pipeline == SY_NONE || item->pipeline == pipeline) &&
             isfinite(item->got[other].period_ns)) {
+            pipelines[count] = item->pipeline;
+            examples[count] = item->example;
             values[count++] =
                 counted(item, &item->got[other]) / counted(item, &item->got[SY_DYPE_OURS]);
         }
     }
     if (count) {
-        struct sy_interval interval = sy_bootstrap_geomean(values, count, SEED);
-        gain = (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+        gain = sy_spread_geomean(values, count, (struct sy_clusters){pipelines, examples});
     }
     free(values);
+    free(pipelines);
+    free(examples);
     return gain;
 }
 
@@ -194,7 +198,8 @@ static void gains_table(const struct sy_dype *bench, struct sy_json_writer *out,
         text,
         "How far ahead: geometric mean over cases of what the objective counts, other / ours (1.5: "
         "ours has 1.5 times the throughput, or does with\n1/1.5 of the energy), each column over "
-        "the cases of its objective, [95 %% bootstrap intervals].\nstatic, hindsight: for each "
+        "the cases of its objective, [95 %% bootstrap intervals over pipelines, then "
+        "examples].\nstatic, hindsight: for each "
         "objective the one plan of a pipeline that is best over all its examples and links; "
         "first example: the "
         "optimum of the\nfirst example kept for all; FleetRec-like: the same with dense kernels on "

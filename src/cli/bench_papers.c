@@ -362,7 +362,8 @@ static int run_point(uint32_t events, double noise, uint32_t seeds, double *scra
         }
         sy_traces_destroy(traces);
     }
-    point.interval = code ? point.interval : sy_bootstrap_mean(ours, seeds, 1);
+    point.interval =
+        code ? point.interval : sy_bootstrap_mean(ours, seeds, (struct sy_clusters){0}, 1);
     free(ours);
     *ret_point = point;
     return code;

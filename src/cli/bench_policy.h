@@ -96,8 +96,9 @@ struct sy_run sy_outcome_shares(const struct sy_outcome *outcome, uint32_t polic
 /* The best of a list by geometric mean; SY_NONE: none ran. */
 uint32_t sy_outcome_best(const struct sy_outcome *outcome, const struct sy_text_list *names,
                          enum sy_measure measure);
-/* Mean of the logarithms of ratios of several suites, each with the same weight, resampled within
- * suites. pairs: [count] of policy and other per outcome; those with SY_NONE are left out. */
+/* Mean of the logarithms of ratios of several suites, each with the same weight; suites are drawn
+ * first, graphs and worlds within them. pairs: [count] of policy and other per outcome; those with
+ * SY_NONE are left out. */
 struct sy_pair {
     uint32_t policy, other;
 };

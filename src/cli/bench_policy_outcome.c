@@ -13,9 +13,7 @@
 
 #define SLOW_SEEDS 5u /* worlds per graph for what replays each many times */
 #define LP_LIMIT_S 20
-#define DRAWS      2000
 #define SEED       1
-#define PURPOSE    0x706f6c62u /* random numbers no other room draws */
 
 static int no_memory(void) {
     sy_message_fail("out of memory");
@@ -191,57 +189,77 @@ static double value(const struct sy_outcome *o, uint32_t policy, uint32_t world,
                                        : run->jct_mean_ns;
 }
 
-/* Of policy, over other unless that is SY_NONE, in count worlds from first on; returns how many. */
-static uint32_t collect_some(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                             enum sy_measure measure, uint32_t first, uint32_t count,
-                             double *ret_values) {
-    uint32_t found = 0;
-    for (uint32_t world = first; world < first + count; world++) {
-        double a = value(o, policy, world, measure);
-        double b = other == SY_NONE ? 1 : value(o, other, world, measure);
-        if (isfinite(a) && isfinite(b) && b > 0) {
-            ret_values[found++] = a / b;
-        }
-    }
-    return found;
+/* Ratios of worlds, and what these have in common. */
+struct sample {
+    double *values, *weights;
+    uint32_t *suites, *graphs;
+    uint32_t count, capacity;
+};
+
+static bool sample_init(struct sample *s, uint32_t capacity) {
+    *s = (struct sample){.values = calloc(capacity + 1u, sizeof *s->values),
+                         .weights = calloc(capacity + 1u, sizeof *s->weights),
+                         .suites = calloc(capacity + 1u, sizeof *s->suites),
+                         .graphs = calloc(capacity + 1u, sizeof *s->graphs),
+                         .capacity = capacity};
+    return s->values && s->weights && s->suites && s->graphs;
 }
 
-static uint32_t collect(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                        enum sy_measure measure, double *ret_values) {
-    return collect_some(o, policy, other, measure, 0, o->world_count, ret_values);
+static void sample_finish(struct sample *s) {
+    free(s->values);
+    free(s->weights);
+    free(s->suites);
+    free(s->graphs);
+}
+
+/* A world of an outcome: those of one graph belong together, a stream has jobs of its own. */
+static void sample_add(struct sample *s, const struct sy_outcome *o, uint32_t world, uint32_t suite,
+                       double ratio) {
+    if (isfinite(ratio) && s->count < s->capacity) {
+        s->values[s->count] = ratio;
+        s->suites[s->count] = suite;
+        s->graphs[s->count++] = o->load > 0 ? world : world / o->seed_count;
+    }
+}
+
+/* Of policy, over other unless that is SY_NONE, in count worlds from first on. */
+static void sample_add_worlds(struct sample *s, const struct sy_outcome *o, struct sy_pair pair,
+                              enum sy_measure measure, uint32_t first, uint32_t count,
+                              uint32_t suite) {
+    for (uint32_t world = first; world < first + count; world++) {
+        double a = value(o, pair.policy, world, measure);
+        double b = pair.other == SY_NONE ? 1 : value(o, pair.other, world, measure);
+        sample_add(s, o, world, suite, b > 0 ? a / b : NAN);
+    }
+}
+
+static struct sy_spread sample_spread(const struct sample *s) {
+    return s->count
+               ? sy_spread_geomean(s->values, s->count, (struct sy_clusters){.inner = s->graphs})
+               : (struct sy_spread){NAN, NAN, NAN};
 }
 
 static struct sy_spread spread(const struct sy_outcome *o, uint32_t policy, uint32_t other,
                                enum sy_measure measure, uint32_t first, uint32_t worlds) {
-    struct sy_spread result = {NAN, NAN, NAN};
-    double *values = calloc(worlds + 1u, sizeof *values);
-    uint32_t count = values && policy != SY_NONE
-                         ? collect_some(o, policy, other, measure, first, worlds, values)
-                         : 0;
-    if (count) {
-        struct sy_interval interval = sy_bootstrap_geomean(values, count, SEED);
-        result = (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+    struct sample s;
+    if (sample_init(&s, worlds) && policy != SY_NONE) {
+        sample_add_worlds(&s, o, (struct sy_pair){policy, other}, measure, first, worlds, 0);
     }
-    free(values);
+    struct sy_spread result = sample_spread(&s);
+    sample_finish(&s);
     return result;
 }
 
 struct sy_spread sy_outcomes_paired(const struct sy_outcome *here, const struct sy_outcome *there,
                                     uint32_t policy, enum sy_measure measure) {
-    struct sy_spread result = {NAN, NAN, NAN};
-    double *values = calloc(here->world_count + 1u, sizeof *values);
-    uint32_t count = 0;
-    for (uint32_t world = 0; values && world < here->world_count; world++) {
-        double ratio = value(here, policy, world, measure) / value(there, policy, world, measure);
-        if (isfinite(ratio)) {
-            values[count++] = ratio;
-        }
+    struct sample s;
+    bool ok = sample_init(&s, here->world_count);
+    for (uint32_t world = 0; ok && world < here->world_count; world++) {
+        sample_add(&s, here, world, 0,
+                   value(here, policy, world, measure) / value(there, policy, world, measure));
     }
-    if (count) {
-        struct sy_interval interval = sy_bootstrap_geomean(values, count, SEED);
-        result = (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
-    }
-    free(values);
+    struct sy_spread result = sample_spread(&s);
+    sample_finish(&s);
     return result;
 }
 
@@ -318,58 +336,45 @@ uint32_t sy_outcome_best(const struct sy_outcome *o, const struct sy_text_list *
     return best;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Mean of the suites' mean logarithms; rng NULL: of the worlds as they are. */
-static double mean_log(double *const *values, const uint32_t *counts, uint32_t suites,
-                       struct sy_rng *rng) {
-    double sum = 0;
-    uint32_t used = 0;
-    for (uint32_t s = 0; s < suites; s++) {
-        double part = 0;
-        for (uint32_t i = 0; i < counts[s]; i++) {
-            part += log(values[s][rng ? sy_rng_below(rng, counts[s]) : i]);
-        }
-        sum += counts[s] ? part / counts[s] : 0;
-        used += counts[s] > 0;
+/* Every suite counts the same, however many worlds it has. */
+static double mean_log(const void *context, const uint32_t *picks, size_t count) {
+    const struct sample *s = context;
+    double sum = 0, weights = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += s->weights[picks[i]] * log(s->values[picks[i]]);
+        weights += s->weights[picks[i]];
     }
-    return used ? sum / used : NAN;
+    return sum / weights;
 }
 
 struct sy_spread sy_outcomes_ratio(const struct sy_outcome *outcomes, const struct sy_pair *pairs,
                                    uint32_t count, enum sy_measure measure) {
     struct sy_spread result = {NAN, NAN, NAN};
-    double **values = calloc(count + 1u, sizeof *values);
-    uint32_t *counts = calloc(count + 1u, sizeof *counts);
-    double *draws = calloc(DRAWS, sizeof *draws);
-    bool ok = values && counts && draws;
-    for (uint32_t s = 0; ok && s < count; s++) {
-        values[s] = calloc(outcomes[s].world_count + 1u, sizeof **values);
-        ok = values[s] != NULL;
-        if (ok && pairs[s].policy != SY_NONE && pairs[s].other != SY_NONE) {
-            counts[s] = collect(&outcomes[s], pairs[s].policy, pairs[s].other, measure, values[s]);
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        capacity += outcomes[i].world_count;
+    }
+    struct sample s;
+    bool ok = sample_init(&s, capacity);
+    uint32_t *all = calloc(capacity + 1u, sizeof *all);
+    for (uint32_t i = 0; ok && i < count; i++) {
+        uint32_t before = s.count;
+        if (pairs[i].policy != SY_NONE && pairs[i].other != SY_NONE) {
+            sample_add_worlds(&s, &outcomes[i], pairs[i], measure, 0, outcomes[i].world_count, i);
+        }
+        for (uint32_t k = before; k < s.count; k++) {
+            s.weights[k] = 1.0 / (s.count - before);
         }
     }
-    if (ok) {
-        struct sy_rng rng = sy_rng_make(SEED, PURPOSE, 0);
-        for (uint32_t d = 0; d < DRAWS; d++) {
-            draws[d] = mean_log(values, counts, count, &rng);
-        }
-        double middle = mean_log(values, counts, count, NULL);
-        if (isfinite(middle)) {
-            qsort(draws, DRAWS, sizeof *draws, by_value);
-            result = (struct sy_spread){exp(middle), exp(draws[DRAWS / 40]),
-                                        exp(draws[DRAWS - DRAWS / 40])};
-        }
+    for (uint32_t k = 0; all && k < s.count; k++) {
+        all[k] = k;
     }
-    for (uint32_t s = 0; values && s < count; s++) {
-        free(values[s]);
+    if (all && s.count) {
+        struct sy_clusters groups = {.outer = s.suites, .inner = s.graphs};
+        struct sy_interval logs = sy_bootstrap(s.count, groups, SEED, mean_log, &s);
+        result = (struct sy_spread){exp(mean_log(&s, all, s.count)), exp(logs.low), exp(logs.high)};
     }
-    free(values);
-    free(counts);
-    free(draws);
+    sample_finish(&s);
+    free(all);
     return result;
 }

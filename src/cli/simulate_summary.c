@@ -3,7 +3,8 @@
  * simulate_summary: what all runs of a policy say together.
  *
  * In: cases with results. Out: geometric means with 95 % bootstrap intervals. Invariant: ratios
- * between policies are taken run by run, in the same world, before they are averaged.
+ * between policies are taken run by run, in the same world, before they are averaged; runs of one
+ * graph count as one group, since another graph would differ more than another seed.
  */
 #include "cli/simulate.h"
 
@@ -21,9 +22,20 @@ static double score(const struct sy_simulate *simulate, uint32_t index, uint32_t
     return simulate->args->stream ? item->runs[policy].slowdown_mean : over_bound(item, policy);
 }
 
-static struct sy_spread spread(const double *values, size_t count) {
-    struct sy_interval interval = sy_bootstrap_geomean(values, count, BOOTSTRAP_SEED);
+struct sy_spread sy_spread_geomean(const double *values, uint32_t count,
+                                   struct sy_clusters groups) {
+    struct sy_interval interval = sy_bootstrap_geomean(values, count, groups, BOOTSTRAP_SEED);
     return (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+}
+
+/* Cases of one workload: a graph under several seeds, or recorded arrivals. A drawn stream is a
+ * workload of its own. */
+static void number_groups(const struct sy_simulate *simulate, uint32_t *ret_groups) {
+    const struct sy_case *cases = simulate->cases;
+    for (uint32_t i = 0; i < simulate->case_count; i++) {
+        bool same = i > 0 && cases[i].workload == cases[i - 1].workload;
+        ret_groups[i] = i == 0 ? 0 : ret_groups[i - 1] + !same;
+    }
 }
 
 static uint32_t find_best(const struct sy_simulate *simulate, double *values) {
@@ -43,20 +55,20 @@ static uint32_t find_best(const struct sy_simulate *simulate, double *values) {
 }
 
 static void add_spreads(const struct sy_simulate *simulate, uint32_t policy, uint32_t best,
-                        double *values, struct sy_summary *summary) {
+                        struct sy_clusters groups, double *values, struct sy_summary *summary) {
     uint32_t n = simulate->case_count;
     for (uint32_t i = 0; i < n; i++) {
         values[i] = over_bound(&simulate->cases[i], policy);
     }
-    summary->over_bound = spread(values, n);
+    summary->over_bound = sy_spread_geomean(values, n, groups);
     for (uint32_t i = 0; i < n; i++) {
         values[i] = score(simulate, i, policy) / score(simulate, i, best);
     }
-    summary->over_best = spread(values, n);
+    summary->over_best = sy_spread_geomean(values, n, groups);
     for (uint32_t i = 0; i < n; i++) {
         values[i] = simulate->cases[i].runs[policy].slowdown_mean;
     }
-    summary->slowdown = spread(values, n);
+    summary->slowdown = sy_spread_geomean(values, n, groups);
     for (uint32_t i = 0; i < n; i++) {
         values[i] = simulate->cases[i].runs[policy].decision_p50_ns;
     }
@@ -118,18 +130,22 @@ struct sy_summary *sy_simulate_summary(const struct sy_simulate *simulate, uint3
     }
     struct sy_summary *summary = calloc(simulate->policies.count, sizeof(*summary));
     double *values = calloc(job_count + simulate->case_count, sizeof(*values));
-    if (!summary || !values) {
+    uint32_t *groups = calloc(simulate->case_count + 1u, sizeof(*groups));
+    if (!summary || !values || !groups) {
         free(summary);
         free(values);
+        free(groups);
         return NULL;
     }
+    number_groups(simulate, groups);
     uint32_t best = find_best(simulate, values);
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
-        add_spreads(simulate, p, best, values, &summary[p]);
+        add_spreads(simulate, p, best, (struct sy_clusters){.inner = groups}, values, &summary[p]);
         add_means(simulate, p, &summary[p]);
         add_jobs(simulate, p, values, &summary[p]);
     }
     free(values);
+    free(groups);
     *ret_best = best;
     return summary;
 }

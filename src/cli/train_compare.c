@@ -33,6 +33,7 @@ struct compare {
     char names[MOST][NAME_SIZE];
     struct sy_arena *arena;
     double *scratch;
+    uint32_t *groups;
 };
 
 static int no_memory(void) {
@@ -101,7 +102,9 @@ static int setup(struct compare *c) {
     comparison->machines = sy_arena_alloc(c->arena, n, sizeof(char *));
     comparison->streams = sy_arena_alloc(c->arena, n, sizeof(bool));
     c->scratch = sy_arena_alloc(c->arena, n, sizeof(double));
-    if (!comparison->families || !comparison->machines || !comparison->streams || !c->scratch) {
+    c->groups = sy_arena_alloc(c->arena, n, sizeof(uint32_t));
+    if (!comparison->families || !comparison->machines || !comparison->streams || !c->scratch ||
+        !c->groups) {
         return no_memory();
     }
     if (sy_utility_parse(args->utility, &comparison->utility, &error)) {
@@ -144,12 +147,22 @@ struct figures {
     struct sy_interval interval;
 };
 
+/* The first world of its family: worlds of one family have much in common. */
+static uint32_t family_of(const struct compare *c, uint32_t world) {
+    uint32_t first = 0;
+    while (strcmp(c->comparison.families[first], c->comparison.families[world]) != 0) {
+        first++;
+    }
+    return first;
+}
+
 static struct figures measure(struct compare *c, const struct group *group, uint32_t contender) {
     struct figures f = {.ratio = NAN, .worst = NAN};
     const double *score = c->contenders[contender].score;
     double worst = -INFINITY;
     for (uint32_t i = 0; i < c->comparison.scenario_count; i++) {
         if (is_of(c, group, i)) {
+            c->groups[f.count] = family_of(c, i);
             c->scratch[f.count++] = score[i];
             worst = fmax(worst, score[i]);
             f.better += score[i] < -1e-9;
@@ -159,7 +172,8 @@ static struct figures measure(struct compare *c, const struct group *group, uint
         f.ratio = exp(sy_mean(c->scratch, f.count));
         f.worst = exp(worst);
         f.better /= f.count;
-        f.interval = sy_bootstrap_mean(c->scratch, f.count, SEED);
+        struct sy_clusters families = {.inner = c->groups};
+        f.interval = sy_bootstrap_mean(c->scratch, f.count, families, SEED);
         f.interval = (struct sy_interval){exp(f.interval.low), exp(f.interval.high)};
     }
     return f;
@@ -202,7 +216,7 @@ static int print_text(struct compare *c) {
     struct group group = {0};
     sy_buffer_printf(&buffer,
                      "Cost / cost of %s in the same world, %u fresh worlds, utility %s;\n"
-                     "[95 %% bootstrap intervals]\n\n",
+                     "[95 %% bootstrap intervals over families of graphs, then worlds]\n\n",
                      comparison->references, comparison->scenario_count, c->args->utility);
     sy_table_init(&table, (const char *const[]){"policy", "ratio", "", "better in", "worst"},
                   "lrlrr");

@@ -96,7 +96,7 @@ static int use_files(void) {
 
 static int use_bootstrap(void) {
     const double values[] = {1, 2, 3};
-    struct sy_interval found = sy_bootstrap_geomean(values, 3, 1);
+    struct sy_interval found = sy_bootstrap_geomean(values, 3, (struct sy_clusters){0}, 1);
     assert_int_equal(isnan(found.low), isnan(found.high));
     return isnan(found.low) ? -ENOMEM : 0;
 }

@@ -81,10 +81,42 @@ static void streams_are_compared_by_slowdown(void **state) {
     free(summary);
 }
 
+#define GRAPHS 8u
+#define SEEDS  10u
+
+/* Seeds of a graph are one group: 80 runs say no more than 8 graphs where only graphs differ. */
+static void seeds_of_a_graph_are_no_new_graphs(void **state) {
+    (void)state;
+    static struct sy_workload workloads[GRAPHS];
+    static struct sy_case cases[GRAPHS * SEEDS];
+    static struct sy_run runs[GRAPHS * SEEDS];
+    static double slowdowns[1];
+    const char *policies[] = {"one"};
+    struct sy_simulate_args args = {0};
+    struct sy_simulate simulate = {
+        .args = &args, .policies = {policies, 1, 1}, .cases = cases, .case_count = GRAPHS * SEEDS};
+    uint32_t best;
+    for (uint32_t i = 0; i < GRAPHS * SEEDS; i++) {
+        runs[i] = (struct sy_run){.makespan_ns = exp(i / SEEDS), .slowdown_mean = 1};
+        cases[i] = (struct sy_case){.workload = &workloads[i / SEEDS],
+                                    .bound_ns = 1,
+                                    .runs = &runs[i],
+                                    .slowdowns = slowdowns};
+    }
+    struct sy_summary *summary = sy_simulate_summary(&simulate, &best);
+    assert_non_null(summary);
+    /* Of 0, 1, ... 7 drawn 8 times. */
+    double width = 2 * 1.96 * sqrt((GRAPHS * GRAPHS - 1) / 12.0 / GRAPHS);
+    double found = log(summary->over_bound.high / summary->over_bound.low);
+    assert_true(found > 0.85 * width && found < 1.15 * width);
+    free(summary);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makespans_are_compared_run_by_run),
         cmocka_unit_test(streams_are_compared_by_slowdown),
+        cmocka_unit_test(seeds_of_a_graph_are_no_new_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
