@@ -124,7 +124,7 @@ bool sy_run_is_wrong(const struct sy_run_figures *figures);
 struct sy_run_summary {
     double median_ns, min_ns, max_ns;                       /* makespan */
     double over_bound;                                      /* median / bound */
-    double over_baseline, over_low, over_high;              /* run by run, with its interval */
+    double over_baseline, over_low, over_high;              /* of medians, with its interval */
     double moved_bytes, energy_joules, result_error;        /* medians; the error is the worst */
     double decision_p50_ns, decision_p99_ns, decision_mean; /* medians; decisions per run */
 };

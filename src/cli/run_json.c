@@ -166,7 +166,7 @@ static void put_summary(const struct sy_run_policy *policy, const struct sy_run_
     sy_json_member_number(writer, "over_bound", summary->over_bound);
     sy_json_key(writer, "over_baseline");
     sy_json_open(writer, '{');
-    sy_json_member_number(writer, "geomean", summary->over_baseline);
+    sy_json_member_number(writer, "ratio", summary->over_baseline);
     sy_json_member_number(writer, "low", summary->over_low);
     sy_json_member_number(writer, "high", summary->over_high);
     sy_json_close(writer, '}');

@@ -150,7 +150,8 @@ static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
         put_row(&runs->policies[p], &summary, &table);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
-    sy_buffer_printf(buffer, "\n%s of each policy, in turns; lower bound %s\n",
+    sy_buffer_printf(buffer,
+                     "\n%s of each policy, in turns; medians and their ratio; lower bound %s\n",
                      sy_units_count(runs->args->repeat, "run", "runs", versus),
                      sy_units_time(sy_run_bound_ns(runs), text));
     return r;

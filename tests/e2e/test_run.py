@@ -110,7 +110,7 @@ class Results(Fake):
         self.assertEqual(sum(d["busy_ns"] for d in run["devices"]), 10000)
         summary = result["summary"][result["baseline"]]
         self.assertEqual(summary["makespan_ns"], {"median": 10000, "min": 10000, "max": 10000})
-        self.assertEqual(summary["over_baseline"], {"geomean": 1, "low": 1, "high": 1})
+        self.assertEqual(summary["over_baseline"], {"ratio": 1, "low": 1, "high": 1})
 
     def test_lower_bound(self):
         """Critical path of cholesky:3 by the model: 7 tasks on the faster class, 1000 ns each."""
