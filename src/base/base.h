@@ -72,7 +72,7 @@ bool sy_parse_double(const char *text, size_t length, double *ret_value);
 bool sy_parse_u64(const char *text, size_t length, uint64_t *ret_value); /* digits only */
 /* Bytes of the well-formed UTF-8 character at text[0..left); 0: there is none. */
 size_t sy_utf8_length(const char *text, size_t left);
-/* The candidate nearest to word by edit distance, or NULL if none is near. */
+/* The candidate that word is likely to be a misspelling or the beginning of; NULL: none. */
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* A growing string. All calls are no-ops after one that failed. Numbers ignore the locale. */

@@ -69,11 +69,15 @@ static uint32_t edit_distance(const char *a, const char *b) {
     return table[n][m];
 }
 
+/* One slip in three letters is a typing error, more is another word; so is a slip in every letter.
+ * A word that was not finished is near, too. */
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count) {
-    uint32_t best = (uint32_t)strlen(word) / 2 + 1;
+    size_t length = strlen(word);
+    uint32_t best = length > 1 ? least((uint32_t)(length + 2) / 3 + 1, (uint32_t)length) : 0;
     const char *found = NULL;
     for (size_t i = 0; i < count; i++) {
-        uint32_t distance = edit_distance(word, candidates[i]);
+        bool begun = length > 2 && strncmp(word, candidates[i], length) == 0;
+        uint32_t distance = least(edit_distance(word, candidates[i]), begun ? 1 : UINT32_MAX);
         if (distance < best) {
             best = distance;
             found = candidates[i];

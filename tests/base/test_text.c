@@ -59,7 +59,16 @@ static void names_the_nearest_word(void **state) {
     assert_string_equal(sy_nearest("graph", words, SY_COUNT(words)), "graph");
     static const char *const kinds[] = {"cpu", "gpu"};
     assert_string_equal(sy_nearest("gup", kinds, SY_COUNT(kinds)), "gpu");
-    assert_null(sy_nearest("zzzzzz", words, SY_COUNT(words)));
+    assert_string_equal(sy_nearest("sim", words, SY_COUNT(words)), "simulate");
+    /* Another word is no misspelling. */
+    static const char *const others[] = {"zzzzzz",      "z",    "x",      "plan",
+                                         "round-robin", "bash", "matrix", "gr"};
+    for (size_t i = 0; i < SY_COUNT(others); i++) {
+        const char *near = sy_nearest(others[i], words, SY_COUNT(words));
+        if (near) {
+            fail_msg("%s for %s", near, others[i]);
+        }
+    }
     assert_null(sy_nearest("", words, SY_COUNT(words)));
     assert_null(sy_nearest("graph", words, 0));
     assert_null(
