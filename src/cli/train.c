@@ -34,10 +34,11 @@ static const struct sy_option options[] = {
      "symphony-paper and black-box (default: what the policy asks)",
      AT(method), 0, 0, 0},
     {SY_OPTION_U64, "seed", "S", "of worlds and steps (default 1)", AT(seed), 0, 0, SEED_MAX},
-    {SY_OPTION_NUMBER, "minutes", "M", "stop after so long; how far it gets depends on the machine",
-     AT(minutes), AT(minutes_given), 0.01, 1e6},
+    {SY_OPTION_NUMBER, "minutes", "M",
+     "stop after M minutes; how far it gets depends on the machine", AT(minutes), AT(minutes_given),
+     0.01, 1e6},
     {SY_OPTION_U32, "generations", "G",
-     "stop after so many: the same seed then gives the same bytes (default 200)", AT(generations),
+     "stop after G generations: the same seed then gives the same bytes", AT(generations),
      AT(generations_given), 1, 800000},
     {SY_OPTION_TEXT, "out", "FILE",
      "the best weights so far; FILE.checkpoint lies beside it (default POLICY.weights)", AT(out), 0,
@@ -284,6 +285,13 @@ static int run(struct sy_train_args *args) {
     if (args->compare) {
         return sy_train_compare(args);
     }
+    if (!args->minutes_given && !args->generations_given) {
+        return sy_options_usage(&command,
+                                "say how long to train %s: --minutes M, or --generations G (200 "
+                                "take about 90 minutes on two cores); the weights go to %s%s",
+                                args->policy, args->out ? args->out : args->policy,
+                                args->out ? "" : ".weights");
+    }
     int r = check_folder(args->out);
     r = r ? r : check_folder(args->plot);
     return r ? r : train(args);
@@ -292,7 +300,6 @@ static int run(struct sy_train_args *args) {
 int sy_cmd_train(int argc, char **argv) {
     struct sy_train_args args = {.policy = "learned",
                                  .seed = 1,
-                                 .generations = 200,
                                  .belief = "filtered",
                                  .utility = "slowdown=1,p99=0.2",
                                  .references = "lb-cont+wspt",

@@ -251,7 +251,7 @@ static int validate(struct session *s, const struct sy_actor_report *report) {
 static double progress(const struct session *s) {
     const struct sy_train_args *args = s->args;
     double share = 0;
-    if (args->generations_given || !args->minutes_given) {
+    if (args->generations_given) {
         share = (double)s->generation / args->generations;
     }
     if (args->minutes_given) {

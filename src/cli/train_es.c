@@ -211,7 +211,7 @@ static int save(const struct session *s) {
 static double progress(const struct session *s) {
     const struct sy_train_args *args = s->args;
     double share = 0;
-    if (args->generations_given || !args->minutes_given) {
+    if (args->generations_given) {
         share = (double)s->training->es.generation / args->generations;
     }
     if (args->minutes_given) {

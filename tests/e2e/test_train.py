@@ -17,6 +17,13 @@ class Train(cli.Case):
         with open(os.path.join(self.folder, name), "rb") as file:
             return file.read()
 
+    def test_nothing_starts_unasked(self):
+        text = self.fails(2, "train")
+        for word in ["--minutes M", "--generations G", "learned.weights", "90 minutes"]:
+            self.assertIn(word, text)
+        self.assertIn("mine.weights", self.fails(2, "train", "--resume", "x", "-o", "mine.weights"))
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_train_and_use(self):
         told = self.ok_json(*TINY, "--generations", "3", "--out", "a.weights", "--threads", "1",
                             "--plot", "a.svg")
@@ -116,21 +123,22 @@ class Train(cli.Case):
         self.assertEqual(self.read("whole.weights"), self.read("cut.weights"))
 
     def test_errors(self):
-        self.assertIn("did you mean lu", self.fails(3, *TINY, "--families", "luu"))
-        self.assertIn("and money", self.fails(2, *TINY, "--utility", "coins"))
-        self.assertIn("per hour", self.fails(2, *TINY, "--price", "tpu=1"))
-        self.assertIn("a2c", self.fails(2, *TINY, "--gradient", "pathwise"))
+        tiny = [*TINY, "--generations", "1"]
+        self.assertIn("did you mean lu", self.fails(3, *tiny, "--families", "luu"))
+        self.assertIn("and money", self.fails(2, *tiny, "--utility", "coins"))
+        self.assertIn("per hour", self.fails(2, *tiny, "--price", "tpu=1"))
+        self.assertIn("a2c", self.fails(2, *tiny, "--gradient", "pathwise"))
         paper = ["train", "--tasks", "20", "--validation", "2", "--generations", "1", "--policy"]
         self.assertIn("not 'steep'", self.fails(2, *paper, "symphony-paper", "--gradient", "steep"))
         self.assertIn("no belief", self.fails(2, *paper, "black-box", "--gradient", "paper"))
-        self.assertIn("no weights", self.fails(2, *TINY, "--policy", "dmdas"))
-        self.assertIn("--method", self.fails(2, *TINY, "--method", "magic"))
-        self.assertIn("--belief", self.fails(2, *TINY, "--belief", "strong"))
-        self.assertIn("not '-'", self.fails(2, *TINY, "--out", "-"))
-        self.assertIn("nowhere", self.fails(3, *TINY, "--data", "nowhere"))
-        self.assertIn("missing.weights", self.fails(3, *TINY, "--init", "missing.weights"))
-        self.ok(*TINY, "--generations", "1", "--out", "a.weights")
-        message = self.fails(3, *TINY, "--seed", "2", "--generations", "1", "--out", "b.weights",
+        self.assertIn("no weights", self.fails(2, *tiny, "--policy", "dmdas"))
+        self.assertIn("--method", self.fails(2, *tiny, "--method", "magic"))
+        self.assertIn("--belief", self.fails(2, *tiny, "--belief", "strong"))
+        self.assertIn("not '-'", self.fails(2, *tiny, "--out", "-"))
+        self.assertIn("nowhere", self.fails(3, *tiny, "--data", "nowhere"))
+        self.assertIn("missing.weights", self.fails(3, *tiny, "--init", "missing.weights"))
+        self.ok(*tiny, "--generations", "1", "--out", "a.weights")
+        message = self.fails(3, *tiny, "--seed", "2", "--generations", "1", "--out", "b.weights",
                              "--resume", "a.weights.checkpoint")
         self.assertIn("other settings", message)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "b.weights")))
