@@ -47,7 +47,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "seeds", "N", "worlds per noisy scenario (default 20)", AT(seeds), 0, 1, 1e5},
     {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
      AT(threads), 0, 1, 4096},
-    {SY_OPTION_HEADING, NULL, NULL, "Of the bench counters:", 0, 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "For counters", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "traces", "FOLDER",
      "exact time series of programs, as tools/callgrind_traces.py makes them", AT(counters.traces),
      0, 0, 0},
@@ -66,7 +66,7 @@ static const struct sy_option options[] = {
      AT(counters.papers), 0, 0, 0},
     {SY_OPTION_TEXT, "plot", "FILE", "draw the errors and an example as SVG", AT(counters.plot), 0,
      0, 0},
-    {SY_OPTION_HEADING, NULL, NULL, "Of the bench policy:", 0, 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "For policy", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "suite", "LIST",
      "tracks to run: S, D, C, M, ablation, zero-shot, speed or all (default all)", AT(suite), 0, 0,
      0},
@@ -81,13 +81,13 @@ static const struct sy_option options[] = {
      "two policies, trained with and without what is left out: machine, size, family or "
      "factorisations; may be given several times",
      AT(zero_shot), 0, 0, 0},
-    {SY_OPTION_HEADING, NULL, NULL, "Of the bench adversarial:", 0, 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "For adversarial", 0, 0, 0, 0},
     {SY_OPTION_U32, "mutations", "N", "graphs tried per baseline (default 10000)", AT(mutations), 0,
      1, 1e9},
     {SY_OPTION_TEXT, "worst", "FOLDER", "write the worst graph against each baseline there",
      AT(worst), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL,
-     "Of the bench dype, with --noise (of what a plan took) and --plot:", 0, 0, 0, 0},
+     "For dype, together with --noise (of what a plan took) and --plot", 0, 0, 0, 0},
     {SY_OPTION_REPEAT, "times", "FILE",
      "times of kernels, as symph run --calibrate writes them (default: as shipped); may be given "
      "several times",
@@ -97,7 +97,7 @@ static const struct sy_option options[] = {
      0},
     {SY_OPTION_TEXT, "kernels", "PATH", "kernel plug-ins: files and folders, with colons",
      AT(kernels), 0, 0, 0},
-    {SY_OPTION_HEADING, NULL, NULL, "Output:", 0, 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "out", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead", AT(out),
      0, 0, 0},
     SY_OPTION_COMMON(struct bench_args),
@@ -130,6 +130,10 @@ static const struct sy_command command = {
 static const char *const bench_names[] = {"classic",     "ablation",     "streams", "decisions",
                                           "speed",       "counters",     "belief",  "policy",
                                           "adversarial", "applications", "dype"};
+
+const char *sy_bench_name(uint32_t index) {
+    return index < SY_COUNT(bench_names) ? bench_names[index] : NULL;
+}
 
 /* --- one sheet -----------------------------------------------------------------------------------
  */

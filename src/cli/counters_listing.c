@@ -34,7 +34,7 @@ static const struct sy_option options[] = {
      AT(processor), 0, 0, 0},
     {SY_OPTION_TEXT, "listings", "FOLDER", "where the listings are (default: those installed)",
      AT(folder), 0, 0, 0},
-    {SY_OPTION_HEADING, "Making listings", NULL, NULL, 0, 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Making listings", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "compile", "TREE",
      "make listings from the pmu-events of this Linux source tree; --arch: only that one",
      AT(compile), 0, 0, 0},

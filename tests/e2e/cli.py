@@ -23,6 +23,7 @@ class Case(unittest.TestCase):
                               env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
         for word in ["runtime error", "Sanitizer"]:  # where symph was built with sanitizers
             self.assertNotIn(word, done.stderr, args)
+        self.assertNotIn("(null)", done.stdout + done.stderr, args)
         return done
 
     def ok(self, *args):
