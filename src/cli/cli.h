@@ -37,6 +37,9 @@ int sy_cmd_bench(int argc, char **argv);
 int sy_cmd_call_variants(int argc, char **argv);
 int sy_cmd_genomics(int argc, char **argv);
 
+/* Names of benches; NULL past the end. */
+const char *sy_bench_name(uint32_t index);
+
 /* What every sub-command's arguments begin with. */
 struct sy_common_args {
     bool json, quiet;

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 
 #include "cli/cli.h"
+#include "cli/complete.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,14 @@ static int add_to_list(struct sy_text_list *list, const char *text) {
     return SY_EXIT_OK;
 }
 
+const struct sy_option *sy_options_find(const struct sy_command *command, const char *argument) {
+    if (strcmp(argument, "-o") == 0) {
+        return find(command, "out", 3);
+    }
+    return strncmp(argument, "--", 2) == 0 ? find(command, argument + 2, strcspn(argument + 2, "="))
+                                           : NULL;
+}
+
 static bool is_short_out(const struct sy_command *command, const char *text) {
     return strcmp(text, "-o") == 0 && find(command, "out", 3);
 }
@@ -228,6 +237,10 @@ bool sy_options_parse(const struct sy_command *command, int argc, char **argv, v
     struct parser parser = {command, argc, 1, argv, args};
     bool only_operands = false;
     int r = SY_EXIT_OK;
+    if (sy_completes(argc, argv)) {
+        *ret_exit = sy_options_complete(command, argc, argv);
+        return false;
+    }
     while (r == SY_EXIT_OK && parser.at < argc) {
         const char *text = argv[parser.at++];
         if (only_operands || text[0] != '-' || text[1] == 0) {

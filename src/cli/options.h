@@ -59,6 +59,8 @@ struct sy_command {
     bool first_operand_ends; /* what follows it is not ours: a command line to be run */
 };
 
+/* The option that an argument such as --seed, --seed=3 or -o names; NULL: none. */
+const struct sy_option *sy_options_find(const struct sy_command *command, const char *argument);
 /* False: stop now with *ret_exit (help was asked for, or a message was printed). */
 SY_MUST_CHECK bool sy_options_parse(const struct sy_command *command, int argc, char **argv,
                                     void *args, int *ret_exit);

@@ -7,11 +7,32 @@ SIMULATE = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:3"]
 
 class Usage(cli.Case):
     def test_no_command(self):
-        self.assertIn("symph --help", self.fails(2))
+        """The name alone shows the commands, as cargo does; so does a command that has commands."""
+        for words in [[], ["counters"], ["genomics"]]:
+            text = self.ok(*words)
+            self.assertIn("Commands:", text)
+            self.assertEqual(text, self.ok(*words, "--help"))
+            self.assertEqual(text, self.ok(*words, "-h"))
+            self.assertEqual(text, self.ok("help", *words))
+            self.assertEqual(text, self.ok(*words, "help"))
+
+    def test_help_for_a_command(self):
+        self.assertEqual(self.ok("help", "simulate"), self.ok("simulate", "--help"))
+        self.assertEqual(self.ok("help", "counters", "watch"), self.ok("counters", "watch", "-h"))
+        self.assertEqual(self.ok("counters", "help", "watch"), self.ok("counters", "watch", "-h"))
+
+    def test_version(self):
+        text = self.ok("version")
+        self.assertRegex(text, r"^symph \d+\.\d+\.\d+")
+        self.assertEqual(text, self.ok("--version"))
+        self.assertEqual(self.ok_json("version")["version"], text.split()[1])
+        self.assertIn("unexpected", self.fails(2, "version", "of"))
 
     def test_unknown_command(self):
         self.assertIn("'symph simulate'", self.fails(2, "simulat"))
         self.assertIn("symph --help", self.fails(2, "qqqqqqqq"))
+        for word in ["banana", "optimize", "x", ""]:  # nothing like any command
+            self.assertNotIn("did you mean", self.fails(2, word))
         self.assertIn("'symph graph'", self.fails(2, "help", "grpah"))
 
     def test_unknown_option(self):

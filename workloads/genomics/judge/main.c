@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * symph-genomics: what symph genomics runs. simulate makes samples whose variants are known; score
- * compares calls with them. A program of its own, so that symph itself needs no htslib.
+ * compares calls with them. A program of its own, so that symph itself needs no htslib. Help, and
+ * messages about wrong usage, are the work of symph genomics (src/cli/genomics.c).
  */
 #include "genomics/judge/files.h"
 #include "genomics/judge/score.h"
@@ -13,64 +14,6 @@
 #include <string.h>
 
 enum { EXIT_INPUT = 3, EXIT_USAGE = 2, PATH_SIZE = 4096 };
-
-static const char help[] =
-    "Examples:\n"
-    "  symph genomics simulate --random 1000000 --out demo\n"
-    "  symph genomics simulate --ref chrX.fa --region X:20000001-25000000 --seed 7 --out h5\n"
-    "  symph genomics score --ref demo.fa --truth demo.truth.vcf.gz --calls out.vcf.gz\n"
-    "\n"
-    "Usage: symph genomics COMMAND [OPTION]...\n"
-    "\n"
-    "Sub-commands:\n"
-    "  simulate   make a sample whose variants are known\n"
-    "  score      compare calls with the variants that are there\n"
-    "\n"
-    "  symph genomics COMMAND --help   the options of one of them\n";
-
-static const char help_simulate[] =
-    "Examples:\n"
-    "  symph genomics simulate --random 1000000 --out demo\n"
-    "  symph genomics simulate --ref chrX.fa --region X:20000001-25000000 --seed 7 --out h5\n"
-    "\n"
-    "Usage: symph genomics simulate --random LENGTH|--ref FASTA --out PREFIX [OPTION]...\n"
-    "\n"
-    "Makes a donor of a reference and sequences it: reads are simulated, and results from them\n"
-    "are no results on real samples. It writes OUT_1.fq.gz, OUT_2.fq.gz, OUT.truth.vcf.gz and\n"
-    "OUT.strata.bed (places that are hard on purpose).\n"
-    "\n"
-    "Options:\n"
-    "  --ref FASTA              the reference\n"
-    "  --region CONTIG[:A-B]    the stretch that the donor differs in (default: the first contig)\n"
-    "  --random LENGTH          make the reference up instead, and write OUT.fa\n"
-    "  -o, --out PREFIX         what the files' names begin with\n"
-    "  --coverage X             mean depth (default 30)\n"
-    "  --read-length N          of each read (default 150)\n"
-    "  --seed N                 (default 1)\n"
-    "  --easy                   no paralogs and no systematic errors\n"
-    "  --json                   print one JSON object\n"
-    "  --quiet                  no notes on standard error\n"
-    "  --help                   this text\n";
-
-static const char help_score[] =
-    "Examples:\n"
-    "  symph genomics score --ref demo.fa --truth demo.truth.vcf.gz --calls out.vcf.gz\n"
-    "\n"
-    "Usage: symph genomics score --ref FASTA --truth VCF --calls VCF [OPTION]...\n"
-    "\n"
-    "Compares calls with the truth by the sequences that they make, genotypes included.\n"
-    "\n"
-    "Options:\n"
-    "  --ref FASTA              the reference\n"
-    "  --truth VCF              variants that are there\n"
-    "  --calls VCF              variants that were called\n"
-    "  --strata BED             count these places apart, by the label in the fourth column\n"
-    "  --region CONTIG[:A-B]    count only variants that begin there\n"
-    "  --quality Q              leave out calls below (default 0)\n"
-    "  --all                    count calls that fail a filter, too\n"
-    "  --json                   print one JSON object\n"
-    "  --quiet                  no notes on standard error\n"
-    "  --help                   this text\n";
 
 struct options {
     const char *ref, *region, *out, *truth, *calls, *strata;
@@ -99,7 +42,7 @@ static const struct option names[] = {
     {"seed", 1, NULL, 's'},  {"easy", 0, NULL, 'e'},     {"truth", 1, NULL, 't'},
     {"calls", 1, NULL, 'k'}, {"strata", 1, NULL, 'b'},   {"quality", 1, NULL, 'q'},
     {"all", 0, NULL, 'a'},   {"json", 0, NULL, 'j'},     {"quiet", 0, NULL, 'Q'},
-    {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0},
+    {NULL, 0, NULL, 0},
 };
 
 static bool set_text(struct options *options, int letter, const char *text) {
@@ -143,16 +86,12 @@ static int set_number(struct options *options, int letter, const char *text) {
     return 0;
 }
 
-/* 0: go on; -1: help was printed; else an exit code. */
-static int parse(int argc, char **argv, const char *text, struct options *options) {
+/* 0, or an exit code. */
+static int parse(int argc, char **argv, struct options *options) {
     int letter, index = 0;
     opterr = 0;
     while ((letter = getopt_long(argc, argv, ":o:", names, &index)) != -1) {
         int code = 0;
-        if (letter == 'h') {
-            fputs(text, stdout);
-            return -1;
-        }
         if (letter == '?') {
             return fail("unknown option %s", argv[optind - 1]);
         }
@@ -362,17 +301,13 @@ static int score(const struct options *options) {
 
 int main(int argc, char **argv) {
     struct options options = {.coverage = 30, .read_length = 150, .seed = 1};
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(help, argc < 2 ? stderr : stdout);
-        return argc < 2 ? EXIT_USAGE : 0;
+    bool simulates = argc > 1 && strcmp(argv[1], "simulate") == 0;
+    if (!simulates && (argc < 2 || strcmp(argv[1], "score") != 0)) {
+        return fail("%s is missing", "simulate or score");
     }
-    bool simulates = strcmp(argv[1], "simulate") == 0;
-    if (!simulates && strcmp(argv[1], "score") != 0) {
-        return fail("symph genomics has no '%s', only simulate and score", argv[1]);
-    }
-    int code = parse(argc - 1, argv + 1, simulates ? help_simulate : help_score, &options);
+    int code = parse(argc - 1, argv + 1, &options);
     if (code) {
-        return code < 0 ? 0 : code;
+        return code;
     }
     code = simulates ? simulate(&options) : score(&options);
     return fflush(stdout) == 0 && !ferror(stdout) ? code : EXIT_FAILURE;
