@@ -45,9 +45,11 @@ __attribute__((format(printf, 6, 7))) int sy_fail_at(struct sy_error *error, int
 __attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const char *format, ...);
 
 /* --- text --------------------------------------------------------------------------------- */
-/* Whole file into malloc'ed memory, terminated by a NUL that length does not count. */
+/* Whole file into malloc'ed memory, terminated by a NUL that length does not count. What has more
+ * than SY_TEXT_MAX bytes, such as /dev/zero, is refused with -EFBIG. */
 SY_MUST_CHECK int sy_read_file(const char *path, char **ret_text, size_t *ret_length,
                                struct sy_error *error);
+#define SY_TEXT_MAX ((size_t)1 << 30)
 /* Replaces a whole file, safe on the disk when this returns; a failure, a signal or a power cut
  * leaves the old one. Its permissions stay, and what a link points to is replaced. "-" is stdout;
  * stdout, pipes and devices are written to, not replaced. */
@@ -97,8 +99,13 @@ struct sy_map {
 SY_MUST_CHECK int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t value);
 bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32_t *ret_value);
 void sy_map_finish(struct sy_map *map);
-/* FNV-1a, 64 bits: stable across machines, part of the meaning of --accelerate. */
+/* How many entries the longest search for a key passes in vain. */
+uint32_t sy_map_reach(const struct sy_map *map);
+/* FNV-1a, 64 bits: stable across machines, part of the meaning of --accelerate. Not for tables:
+ * anybody can make texts that collide. */
 uint64_t sy_hash(const char *text, size_t length);
+/* SipHash-1-3: nobody can, who does not know the key. */
+uint64_t sy_siphash(const uint64_t key[2], const char *text, size_t length);
 
 /* --- random numbers: counter based (Philox 4x32-10 of Random123) --------------------------- */
 /* One stream per (seed, purpose, index): streams never overlap and cost nothing to make. */

@@ -10,12 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One byte more than is allowed has room, so that it is noticed. */
 static int read_all(int fd, size_t guess, char **ret_text, size_t *ret_length) {
     size_t capacity = guess + 1, length = 0;
     char *text = malloc(capacity);
     for (;;) {
         if (text && length + 1 >= capacity) {
-            capacity *= 2;
+            capacity = capacity * 2 < SY_TEXT_MAX + 2 ? capacity * 2 : SY_TEXT_MAX + 2;
             char *grown = realloc(text, capacity);
             if (!grown) {
                 free(text);
@@ -35,6 +36,10 @@ static int read_all(int fd, size_t guess, char **ret_text, size_t *ret_length) {
             break;
         }
         length += got > 0 ? (size_t)got : 0;
+        if (length > SY_TEXT_MAX) {
+            free(text);
+            return -EFBIG;
+        }
     }
     text[length] = '\0';
     *ret_text = text;
@@ -48,6 +53,8 @@ int sy_read_file(const char *path, char **ret_text, size_t *ret_length, struct s
     int code = fd < 0 || fstat(fd, &info) < 0 ? -errno : 0;
     if (!code && S_ISDIR(info.st_mode)) {
         code = -EISDIR;
+    } else if (!code && info.st_size > (off_t)SY_TEXT_MAX) {
+        code = -EFBIG;
     }
     if (!code) {
         size_t guess = info.st_size > 0 ? (size_t)info.st_size + 1 : 4096;
@@ -55,6 +62,10 @@ int sy_read_file(const char *path, char **ret_text, size_t *ret_length, struct s
     }
     if (fd >= 0) {
         close(fd);
+    }
+    if (code == -EFBIG) {
+        return sy_fail_at(error, code, path, 0, 0, "cannot read: more than %zu MiB of text",
+                          SY_TEXT_MAX >> 20);
     }
     return code ? sy_fail_at(error, code, path, 0, 0, "cannot read: %s", strerror(-code)) : 0;
 }

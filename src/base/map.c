@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Map from strings to indices: open addressing, keys borrowed, nothing is ever removed.
+ *
+ * Keys come from files, which may be hostile: where a key lies depends on random bits that the
+ * kernel gives to each process, so that nobody can make names that collide. Nothing that a caller
+ * sees depends on them: a map has no order.
  */
 #include "base/base.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 struct sy_map_entry {
     const char *key; /* NULL: free */
@@ -21,15 +26,60 @@ uint64_t sy_hash(const char *text, size_t length) {
     return hash;
 }
 
-/* FNV's low bits are weak for keys that differ in their last character. */
-static uint32_t slot_of(uint64_t hash, uint32_t capacity) {
-    return (uint32_t)((hash ^ hash >> 29) * 0x9e3779b97f4a7c15u >> 32) & (capacity - 1);
+/* --- SipHash-1-3 (Aumasson and Bernstein 2012; one and three rounds as in Python and Rust) ------
+ */
+static inline uint64_t rotate(uint64_t x, unsigned bits) {
+    return x << bits | x >> (64 - bits);
+}
+
+static inline void round_once(uint64_t v[4]) {
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] = rotate(v[0], 32) + v[3];
+    v[2] += v[1];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[2] = rotate(v[2], 32);
+}
+
+uint64_t sy_siphash(const uint64_t key[2], const char *text, size_t length) {
+    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
+                     key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u};
+    for (size_t at = 0;; at += 8) {
+        size_t left = length - at;
+        uint64_t word = left < 8 ? (uint64_t)length << 56 : 0;
+        for (size_t i = 0; i < (left < 8 ? left : 8); i++) {
+            word |= (uint64_t)(unsigned char)text[at + i] << 8 * i;
+        }
+        v[3] ^= word;
+        round_once(v);
+        v[0] ^= word;
+        if (left < 8) {
+            break;
+        }
+    }
+    v[2] ^= 0xff;
+    for (int i = 0; i < 3; i++) {
+        round_once(v);
+    }
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static uint64_t hash_of(const char *text, size_t length) {
+    uint64_t key[2] = {0};
+    const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes, constant */
+    if (random) {
+        memcpy(key, random, sizeof key);
+    }
+    return sy_siphash(key, text, length);
 }
 
 static struct sy_map_entry *find(const struct sy_map *map, const char *key, size_t length,
                                  uint64_t hash) {
-    for (uint32_t slot = slot_of(hash, map->capacity);; slot = (slot + 1) & (map->capacity - 1)) {
-        struct sy_map_entry *entry = &map->entries[slot];
+    for (uint64_t slot = hash;; slot++) {
+        struct sy_map_entry *entry = &map->entries[slot & (map->capacity - 1)];
         if (!entry->key || (entry->hash == hash && entry->length == length &&
                             memcmp(entry->key, key, length) == 0)) {
             return entry;
@@ -63,7 +113,7 @@ int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t valu
     if (map->count >= map->capacity / 2 && enlarge(map) < 0) {
         return -ENOMEM;
     }
-    uint64_t hash = sy_hash(key, length);
+    uint64_t hash = hash_of(key, length);
     struct sy_map_entry *entry = find(map, key, length, hash);
     if (entry->key) {
         return -EEXIST;
@@ -78,12 +128,21 @@ bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32
     if (!map->capacity) {
         return false;
     }
-    const struct sy_map_entry *entry = find(map, key, length, sy_hash(key, length));
+    const struct sy_map_entry *entry = find(map, key, length, hash_of(key, length));
     if (!entry->key) {
         return false;
     }
     *ret_value = entry->value;
     return true;
+}
+
+uint32_t sy_map_reach(const struct sy_map *map) {
+    uint32_t most = 0, mask = map->capacity - 1;
+    for (uint32_t i = 0; i < map->capacity; i++) {
+        uint32_t steps = (i - (uint32_t)map->entries[i].hash) & mask;
+        most = map->entries[i].key && steps > most ? steps : most;
+    }
+    return most;
 }
 
 void sy_map_finish(struct sy_map *map) {

@@ -160,6 +160,22 @@ static void says_why_it_cannot_read(void **state) {
     assert_int_equal(length, 42);
 }
 
+static void refuses_what_has_no_end(void **state) {
+    (void)state;
+    struct sy_error error;
+    char *text = NULL;
+    size_t length = 42;
+    put(inside("large"), "");
+    assert_int_equal(truncate(inside("large"), (off_t)SY_TEXT_MAX + 1), 0);
+    static const char why[] = "cannot read: more than 1024 MiB of text";
+    assert_int_equal(sy_read_file(inside("large"), &text, &length, &error), -EFBIG);
+    assert_string_equal(error.message, why);
+    assert_int_equal(sy_read_file("/dev/zero", &text, &length, &error), -EFBIG);
+    assert_string_equal(error.message, why);
+    assert_null(text);
+    assert_int_equal(length, 42);
+}
+
 static void says_why_it_cannot_write(void **state) {
     (void)state;
     struct sy_error error;
@@ -514,6 +530,7 @@ int main(void) {
         CASE(reads_what_was_written),
         CASE(reads_what_has_no_size),
         CASE(says_why_it_cannot_read),
+        CASE(refuses_what_has_no_end),
         CASE(says_why_it_cannot_write),
         CASE(a_failed_write_leaves_the_old_file),
         CASE(a_protected_file_is_refused),

@@ -14,6 +14,16 @@ static void hash_is_fnv_1a(void **state) {
     assert_true(sy_hash("foobar", 6) == 0x85944171f73967e8u);
 }
 
+/* By another implementation, CPython 3.11's hash of bytes, with PYTHONHASHSEED=0: key 0. */
+static void hash_of_tables_is_siphash_1_3(void **state) {
+    (void)state;
+    static const uint64_t zero[2] = {0};
+    static const char text[] = "a longer text, of 31 bytes, so.";
+    assert_true(sy_siphash(zero, "a", 1) == 0x407448d2b89b1813u);
+    assert_true(sy_siphash(zero, "12345678", 8) == 0x3489982430560a87u);
+    assert_true(sy_siphash(zero, text, sizeof text - 1) == 0x6e2ca2a92fd44f10u);
+}
+
 static void an_empty_map_has_nothing(void **state) {
     (void)state;
     struct sy_map map = {0};
@@ -81,11 +91,48 @@ static void holds_many_keys(void **state) {
     sy_map_finish(&map);
 }
 
+#define CRAFTED 4096
+
+/* Where a table for CRAFTED keys would put one: as the map did before it was seeded, and as it
+ * would with a key that is known. */
+static uint32_t unseeded_slot(const char *key, size_t length) {
+    uint64_t hash = sy_hash(key, length);
+    return (uint32_t)((hash ^ hash >> 29) * 0x9e3779b97f4a7c15u >> 32) & (4 * CRAFTED - 1);
+}
+
+static uint32_t known_slot(const char *key, size_t length) {
+    static const uint64_t zero[2] = {0};
+    return (uint32_t)sy_siphash(zero, key, length) & (4 * CRAFTED - 1);
+}
+
+/* Names that all want the same few entries: searching for the last one would pass all others. */
+static void crafted_names_do_not_collide(void **state) {
+    (void)state;
+    static char keys[CRAFTED][16];
+    uint32_t (*const slots[])(const char *, size_t) = {unseeded_slot, known_slot};
+    for (size_t s = 0; s < SY_COUNT(slots); s++) {
+        struct sy_map map = {0};
+        for (uint32_t i = 0, next = 0; i < CRAFTED; next++) {
+            int length = snprintf(keys[i], sizeof keys[i], "t%u", next);
+            if (slots[s](keys[i], (size_t)length) < 32) {
+                assert_int_equal(sy_map_put(&map, keys[i], (size_t)length, i), 0);
+                i++;
+            }
+        }
+        assert_in_range(sy_map_reach(&map), 0, 500); /* by chance it is below 100 */
+        sy_map_finish(&map);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_is_fnv_1a),    cmocka_unit_test(an_empty_map_has_nothing),
-        cmocka_unit_test(a_key_is_put_once), cmocka_unit_test(keys_are_bytes_and_lengths),
+        cmocka_unit_test(hash_is_fnv_1a),
+        cmocka_unit_test(an_empty_map_has_nothing),
+        cmocka_unit_test(a_key_is_put_once),
+        cmocka_unit_test(keys_are_bytes_and_lengths),
         cmocka_unit_test(holds_many_keys),
+        cmocka_unit_test(hash_of_tables_is_siphash_1_3),
+        cmocka_unit_test(crafted_names_do_not_collide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
