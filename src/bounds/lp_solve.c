@@ -6,9 +6,9 @@
  * directory that is removed whatever happens. clp and cbc (dual simplex) took about 0.04 s for
  * 1,000 tasks and 1.1 s for 10,000, glpsol three to seven times as long: hence the order.
  */
+#include "base/folder.h"
 #include "bounds/lp.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,18 +179,6 @@ static int read_answer(const struct solver *solver, const char *answer, struct s
     return r < 0 ? sy_fail(error, r, "%s did not find the optimum", solver->name) : 0;
 }
 
-static void remove_directory(const char *path) {
-    DIR *directory = opendir(path);
-    struct dirent *entry;
-    while (directory != NULL && (entry = readdir(directory)) != NULL) {
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    }
-    if (directory != NULL) {
-        closedir(directory);
-    }
-    rmdir(path);
-}
-
 int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limit_s,
                 struct sy_error *error) {
     const struct solver *solver = NULL;
@@ -199,11 +187,9 @@ int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limi
     if (r < 0) {
         return r;
     }
-    const char *base = getenv("TMPDIR");
-    base = base != NULL && base[0] == '/' && strlen(base) < PATH_SIZE - 32 ? base : "/tmp";
-    snprintf(directory, sizeof(directory), "%s/symph-lp-XXXXXX", base);
-    if (mkdtemp(directory) == NULL) {
-        return sy_fail(error, -errno, "cannot make a directory in %s", base);
+    r = sy_temporary_folder(directory, sizeof(directory), error);
+    if (r < 0) {
+        return r;
     }
     snprintf(model, sizeof(model), "%s/model.lp", directory);
     snprintf(answer, sizeof(answer), "%s/answer", directory);
@@ -214,6 +200,6 @@ int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limi
     if (r == 0) {
         r = read_answer(solver, answer, lp, error);
     }
-    remove_directory(directory);
+    sy_remove_folder(directory);
     return r;
 }

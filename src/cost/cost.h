@@ -87,9 +87,16 @@ struct sy_cell {
 void sy_cell_observe(struct sy_cell *cell, double duration_ns);
 
 struct sy_store;
-/* Reads FOLDER/MACHINE.models.csv if it is there; a damaged file is set aside as .bad and told in
- * ret_warning (set to "" otherwise). folder NULL: SYMPH_MODELS, else XDG_CACHE_HOME/symph/models,
- * else ~/.cache/symph/models. "": nothing is kept. */
+/* FOLDER/MACHINE and end; "": nowhere. folder NULL: SYMPH_MODELS, else the user's cache
+ * (base/folder.h). -EINVAL: no name of a machine; else why the cache cannot be used. */
+SY_MUST_CHECK int sy_store_place(const char *folder, const char *machine, const char *end,
+                                 char *ret_path, size_t size, struct sy_error *error);
+/* For who replaces a file that lies in such a place: makes its folders and locks it. Closing the
+ * descriptor gives it back. Nobody is waited for longer than SY_LOCK_LIMIT_S. */
+SY_MUST_CHECK int sy_store_lock(const char *path, int *ret_fd, struct sy_error *error);
+/* Reads FOLDER/MACHINE.models.csv if it is there. Where nothing can be kept, or the file is damaged
+ * (it is set aside as .bad), ret_warning says so ("" otherwise). folder as above; "": nothing is
+ * kept. */
 SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine,
                                 struct sy_store **ret_store, char *ret_warning, size_t warning_size,
                                 struct sy_error *error);

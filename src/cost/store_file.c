@@ -6,51 +6,59 @@
  * replaced whole or not at all; who saves holds a lock from reading to replacing, so that two who
  * save at once lose nothing; a damaged file is kept beside, as .bad.
  */
+#include "base/folder.h"
 #include "cost/store.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#define BAD  ".bad"
-#define LOCK ".lock"
+#define BAD    ".bad"
+#define MODELS ".models.csv"
 
-/* Where models are kept if nobody says; failed or empty: nowhere. */
-static void put_folder(const char *folder, struct sy_buffer *buffer) {
+int sy_store_place(const char *folder, const char *machine, const char *end, char *ret_path,
+                   size_t size, struct sy_error *error) {
+    char own[PATH_MAX];
     const char *named = folder ? folder : getenv("SYMPH_MODELS");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (named) {
-        sy_buffer_printf(buffer, "%s", named);
-    } else if (cache && cache[0] == '/') { /* the standard says to pass over others */
-        sy_buffer_printf(buffer, "%s/symph/models", cache);
-    } else if (home && home[0]) {
-        sy_buffer_printf(buffer, "%s/.cache/symph/models", home);
-    }
-}
-
-/* The path of a machine's file, malloc'ed; NULL: nothing is kept. */
-static int locate(const char *folder, const char *machine, char **ret_path,
-                  struct sy_error *error) {
     if (!machine[0] || machine[0] == '.' || strchr(machine, '/')) {
         return sy_fail(error, -EINVAL, "'%s' cannot name a machine's models", machine);
     }
-    struct sy_buffer buffer = {0};
-    put_folder(folder, &buffer);
-    if (buffer.length > 0) {
-        sy_buffer_printf(&buffer, "/%s.models.csv", machine);
+    int code = named ? 0 : sy_user_folder(SY_FOLDER_CACHE, "models", false, own, sizeof own, error);
+    if (code) {
+        return code;
     }
-    if (buffer.failed) {
-        sy_buffer_finish(&buffer);
-        return sy_fail(error, -ENOMEM, "out of memory");
+    named = named ? named : own;
+    if (!named[0]) {
+        ret_path[0] = '\0';
+        return 0;
     }
-    bool kept = buffer.length > 0;
-    *ret_path = kept ? buffer.text : NULL;
-    if (!kept) {
-        sy_buffer_finish(&buffer);
+    if ((size_t)snprintf(ret_path, size, "%s/%s%s", named, machine, end) >= size) {
+        return sy_fail_at(error, -ENAMETOOLONG, named, 0, 0, "the path is too long");
     }
     return 0;
+}
+
+/* The folders of a path that sy_store_place gave. The user's own are private. */
+static int make_folders(const char *path) {
+    char own[PATH_MAX];
+    int code = sy_user_folder(SY_FOLDER_CACHE, "models", false, own, sizeof own, NULL);
+    size_t length = code ? 0 : strlen(own);
+    if (length && strncmp(path, own, length) == 0 && path[length] == '/') {
+        return sy_user_folder(SY_FOLDER_CACHE, "models", true, own, sizeof own, NULL);
+    }
+    return sy_make_folders(path);
+}
+
+int sy_store_lock(const char *path, int *ret_fd, struct sy_error *error) {
+    int code = make_folders(path);
+    code = code ? code : sy_lock_file(path, SY_LOCK_LIMIT_S, ret_fd);
+    if (code == -ETIMEDOUT) {
+        return sy_fail_at(error, code, path, 0, 0,
+                          "cannot save: another process has held its lock for %g s",
+                          SY_LOCK_LIMIT_S);
+    }
+    return code ? sy_fail_at(error, code, path, 0, 0, "cannot save: %s", strerror(-code)) : 0;
 }
 
 /* The path with a suffix, malloc'ed. */
@@ -93,20 +101,19 @@ static int merge_file(struct sy_store *store, bool *ret_damaged, struct sy_error
 int sy_store_open(const char *folder, const char *machine, struct sy_store **ret_store,
                   char *ret_warning, size_t warning_size, struct sy_error *error) {
     struct sy_store *store;
-    char *path = NULL;
-    int code = locate(folder, machine, &path, error);
-    if (code) {
-        return code;
-    }
-    code = sy_store_create(&store);
-    if (code) {
-        free(path);
-        return sy_fail(error, code, "out of memory");
-    }
-    store->path = path;
-    bool damaged = false;
+    char path[PATH_MAX] = "";
     struct sy_error found = {0};
-    code = path ? merge_file(store, &damaged, &found) : 0;
+    int placed = sy_store_place(folder, machine, MODELS, path, sizeof path, &found);
+    if (placed == -EINVAL) {
+        return sy_fail(error, placed, "%s", found.message);
+    }
+    if (sy_store_create(&store) < 0) {
+        return sy_fail(error, -ENOMEM, "out of memory");
+    }
+    bool damaged = false, kept = !placed && path[0];
+    store->path = kept ? strdup(path) : NULL;
+    int code = store->path || !kept ? 0 : -ENOMEM;
+    code = !code && kept ? merge_file(store, &damaged, &found) : code;
     if (code == -ENOMEM) {
         sy_store_close(store);
         return sy_fail(error, code, "out of memory");
@@ -116,7 +123,10 @@ int sy_store_open(const char *folder, const char *machine, struct sy_store **ret
     if (warning_size > 0) {
         ret_warning[0] = '\0';
     }
-    if (damaged) {
+    if (placed) {
+        snprintf(ret_warning, warning_size, "nothing is kept between runs: %s",
+                 sy_error_format(&found, why, sizeof why));
+    } else if (damaged) {
         snprintf(ret_warning, warning_size, "%s; set aside as " BAD ", what stood before is kept",
                  sy_error_format(&found, why, sizeof why));
     } else if (code) {
@@ -125,26 +135,6 @@ int sy_store_open(const char *folder, const char *machine, struct sy_store **ret
     }
     *ret_store = store;
     return 0;
-}
-
-/* A file of its own, as the models' is replaced; closing gives the lock back. */
-static int take_lock(const char *path, int *ret_fd) {
-    char *name = beside(path, LOCK);
-    if (!name) {
-        return -ENOMEM;
-    }
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666), code = fd < 0 ? -errno : 0;
-    free(name);
-    while (!code && flock(fd, LOCK_EX) < 0) {
-        code = errno == EINTR ? 0 : -errno;
-        if (code) {
-            close(fd);
-        }
-    }
-    if (!code) {
-        *ret_fd = fd;
-    }
-    return code;
 }
 
 static bool has_news(const struct sy_store *store) {
@@ -181,10 +171,9 @@ int sy_store_save(struct sy_store *store, struct sy_error *error) {
     if (!store->path || !has_news(store)) {
         return 0;
     }
-    int fd, code = sy_make_folders(store->path);
-    code = code ? code : take_lock(store->path, &fd);
+    int fd, code = sy_store_lock(store->path, &fd, error);
     if (code) {
-        return sy_fail_at(error, code, store->path, 0, 0, "cannot save: %s", strerror(-code));
+        return code;
     }
     code = merge_and_write(store, error);
     close(fd);

@@ -4,15 +4,12 @@
  */
 #include "engine/times.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#define MODELS_END ".models.csv"
-#define TIMES_END  ".times.csv"
+#define TIMES_END ".times.csv"
 
 struct entry {
     struct sy_sample sample; /* its texts and costs are ours */
@@ -156,42 +153,9 @@ int sy_times_teach(const struct sy_times *times, struct sy_estimator *estimator)
 /* --- the file of this machine -------------------------------------------------------------------
  */
 int sy_times_path(const char *models, char *buffer, size_t size, struct sy_error *error) {
-    char machine[64], warning[512];
-    struct sy_store *store = NULL;
+    char machine[64];
     sy_store_machine_name(machine, sizeof machine);
-    int code = sy_store_open(models, machine, &store, warning, sizeof warning, error);
-    if (code) {
-        return code;
-    }
-    const char *path = sy_store_path(store);
-    size_t stem = path ? strlen(path) - strlen(MODELS_END) : 0;
-    if (path && stem + sizeof TIMES_END > size) {
-        code = sy_fail(error, -ENAMETOOLONG, "%s: the path is too long", path);
-    } else {
-        snprintf(buffer, size, "%.*s%s", (int)stem, path ? path : "", path ? TIMES_END : "");
-    }
-    sy_store_close(store);
-    return code;
-}
-
-static int take_lock(const char *path, int *ret_fd) {
-    char name[4096];
-    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name) {
-        return -ENAMETOOLONG;
-    }
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return -errno;
-    }
-    while (flock(fd, LOCK_EX) < 0) {
-        if (errno != EINTR) {
-            int code = -errno;
-            close(fd);
-            return code;
-        }
-    }
-    *ret_fd = fd;
-    return 0;
+    return sy_store_place(models, machine, TIMES_END, buffer, size, error);
 }
 
 /* What is there already; a file that cannot be understood is set aside. */
@@ -222,12 +186,12 @@ static int merge(const struct sy_times *times, const char *path, struct sy_error
 }
 
 int sy_times_merge(const struct sy_times *times, const char *path, struct sy_error *error) {
-    int fd = -1, code = times->count ? sy_make_folders(path) : 0;
+    int fd = -1;
+    struct sy_error why = {0};
     if (times->count == 0) {
         return 0;
     }
-    code = code ? code : take_lock(path, &fd);
-    struct sy_error why = {0};
+    int code = sy_store_lock(path, &fd, &why);
     code = code ? code : merge(times, path, &why);
     if (fd >= 0) {
         close(fd);
