@@ -67,6 +67,7 @@ MAY_SPEAK = {
     # The engine is a process of its own: it ends here, on failure in the middle of a kernel.
     "src/engine/starpu/main.c": {"_exit"},
     "src/engine/starpu/faults.c": {"_exit"},
+    "src/engine/starpu/keeper.c": {"_exit"},
     # Lives in other people's programs, where StarPU's hooks have no way to return an error.
     "src/engine/starpu/plugin.c": {"stderr", "exit"},
 }

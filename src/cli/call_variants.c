@@ -210,7 +210,7 @@ static int check_args(const struct sy_call_args *args) {
 /* --- the run ------------------------------------------------------------------------------------
  */
 static int supervise(const struct sy_call_args *args, const char *spec, struct sy_buffer *text,
-                     struct sy_record **ret_record) {
+                     struct sy_record **ret_record, struct sy_engine_run **ret_engine) {
     const struct sy_run_args *run = &args->run;
     struct sy_engine_start start = {.spec = spec,
                                     .policy = run->policy,
@@ -226,7 +226,7 @@ static int supervise(const struct sy_call_args *args, const char *spec, struct s
                                     .quiet = args->common.quiet};
     struct sy_error error = {0};
     sy_interrupt_watch();
-    int r = sy_engine_supervise(&start, text);
+    int r = sy_engine_run_to_record(&start, text, ret_engine);
     if (r != SY_EXIT_OK) {
         return r;
     }
@@ -260,6 +260,7 @@ static void put_title(const struct sy_call_args *args, struct sy_record *record)
 static int call(const struct sy_call_args *args) {
     struct sy_buffer spec = {0}, text = {0};
     struct sy_record *record = NULL;
+    struct sy_engine_run *engine = NULL;
     struct sy_run_figures figures = {0};
     struct sy_arena *arena = sy_arena_create();
     int r = check_args(args);
@@ -270,7 +271,7 @@ static int call(const struct sy_call_args *args) {
         sy_message_fail("out of memory");
         r = SY_EXIT_FAILED;
     }
-    r = r ? r : supervise(args, spec.text, &text, &record);
+    r = r ? r : supervise(args, spec.text, &text, &record, &engine);
     if (r == SY_EXIT_OK && sy_run_figures(record, arena, &figures) < 0) {
         sy_message_fail("out of memory");
         r = SY_EXIT_FAILED;
@@ -281,6 +282,8 @@ static int call(const struct sy_call_args *args) {
         int told = sy_call_tell(args, record, &figures);
         r = r ? r : told;
     }
+    int finished = sy_engine_finish(engine, NULL);
+    r = r ? r : finished;
     sy_record_destroy(record);
     sy_buffer_finish(&text);
     sy_buffer_finish(&spec);

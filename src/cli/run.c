@@ -31,7 +31,8 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "check", NULL,
      "insist on checking the result: fail where that is not possible", AT(check), 0, 0, 0},
     {SY_OPTION_FLAG, "no-check", NULL, "do not check the result", AT(no_check), 0, 0, 0},
-    {SY_OPTION_NUMBER, "limit", "SECONDS", "a task that takes longer fails the run (default 60)",
+    {SY_OPTION_NUMBER, "limit", "SECONDS",
+     "a task that takes longer fails the run (default 60); other steps have ten times as long",
      AT(limit_s), 0, 1e-3, 1e6},
     {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "kernels", "PATH",
@@ -237,7 +238,7 @@ static int check_result(struct sy_runs *runs, const struct sy_run_policy *policy
     return SY_EXIT_OK;
 }
 
-static int run_once(struct sy_runs *runs, struct sy_run_policy *policy) {
+static int run_once(struct sy_runs *runs, struct sy_run_policy *policy, bool is_last) {
     const struct sy_run_args *args = runs->args;
     char label[128];
     if (args->repeat > 1) {
@@ -262,7 +263,14 @@ static int run_once(struct sy_runs *runs, struct sy_run_policy *policy) {
     struct sy_buffer text = {0};
     struct sy_record *record = NULL;
     struct sy_error error = {0};
-    int r = sy_engine_supervise(&start, &text);
+    struct sy_engine_run *engine = NULL;
+    int r = sy_engine_run_to_record(&start, &text, &engine);
+    if (is_last) {
+        runs->engine = engine; /* the results come first */
+    } else {
+        int finished = sy_engine_finish(engine, runs->told);
+        r = r ? r : finished;
+    }
     int code = sy_record_read_text("the engine's record", text.text ? text.text : "", text.length,
                                    &record, &error);
     if (r == SY_EXIT_OK && code < 0) {
@@ -289,7 +297,8 @@ static int run_all(struct sy_runs *runs) {
     sy_interrupt_watch();
     for (uint32_t round = 0; round < runs->args->repeat; round++) {
         for (uint32_t i = 0; i < runs->policy_count && r == SY_EXIT_OK; i++) {
-            r = run_once(runs, &runs->policies[(i + round) % runs->policy_count]);
+            bool is_last = round + 1 == runs->args->repeat && i + 1 == runs->policy_count;
+            r = run_once(runs, &runs->policies[(i + round) % runs->policy_count], is_last);
         }
     }
     return r;
@@ -328,6 +337,8 @@ static int run(const struct sy_run_args *args) {
         int told = args->common.json ? sy_run_print_json(&runs) : sy_run_print_table(&runs);
         r = r ? r : told;
     }
+    int finished = sy_engine_finish(runs.engine, runs.told);
+    r = r ? r : finished;
     for (uint32_t i = 0; i < runs.policy_count; i++) {
         sy_record_destroy(runs.policies[i].record);
         sy_buffer_finish(&runs.policies[i].text);

@@ -35,6 +35,7 @@ struct sy_engine_start {
     bool check;                  /* the result against the reference */
     bool emulate;                /* kernels that no plug-in has are stood in for */
     double limit_s;              /* of one task; 0: SY_RUN_LIMIT_S */
+    double start_limit_s;        /* until it is ready; set by the supervisor */
     uint32_t cpus, opencl, cuda; /* workers at most; SY_NONE: all there are */
     uint32_t samples;            /* calibration: runs of each kernel and size; 0: a normal run */
     const char *label;           /* in front of the progress bar */
@@ -42,12 +43,26 @@ struct sy_engine_start {
     const struct sy_engine_pipeline *pipeline; /* NULL: a graph */
 };
 
-/* Runs an engine to its end: starts it, lets it begin, follows it, reaps it. Ctrl-C (after
+/* Runs an engine until its record is there: starts it, lets it begin, follows it. Ctrl-C (after
  * sy_interrupt_watch) ends it. Prints what is wrong and returns an exit code. What the engine wrote
  * as its record (symph-run-1) is appended to ret_record, unless that is NULL: all of it on success,
- * perhaps something on failure. */
+ * perhaps something on failure. The engine may still be saving what it learned: *ret_run is for
+ * sy_engine_finish; NULL: it has ended already. */
+struct sy_engine_run;
+int sy_engine_run_to_record(const struct sy_engine_start *start, struct sy_buffer *ret_record,
+                            struct sy_engine_run **ret_run);
+/* Lets it end, reaps it, and tells what it could not keep. The results are what they are: only
+ * Ctrl-C and a crash make an exit code. run may be NULL. told: remembers what was told, so that
+ * many runs do not say the same; SY_NOTE_SIZE bytes, "" at first; NULL: nobody remembers. */
+#define SY_NOTE_SIZE 512
+int sy_engine_finish(struct sy_engine_run *run, char *told);
+/* It has something to tell. run may be NULL. */
+bool sy_engine_noted(const struct sy_engine_run *run);
+/* Both at once. */
 int sy_engine_supervise(const struct sy_engine_start *start, struct sy_buffer *ret_record);
 
+/* What the engine knows the pipe of its record by. */
+#define SY_RECORD_FD 4
 /* The child and our ends of what connects us; -1: closed. */
 struct sy_engine_child {
     pid_t pid;
@@ -62,9 +77,9 @@ int sy_engine_spawn(const struct sy_engine_start *start, struct sy_engine_child 
 void sy_engine_release(struct sy_engine_child *child);
 
 /* --- where the last run is kept ------------------------------------------------------------------
- * $XDG_STATE_HOME/symph/runs/last.json, else ~/.local/state/symph/runs/last.json. 0 or a negative
- * errno: there is no home, or the buffer is too small. */
-SY_MUST_CHECK int sy_run_last_path(char *buffer, size_t size);
+ * last.json in the folder symph/runs of the user's state (base/folder.h). 0 or a negative errno and
+ * why there is no such folder. make: it is made. */
+SY_MUST_CHECK int sy_run_last_path(bool make, char *buffer, size_t size, struct sy_error *error);
 
 /* --- the command ---------------------------------------------------------------------------------
  */
@@ -112,7 +127,9 @@ struct sy_runs {
     struct sy_arena *arena; /* names and figures */
     struct sy_run_policy *policies;
     uint32_t policy_count;
-    uint32_t last; /* the policy whose record is kept as the last run */
+    uint32_t last;                /* the policy whose record is kept as the last run */
+    struct sy_engine_run *engine; /* of the last run, which is still saving; NULL: it has ended */
+    char told[SY_NOTE_SIZE];      /* what could not be kept */
 };
 
 /* The figures of a record; arrays from arena. -ENOMEM. */

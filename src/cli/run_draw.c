@@ -99,19 +99,14 @@ static int draw(const struct sy_runs *runs, const struct sy_run_policy *policy, 
     return r;
 }
 
-/* A convenience: that it cannot be kept is no failure of the run. */
+/* A convenience: that it cannot be kept is no failure of the run. One message is enough where
+ * nothing at all can be kept. */
 static void keep_last(const struct sy_runs *runs, const struct sy_buffer *text) {
     char path[4096];
     struct sy_error error = {0};
-    int r = sy_run_last_path(path, sizeof(path));
-    if (r == 0) {
-        r = sy_make_folders(path);
-        sy_fail(&error, r, "%s: %s", path, strerror(-r));
-    } else {
-        sy_fail(&error, r, "there is no home folder");
-    }
+    int r = sy_run_last_path(true, path, sizeof(path), &error);
     r = r ? r : sy_write_file(path, text->text, text->length, &error);
-    if (r < 0) {
+    if (r < 0 && !runs->told[0] && !sy_engine_noted(runs->engine)) {
         char reason[1024];
         sy_message_note(runs->args->common.quiet, "the record is not kept as the last: %s",
                         sy_error_format(&error, reason, sizeof(reason)));

@@ -2,20 +2,17 @@
  *
  * run_last: where the record of the last run is kept, so that symph explain can ask for it.
  */
+#include "base/folder.h"
 #include "cli/run.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <limits.h>
 
-int sy_run_last_path(char *buffer, size_t size) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int need;
-    if (state && state[0] == '/') { /* the XDG rules ignore any other */
-        need = snprintf(buffer, size, "%s/symph/runs/last.json", state);
-    } else if (home && home[0]) {
-        need = snprintf(buffer, size, "%s/.local/state/symph/runs/last.json", home);
-    } else {
-        return -ENOENT;
+int sy_run_last_path(bool make, char *buffer, size_t size, struct sy_error *error) {
+    char folder[PATH_MAX];
+    int code = sy_user_folder(SY_FOLDER_STATE, "runs", make, folder, sizeof(folder), error);
+    if (!code && (size_t)snprintf(buffer, size, "%s/last.json", folder) >= size) {
+        code = sy_fail_at(error, -ENAMETOOLONG, folder, 0, 0, "the path is too long");
     }
-    return need > 0 && (size_t)need < size ? 0 : -ENAMETOOLONG;
+    return code;
 }

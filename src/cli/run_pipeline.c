@@ -104,7 +104,8 @@ static void put_limits(const struct sy_constraint_list *list, struct sy_buffer *
     }
 }
 
-static int ask(const struct sy_run_args *args, struct sy_buffer *text) {
+static int ask(const struct sy_run_args *args, struct sy_buffer *text,
+               struct sy_engine_run **ret_engine) {
     struct sy_constraint_list list = {.count = 0};
     struct sy_error error = {0};
     struct sy_buffer limits = {0};
@@ -137,7 +138,7 @@ static int ask(const struct sy_run_args *args, struct sy_buffer *text) {
                                     .label = args->pipeline,
                                     .quiet = args->common.quiet,
                                     .pipeline = &pipeline};
-    int r = limits.failed ? SY_EXIT_FAILED : sy_engine_supervise(&start, text);
+    int r = limits.failed ? SY_EXIT_FAILED : sy_engine_run_to_record(&start, text, ret_engine);
     sy_buffer_finish(&limits);
     return r;
 }
@@ -373,7 +374,7 @@ int sy_run_pipeline(const struct sy_run_args *args) {
         return SY_EXIT_FAILED;
     }
     sy_interrupt_watch();
-    int r = ask(args, &policy.text);
+    int r = ask(args, &policy.text, &runs.engine);
     const char *text = policy.text.text ? policy.text.text : "";
     int code = sy_record_read_text("the engine's record", text, policy.text.length, &policy.record,
                                    &error);
@@ -389,6 +390,8 @@ int sy_run_pipeline(const struct sy_run_args *args) {
         sy_message_fail("the results of %s cannot be checked (leave out --check)", args->pipeline);
         r = SY_EXIT_FAILED;
     }
+    int finished = sy_engine_finish(runs.engine, NULL);
+    r = r ? r : finished;
     sy_record_destroy(policy.record);
     sy_buffer_finish(&policy.text);
     sy_arena_destroy(runs.arena);

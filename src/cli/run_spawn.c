@@ -21,8 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PAGE_FD      3 /* in the engine */
-#define RECORD_FD    4
+#define PAGE_FD      3  /* in the engine */
 #define SAFE_FD      10 /* ours are moved here, away from those numbers */
 #define ARGUMENT_MAX 40
 #define PATH_SIZE    4096
@@ -116,11 +115,13 @@ static void add_all(struct arguments *arguments, const char *path,
     if (start->policy) {
         add(arguments, "policy=%s", start->policy);
     }
-    add(arguments, "record=/dev/fd/%d", RECORD_FD);
+    add(arguments, "record=/dev/fd/%d", SY_RECORD_FD);
     add(arguments, "page=%d", PAGE_FD);
+    add(arguments, "parent=%d", (int)getpid());
     add(arguments, "seed=%llu", (unsigned long long)start->seed);
     add(arguments, "check=%d", start->check);
-    add(arguments, "limit=%.9g", start->limit_s > 0 ? start->limit_s : SY_RUN_LIMIT_S);
+    add(arguments, "limit=%.9g", start->limit_s);
+    add(arguments, "start_limit=%.9g", start->start_limit_s);
     if (start->kernels) {
         add(arguments, "kernels=%s", start->kernels);
     }
@@ -219,7 +220,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, const struct ends *t
     r = r ? r : posix_spawn_file_actions_adddup2(actions, theirs->said, STDOUT_FILENO);
     r = r ? r : posix_spawn_file_actions_adddup2(actions, theirs->said, STDERR_FILENO);
     r = r ? r : posix_spawn_file_actions_adddup2(actions, theirs->page, PAGE_FD);
-    return r ? r : posix_spawn_file_actions_adddup2(actions, theirs->record, RECORD_FD);
+    return r ? r : posix_spawn_file_actions_adddup2(actions, theirs->record, SY_RECORD_FD);
 }
 
 /* A group of its own: Ctrl-C is ours to answer, and whatever it starts ends with it. */

@@ -23,10 +23,27 @@ enum sy_phase {
     SY_PHASE_STARTING, /* finding devices, loading kernels, filling data */
     SY_PHASE_READY,    /* paused, waiting for a byte on its standard input */
     SY_PHASE_RUNNING,
-    SY_PHASE_CHECKING, /* result against the reference */
-    SY_PHASE_DONE,     /* the record is written */
+    SY_PHASE_CHECKING, /* result against the reference, then the record */
+    SY_PHASE_SAVING,   /* the record is written; what was learned is kept */
+    SY_PHASE_DONE,     /* StarPU is shut down, the workload frees its memory */
     SY_PHASE_FAILED,   /* message says why */
 };
+
+/* How long the rest of a run may take, for a limit of one task. Sign of life: a task's end, a call
+ * of the driver, a beat. */
+static inline double sy_limit_start_s(double limit_s) { /* measures every link of the machine */
+    return 60 + 9 * limit_s;
+}
+static inline double
+sy_limit_step_s(double limit_s) { /* filling, driving without tasks, checking */
+    return 10 * limit_s;
+}
+static inline double sy_limit_leave_s(double limit_s) { /* saving; and shutting down */
+    return 10 + limit_s;
+}
+static inline double sy_limit_silence_s(double limit_s) { /* then the supervisor gives it up */
+    return 10 + 1.5 * limit_s;
+}
 
 struct sy_page {
     uint32_t magic;
@@ -37,11 +54,12 @@ struct sy_page {
     char file[256];     /* of the error, where there is one */
     uint32_t line, column;
     char hint[512];
-    /* Of a session: */
-    _Atomic uint32_t session;   /* not 0: it is one, tasks are submitted as it goes */
-    _Atomic uint32_t beat;      /* counts while it computes without tasks */
-    _Atomic double done, total; /* what it says of itself; total 0: not known */
-    char unit[24];              /* of these; set before them */
+    _Atomic uint32_t session;      /* not 0: tasks are submitted as it goes */
+    _Atomic uint32_t beat;         /* counts while it is busy without tasks, within its limits */
+    _Atomic double done, total;    /* what it says of itself; total 0: not known */
+    char unit[24];                 /* of these; set before them */
+    char note[512];                /* for people, of a run that went well; "": nothing to say */
+    _Atomic uint64_t record_bytes; /* of the record; set before it is written */
 };
 
 /* --- the record of a run -----------------------------------------------------------------------

@@ -13,15 +13,17 @@ import sys
 import time
 
 MAGIC = 0x53594D50
-STARTING, READY, RUNNING, CHECKING, DONE, FAILED = range(6)
+STARTING, READY, RUNNING, CHECKING, SAVING, DONE, FAILED = range(7)
 AT = {"magic": 0, "phase": 4, "tasks": 8, "done": 12, "exit_code": 16, "line": 1300, "column": 1304}
-TEXT = {"message": (20, 1024), "file": (1044, 256), "hint": (1308, 512)}
+TEXT = {"message": (20, 1024), "file": (1044, 256), "hint": (1308, 512), "note": (1872, 512)}
+RECORD_BYTES_AT = 2384
+PAGE_BYTES = 2392
 TASKS = 5
 
 
 class Engine:
     def __init__(self, arguments):
-        self.page = mmap.mmap(int(arguments["page"]), 1820)
+        self.page = mmap.mmap(int(arguments["page"]), PAGE_BYTES)
         self.record = arguments["record"]
 
     def put(self, **values):
@@ -44,7 +46,12 @@ class Engine:
 
     def hand_over(self):
         with open(os.environ["FAKE_RECORD"], "rb") as source, open(self.record, "wb") as record:
-            record.write(source.read())
+            text = source.read()
+            self.announce(len(text))
+            record.write(text)
+
+    def announce(self, size):
+        struct.pack_into("=Q", self.page, RECORD_BYTES_AT, size)
 
     def fail(self, **values):
         self.put(magic=MAGIC, **values)
@@ -110,10 +117,34 @@ def play(engine, what):
     if what == "quits early":
         os._exit(0)
     engine.put(phase=CHECKING)
+    if what == "never checks":
+        hang()
+    if what == "flood":
+        with open(engine.record, "wb") as record:
+            while True:
+                record.write(b"x" * 65536)
+    if what == "more":
+        with open(engine.record, "ab") as record:
+            record.write(b"x")
+    if what == "huge":
+        engine.announce(1 << 40)
+        with open(engine.record, "wb") as record:
+            record.write(b"{")
+        hang()
     engine.hand_over()
     if what == "wrong":
         engine.fail(message="the result is wrong: 0.01", exit_code=1)
+    engine.put(phase=SAVING)
+    if what == "not kept":
+        engine.put(note="what was learned is not kept: the disk is full")
+    if what == "saves late":  # once somebody says so
+        while not os.path.exists(os.environ["FAKE_GATE"]):
+            time.sleep(0.01)
+    if what == "never saves":
+        hang()
     engine.put(phase=DONE)
+    if what == "never leaves":
+        hang()
     os._exit(0)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """symph run with the real engine, and kernels that fail in every way. Given: symph, the source tree,
 the plug-in of such kernels."""
+import fcntl
 import json
 import os
 import signal
@@ -11,20 +12,12 @@ import tempfile
 import time
 
 import cli
-from processes import gone
+from processes import descendants, gone
 
 ENGINE = os.path.join(os.path.dirname(cli.SYMPH), "src", "engine", "starpu", "symph-engine")
 PLUGIN = sys.argv[3]
 PHASE_AT, RUNNING = 4, 2  # in struct sy_page
 LAST = "state/symph/runs/last.json"
-
-
-def children(pid):
-    found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-            found += [int(word) for word in file.read().split()]
-    return found
 
 
 def phase(pid):
@@ -115,6 +108,46 @@ class Engine(cli.Case):
                  "0.5")
         self.assertEqual(self.files(), [])
 
+    def test_steps_that_hang(self):
+        """Every step of a run has a limit, and is named."""
+        env = {**self.env, "SYMPH_START_LIMIT": "2"}
+        for spec, words in [("chain:hang=build", "while it built"),
+                            ("chain:hang=fill", "while it filled the data of"),
+                            ("chain:hang=check", "while it checked the result of"),
+                            ("session:hang=drive", "while it drove")]:
+            done = subprocess.run([word.replace("chain:", spec) for word in
+                                   self.command("", "--limit", "0.3")], cwd=self.folder, env=env,
+                                  capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"the engine hangs {words} faulty:{spec}", done.stderr)
+            self.assertIn("limit is", done.stderr)
+        loud = [word for word in self.command("hang=destroy", "--limit", "0.3") if word != "--quiet"]
+        done = subprocess.run(loud, cwd=self.folder, env=env, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("makespan", done.stdout)
+        self.assertIn("did not end by itself: it hung while it freed faulty:chain", done.stderr)
+
+    def test_a_lock_that_is_held(self):
+        """Whoever holds the lock of the models stops no run: what was learned is not kept."""
+        models = os.path.join(self.folder, "models")
+        arguments = ["tasks=8", "--models", models, "--policy", "lb"]
+        self.assertEqual(self.run_chain(*arguments).returncode, 0)
+        for name in os.listdir(models):
+            with open(os.path.join(models, name), "rb") as file:
+                kept = file.read()
+                fcntl.flock(file, fcntl.LOCK_EX)
+                command = [word for word in self.command(*arguments) if word != "--quiet"]
+                done = subprocess.run(command, cwd=self.folder, env=self.env, capture_output=True,
+                                      text=True, stdin=subprocess.DEVNULL)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("makespan", done.stdout)
+                if name.endswith(".lock"):
+                    self.assertIn("what was learned is not kept", done.stderr)
+                    self.assertIn("another process has held its lock", done.stderr)
+                    file.seek(0)
+                    self.assertEqual(file.read(), kept)
+
     def test_what_is_missing(self):
         self.bad(3, ["/no/such.so"], "tasks=8", "--kernels", "/no/such.so")
         self.bad(3, ["no kernel", "nosuch"], "tasks=8,kernel=nosuch,at=3")
@@ -138,7 +171,7 @@ class Engine(cli.Case):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         while process.poll() is None:
-            for engine in children(process.pid):
+            for engine in descendants(process.pid):
                 if phase(engine) == RUNNING:
                     time.sleep(0.2)
                     return process, engine
@@ -161,6 +194,37 @@ class Engine(cli.Case):
         self.assertEqual(process.returncode, 130, err)
         self.assertEqual(out, "")
         self.assertTrue(gone(engine))
+        self.assertEqual(self.files(), [])
+
+    def left_behind(self):
+        """The processes that a kernel has started, once they are there."""
+        path = self.env["FAULTY_PIDS"]
+        while not os.path.exists(path) or self.read("pids").count(b"\n") < 2:
+            time.sleep(0.01)
+        return [int(line) for line in self.read("pids").split()]
+
+    def test_children_of_kernels(self):
+        """Also one that made itself a daemon: it ends with the run, with symph, with the engine."""
+        self.env["FAULTY_PIDS"] = os.path.join(self.folder, "pids")
+        done = self.run_chain("kernel=litter,at=3", "--no-check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for pid in self.left_behind():
+            self.assertTrue(gone(pid), f"process {pid} has outlived the run")
+        for who in ["symph", "engine"]:
+            os.remove(self.env["FAULTY_PIDS"])
+            process = subprocess.Popen(
+                self.command("kernel=litter_hang,at=3"), cwd=self.folder, env=self.env,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            pids = self.left_behind()
+            engines = [pid for pid in descendants(process.pid) if phase(pid) == RUNNING]
+            os.kill(process.pid if who == "symph" else engines[0], signal.SIGKILL)
+            process.communicate(timeout=60)
+            for pid in pids + engines:
+                self.assertTrue(gone(pid), f"process {pid} has outlived {who}")
+
+    def test_a_kernel_that_writes_to_the_record(self):
+        self.bad(1, ["more came as the engine's record", "file descriptor 4"],
+                 "kernel=flood,at=3")
         self.assertEqual(self.files(), [])
 
     def test_symph_is_killed(self):

@@ -265,7 +265,9 @@ class Ends(Fake):
 
     def test_it_hangs(self):
         self.end("never ready", 1, r"not ready after \d+ s", SYMPH_START_LIMIT="0.3")
-        self.end("stuck", 1, r"no task has ended for \d+ s", "after 2 of 5 tasks",
+        self.end("stuck", 1, r"no sign of life for \d+ s while running tasks",
+                 "after 2 of 5 tasks", args=["--limit", "0.01"])
+        self.end("never checks", 1, r"no sign of life for \d+ s while checking the result",
                  args=["--limit", "0.01"])
 
     def test_it_is_of_another_kind(self):
@@ -276,9 +278,48 @@ class Ends(Fake):
             self.write("record", text)
             self.end("ok", 1, r"the engine's record")
 
+    def test_its_record_is_more_than_announced(self):
+        """Nothing is kept of it: memory stays bounded, whatever is written to the pipe."""
+        self.end("flood", 1, "than the 0 bytes it announced", "file descriptor 4")
+        self.end("more", 1, "than the 0 bytes it announced")
+        self.end("huge", 1, r"would have 1099511627776 bytes, and at most \d+ are allowed for 5 tasks")
+
     def test_its_children_go_with_it(self):
         self.good(what="family")
         self.assertEqual([line[0] for line in self.logged()], ["engine", "child"])
+
+
+class Saving(Fake):
+    """The record is there: nothing that comes after it can take the results away."""
+
+    def test_results_come_first(self):
+        gate = os.path.join(self.folder, "gate")
+        process = subprocess.Popen(
+            [cli.SYMPH, "run", GRAPH], cwd=self.folder, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **self.env, "FAKE_DO": "saves late", "FAKE_GATE": gate})
+        self.addCleanup(process.kill)
+        text = ""
+        while "makespan" not in text:
+            line = process.stdout.readline()
+            self.assertNotEqual(line, "", "it ended without results")
+            text += line
+        self.write("gate", "")  # only now it may save
+        out, err = process.communicate(timeout=120)
+        self.assertEqual((process.returncode, err), (0, ""), out)
+        os.remove(gate)
+
+    def test_what_is_not_kept_is_told_once(self):
+        done = self.good("--repeat", "3", what="not kept")
+        self.assertIn("makespan", done.stdout)
+        self.assertEqual(done.stderr.count("not kept: the disk is full"), 1)
+        self.assertEqual(self.good("--quiet", what="not kept").stderr, "")
+
+    def test_it_never_ends(self):
+        for what in ["never saves", "never leaves"]:
+            done = self.good("--limit", "0.01", what=what)
+            self.assertIn("makespan", done.stdout)
+            self.assertIn("may not be kept", done.stderr)
 
 
 class Interrupted(Fake):

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-PHASES = ["starting", "ready", "running", "checking", "done", "failed"]
+PHASES = ["starting", "ready", "running", "checking", "saving", "done", "failed"]
 PATIENCE_S = 120  # a first start with OpenCL devices measures their buses
 
 
@@ -19,7 +19,8 @@ class Page(ctypes.Structure):
                 ("column", ctypes.c_uint32), ("hint", ctypes.c_char * 512),
                 ("session", ctypes.c_uint32), ("beat", ctypes.c_uint32),
                 ("done", ctypes.c_double), ("total", ctypes.c_double),
-                ("unit", ctypes.c_char * 24)]
+                ("unit", ctypes.c_char * 24), ("note", ctypes.c_char * 512),
+                ("record_bytes", ctypes.c_uint64)]
 
 
 class Engine:
@@ -69,6 +70,9 @@ class Engine:
         if self.wait_phase("ready", "failed") == "ready":
             self.go()
         return self.end()
+
+    def note(self):
+        return self.page.note.decode()
 
     def message(self):
         return self.page.message.decode()

@@ -184,6 +184,11 @@ static const struct sy_kernel_entry kernels[] = {
     {.name = "hang", .summary = "never returns", .functions = {hang_c}},
     {.name = "overflow", .summary = "exhausts its stack", .functions = {overflow_c}},
     {.name = "stamp", .summary = "notes the time", .functions = {stamp_c}},
+    {.name = "overrun", .summary = "writes behind its datum", .functions = {overrun_c}},
+    {.name = "underrun", .summary = "writes before its datum", .functions = {underrun_c}},
+    {.name = "flood", .summary = "writes to the engine's record", .functions = {flood_c}},
+    {.name = "litter", .summary = "leaves processes behind", .functions = {litter_c}},
+    {.name = "litter_hang", .summary = "the same, and stays", .functions = {litter_hang_c}},
     {.name = "sum", .summary = "adds its inputs", .functions = {sum_c}},
     {.name = "rows",
      .summary = "adds a number to its rows",
@@ -236,7 +241,8 @@ int read_arguments(const char *text, struct state *state) {
                     sscanf(text, "tasks=%u%n", &state->tasks, &used) == 1 ||
                     sscanf(text, "at=%u%n", &state->at, &used) == 1 ||
                     sscanf(text, "wrong=%u%n", &state->wrong, &used) == 1 ||
-                    sscanf(text, "kernel=%31[a-z_]%n", state->kernel, &used) == 1;
+                    sscanf(text, "kernel=%31[a-z_]%n", state->kernel, &used) == 1 ||
+                    sscanf(text, "hang=%31[a-z]%n", state->hang, &used) == 1;
         if (!known || (size_t)used != length) {
             return -EINVAL;
         }
@@ -323,6 +329,7 @@ static int build(const char *arguments, bool is_explicit,
     if (code) {
         snprintf(error->message, sizeof error->message, "faulty: cannot read '%s'", arguments);
     }
+    hang_at(state, "build");
     code = code ? code : fill(graph, state);
     code = code ? code : sy_graph_seal(graph, error);
     if (code) {
@@ -351,7 +358,7 @@ static int build_wide(const char *arguments, struct sy_graph **ret_graph, void *
 }
 
 static int fill(void *argument, uint32_t datum, void *pointer, uint64_t bytes) {
-    (void)argument;
+    hang_at(argument, "fill");
     uint32_t *values = pointer;
     for (uint64_t i = 0; i < bytes / sizeof *values; i++) {
         values[i] = datum + (uint32_t)i;
@@ -365,6 +372,7 @@ static int check_chain(void *argument, void *const *data, double *ret_error, dou
     const struct state *state = argument;
     unsigned wrong = state->wrong;
     (void)error;
+    hang_at(state, "check");
     for (unsigned c = 0; c < state->chains; c++) {
         for (uint32_t i = 0; i < ELEMENTS; i++) {
             wrong += ((const uint32_t *)data[c])[i] != c + i + state->tasks;
@@ -402,15 +410,20 @@ static int check_wide(void *argument, void *const *data, double *ret_error, doub
     return 0;
 }
 
+static void destroy_chain(void *argument) {
+    hang_at(argument, "destroy");
+    free(argument);
+}
+
 static const struct sy_kernel_workload workloads[] = {
     {.name = "chain",
      .summary = "adds 1, again and again",
-     .usage = "[chains=N][,tasks=N][,kernel=NAME,at=N][,wrong=N]",
+     .usage = "[chains=N][,tasks=N][,kernel=NAME,at=N][,wrong=N][,hang=STEP]",
      .calibration = "chains=4,tasks=8",
      .build = build_chain,
      .fill = fill,
      .check = check_chain,
-     .destroy = free},
+     .destroy = destroy_chain},
     {.name = "order",
      .summary = "an explicit graph",
      .usage = "[tasks=N]",

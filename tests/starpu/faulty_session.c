@@ -135,6 +135,7 @@ int drive_session(const char *arguments, struct sy_session *session, struct sy_e
     if (code || state.chains > CHAIN_MAX || state.wrong == 11) {
         return code;
     }
+    hang_at(&state, "drive");
     code = session->ops->begin_job(session, "chains", "", 1, &run.job);
     for (unsigned c = 0; c < state.chains && !code; c++) {
         code = begin_chain(&run, &chains[c], c);

@@ -271,6 +271,9 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
     codelet.cpu_funcs[0] = prepare_here;
     codelet.cuda_funcs[0] = prepare_here;
     codelet.opencl_funcs[0] = prepare_here;
+    if (first == 0) { /* else a driver asks for more kernels, and goes on with what it does */
+        sy_engine_doing(" while it prepared the kernels of ", engine->options.spec);
+    }
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         struct starpu_task *task = starpu_task_create();
         task->cl = &codelet;

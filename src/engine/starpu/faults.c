@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_BYTES   65536
-#define STALL_SECONDS 60 /* nothing begins, runs or ends for so long: it never will */
+#define STACK_BYTES 65536
+#define STALL_S     8.0 /* and a task's limit: nothing begins, runs or ends any more */
 
 /* A signal handler takes no argument of ours: this is how it finds the engine. */
 static struct sy_engine *faulty;
@@ -26,9 +26,10 @@ static struct sigaction before_fpe;
 struct kernel_here {
     const struct sy_engine_worker *worker; /* NULL: runs no task */
     const struct sy_engine_slot *slot;
-    const char *doing, *name; /* what else it does; NULL: nothing that could crash */
+    _Atomic(const char *) doing, name; /* what else it does; NULL: nothing that could crash */
 };
 static _Thread_local struct kernel_here here;
+static struct kernel_here *main_here; /* of the thread that leads through the run */
 static _Thread_local bool telling;
 
 /* --- text without locale, allocation or locks --------------------------------------------------
@@ -146,6 +147,15 @@ void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase) {
     }
 }
 
+void sy_engine_note(struct sy_engine *engine, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (!engine->page->note[0]) {
+        vsnprintf(engine->page->note, sizeof engine->page->note, format, list);
+    }
+    va_end(list);
+}
+
 _Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
                               const struct sy_error *error) {
     if (!begin_telling()) {
@@ -180,15 +190,19 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
 /* --- signals ------------------------------------------------------------------------------------
  */
 void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engine_slot *slot) {
-    here = (struct kernel_here){.worker = worker, .slot = slot};
+    here.worker = worker;
+    here.slot = slot;
 }
 
 void sy_engine_doing(const char *what, const char *name) {
-    here = (struct kernel_here){.doing = what, .name = name};
+    atomic_store(&here.name, name);
+    atomic_store(&here.doing, what);
 }
 
 void sy_engine_leave(void) {
-    here = (struct kernel_here){0};
+    atomic_store(&here.doing, NULL);
+    here.worker = NULL;
+    here.slot = NULL;
 }
 
 /* The crashing thread runs no kernel of ours: a device's own thread. Whose it is we cannot tell if
@@ -230,9 +244,9 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     }
     if (here.worker) {
         put_input(&text, engine, here.slot);
-    } else if (here.doing) {
-        put(&text, here.doing);
-        put(&text, here.name);
+    } else if (atomic_load(&here.doing)) {
+        put(&text, atomic_load(&here.doing));
+        put(&text, atomic_load(&here.name));
     } else if (engine->kernel_names) {
         put_in_flight(&text, engine);
     }
@@ -261,6 +275,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 int sy_engine_catch_faults(struct sy_engine *engine) {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     faulty = engine;
+    main_here = &here;
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < SY_COUNT(numbers); i++) {
@@ -357,36 +372,133 @@ static bool look_at_workers(struct sy_engine *engine) {
     return busy;
 }
 
-static void *watch(void *argument) {
-    struct sy_engine *engine = argument;
-    double tick_s = engine->options.limit_s > 0 ? engine->options.limit_s / 8 : 0.25;
+/* What the watchdog remembers from look to look. */
+struct watch {
+    struct sy_engine *engine;
+    uint32_t phase, calls;
+    bool running;
+    uint64_t since_ns; /* of the phase, or of the driver's last call */
+};
+
+static void put_doing(struct text *text) {
+    const char *doing = atomic_load(&main_here->doing), *name = atomic_load(&main_here->name);
+    put(text, doing ? doing : "");
+    put(text, doing ? name : "");
+}
+
+/* What follows the record may take long, but it cannot undo the run. */
+_Noreturn static void give_up_leaving(struct sy_engine *engine, enum sy_phase phase) {
+    char words[256];
+    struct text text = {words, words + sizeof words - 1};
+    put(&text, phase == SY_PHASE_SAVING ? "what was learned is not kept: it hung"
+                                        : "the engine did not end by itself: it hung");
+    put_doing(&text);
+    sy_engine_note(engine, "%s", words);
+    sy_engine_phase(engine, SY_PHASE_DONE);
+    _exit(0);
+}
+
+static void fail_step(struct sy_engine *engine, double seconds, double limit_s) {
+    if (!begin_telling()) {
+        wait_for_end();
+    }
+    struct text text = page_text(engine->page);
+    put(&text, "the engine hangs");
+    put_doing(&text);
+    put(&text, ": it has taken ");
+    put_seconds(&text, seconds);
+    put(&text, ", the limit is ");
+    put_seconds(&text, limit_s);
+    publish(engine->page, SY_EXIT_RUN,
+            atomic_load(&engine->page->phase) == SY_PHASE_STARTING
+                ? "SYMPH_START_LIMIT=SECONDS gives it longer"
+                : "--limit sets the limit of a task, and ten times that for such a step");
+    _exit(SY_EXIT_RUN);
+}
+
+/* Everything but tasks. */
+static void look_at_step(struct watch *watch) {
+    struct sy_engine *engine = watch->engine;
+    const struct sy_engine_options *options = &engine->options;
+    double seconds = (double)(now_ns() - watch->since_ns) * 1e-9, limit_s = 0;
+    switch (watch->phase) {
+    case SY_PHASE_STARTING:
+        limit_s = options->start_limit_s > 0 ? options->start_limit_s
+                                             : sy_limit_start_s(options->limit_s);
+        break;
+    case SY_PHASE_RUNNING:
+    case SY_PHASE_CHECKING:
+        limit_s = sy_limit_step_s(options->limit_s);
+        break;
+    case SY_PHASE_SAVING:
+    case SY_PHASE_DONE:
+        if (options->limit_s > 0 && seconds > sy_limit_leave_s(options->limit_s)) {
+            give_up_leaving(engine, (enum sy_phase)watch->phase);
+        }
+        break;
+    default: /* waits for a word */
+        break;
+    }
+    if (options->limit_s > 0 && limit_s > 0 && seconds > limit_s) {
+        fail_step(engine, seconds, limit_s);
+    }
+    atomic_fetch_add(&engine->page->beat, 1);
+}
+
+static void look_at_tasks(struct sy_engine *engine) {
+    struct sy_error error = {0};
+    const char *failure = engine->ours ? sy_starpu_failure() : NULL;
+    if (failure) {
+        sy_fail(&error, -EPROTO, "policy %s: %s", engine->options.policy, failure);
+        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    }
+    bool busy = look_at_workers(engine);
+    uint64_t idle_ns = now_ns() - atomic_load(&engine->progress_ns);
+    double stall_s = STALL_S + engine->options.limit_s;
+    if (!busy && engine->options.limit_s > 0 && (double)idle_ns > stall_s * 1e9 &&
+        idle_ns < UINT64_MAX / 2) {
+        sy_fail(&error, -EDEADLK,
+                "no task has run for %.1f s, and %u of %u are done: policy %s gives no work",
+                stall_s, atomic_load(&engine->page->done_count),
+                atomic_load(&engine->page->task_count), engine->options.policy);
+        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    }
+}
+
+static void look(struct watch *watch) {
+    struct sy_engine *engine = watch->engine;
+    uint32_t phase = atomic_load(&engine->page->phase), calls = 0;
+    bool running = phase == SY_PHASE_RUNNING && atomic_load(&engine->running);
+    if (running && engine->session) {
+        /* Whoever submits is at work itself while nothing else is. */
+        calls = sy_session_calls(engine->session);
+        running = sy_session_unfinished(engine->session) > 0;
+        if (!running) {
+            atomic_store(&engine->progress_ns, now_ns());
+        }
+    }
+    if (phase != watch->phase || running != watch->running || calls != watch->calls) {
+        watch->phase = phase;
+        watch->running = running;
+        watch->calls = calls;
+        watch->since_ns = now_ns();
+    }
+    if (running) {
+        look_at_tasks(engine);
+    } else {
+        look_at_step(watch);
+    }
+}
+
+static void *watch_over(void *argument) {
+    struct watch watch = {.engine = argument, .since_ns = now_ns()};
+    double limit_s = watch.engine->options.limit_s;
+    double tick_s = limit_s > 0 ? limit_s / 8 : 0.25;
     tick_s = tick_s > 0.25 ? 0.25 : tick_s < 0.01 ? 0.01 : tick_s;
     struct timespec tick = {0, (long)(tick_s * 1e9)};
-    struct sy_error error = {0};
     for (;;) {
         nanosleep(&tick, NULL);
-        if (!atomic_load(&engine->running)) {
-            continue;
-        }
-        const char *failure = engine->ours ? sy_starpu_failure() : NULL;
-        if (failure) {
-            sy_fail(&error, -EPROTO, "policy %s: %s", engine->options.policy, failure);
-            sy_engine_fail(engine, SY_EXIT_RUN, &error);
-        }
-        bool busy = look_at_workers(engine);
-        if (engine->session && sy_session_unfinished(engine->session) == 0) {
-            /* Whoever submits is at work itself. */
-            atomic_store(&engine->progress_ns, now_ns());
-            atomic_fetch_add(&engine->page->beat, 1);
-        }
-        uint64_t idle_ns = now_ns() - atomic_load(&engine->progress_ns);
-        if (!busy && idle_ns > STALL_SECONDS * UINT64_C(1000000000) && idle_ns < UINT64_MAX / 2) {
-            sy_fail(&error, -EDEADLK,
-                    "no task has run for %d s, and %u of %u are done: policy %s gives no work",
-                    STALL_SECONDS, atomic_load(&engine->page->done_count),
-                    atomic_load(&engine->page->task_count), engine->options.policy);
-            sy_engine_fail(engine, SY_EXIT_RUN, &error);
-        }
+        look(&watch);
     }
     return NULL;
 }
@@ -396,7 +508,7 @@ int sy_engine_start_watchdog(struct sy_engine *engine) {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int code = pthread_create(&thread, NULL, watch, engine);
+    int code = pthread_create(&thread, NULL, watch_over, engine);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!code) {
         pthread_detach(thread);

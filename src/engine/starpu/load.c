@@ -184,10 +184,7 @@ int sy_engine_make_kernels(struct sy_engine *engine, uint32_t capacity) {
 }
 
 int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
-    int code = sy_kernel_set_open(engine->options.kernels, &engine->kernels, error);
-    if (!code) {
-        code = load_graph(engine, error);
-    }
+    int code = load_graph(engine, error);
     if (code < 0 || engine->session) {
         return code;
     }

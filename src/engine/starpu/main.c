@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symph-engine: load, start StarPU, wait for the word, run, check, write the record, end.
+ * symph-engine: load, start StarPU, wait for the word, run, check, write the record, save, end.
  *
  * In: KEY=VALUE arguments from symph. Out: a record and an exit code; it prints nothing. While it
  * waits its workers are paused, so that an idle engine costs no CPU time; when symph ends, so does
@@ -11,11 +11,9 @@
 #include "engine/starpu/shared.h"
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,10 +71,22 @@ static bool wait_for_word(void) {
     return got == 1;
 }
 
+/* Plug-ins are tried in a child, which a process with threads could not fork: so they come first.
+ */
+static int load(struct sy_engine *engine, struct sy_error *error) {
+    int code = sy_kernel_set_open(engine->options.kernels, &engine->kernels, error);
+    if (!code && (code = sy_engine_start_watchdog(engine)) < 0) {
+        sy_fail(error, code, "the engine cannot start its watchdog");
+    }
+    return code ? code : sy_engine_load(engine, error);
+}
+
 static int start(struct sy_engine *engine, struct sy_error *error) {
-    int code = sy_engine_load(engine, error);
+    int code = load(engine, error);
     if (!code) {
+        sy_engine_doing(" while StarPU started for ", engine->options.spec);
         code = sy_engine_start_workers(engine, error);
+        sy_engine_leave();
     }
     if (!code && !engine->session) {
         code = sy_engine_add_data(engine, error);
@@ -99,6 +109,7 @@ static int judge(const struct sy_engine *engine, struct sy_error *error) {
                    engine->options.spec, engine->result_error, engine->result_tolerance);
 }
 
+/* Leaves the workers paused: they would poll. */
 static int finish(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_kernel_workload *workload = engine->workload;
     bool check = engine->options.check && workload && workload->check;
@@ -116,18 +127,21 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
         engine->result_error = deviation;
         engine->result_tolerance = tolerance;
     }
+    sy_engine_doing(" while it wrote the record of ", engine->options.spec);
     if (!code) {
         code = sy_engine_report(engine, error);
     }
+    sy_engine_leave();
     if (!code) {
         code = judge(engine, error);
     }
-    starpu_resume();
     return code;
 }
 
-/* Cost models are saved on the way. */
+/* StarPU keeps its own models on the way. */
 static void stop(struct sy_engine *engine) {
+    sy_engine_doing(" while it shut StarPU down after ", engine->options.spec);
+    starpu_resume();
     for (uint32_t t = 0; t < engine->graph->task_count && !engine->session; t++) {
         starpu_task_destroy(engine->slots[t].starpu);
     }
@@ -137,6 +151,7 @@ static void stop(struct sy_engine *engine) {
     starpu_shutdown();
     sy_energy_close(engine->energy);
     if (engine->workload && engine->workload->destroy) {
+        sy_engine_doing(" while it freed ", engine->options.spec);
         engine->workload->destroy(engine->state);
     }
 }
@@ -173,15 +188,30 @@ static int whose_fault(const struct sy_engine *engine, int code) {
     return code == -EBADMSG || !started ? SY_EXIT_INPUT : SY_EXIT_RUN;
 }
 
+/* Behind a keeper, with folders to write to. */
+static void settle(struct sy_engine *engine) {
+    struct sy_error error = {0};
+    sy_engine_phase(engine, SY_PHASE_STARTING);
+    int code = sy_engine_set_home(engine, &error);
+    if (!code && (code = sy_engine_keep(engine->options.parent, engine->scratch)) < 0) {
+        sy_fail(&error, code, "the engine cannot start its keeper: %s", strerror(-code));
+    }
+    if (code < 0) {
+        if (engine->scratch[0]) {
+            sy_remove_folder(engine->scratch);
+        }
+        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    }
+}
+
 int main(int count, char **arguments) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     quiet_blas();
     struct sy_engine *engine = create(count - 1, arguments + 1);
     if (!engine) {
         return SY_EXIT_RUN;
     }
     struct sy_error error = {0};
-    sy_engine_phase(engine, SY_PHASE_STARTING);
+    settle(engine);
     if (start(engine, &error) < 0) {
         sy_engine_fail(engine, SY_EXIT_INPUT, &error);
     }
@@ -194,16 +224,15 @@ int main(int count, char **arguments) {
     }
     sy_engine_phase(engine, SY_PHASE_RUNNING);
     starpu_resume();
-    if (sy_engine_start_watchdog(engine) < 0) {
-        sy_fail(&error, -EAGAIN, "the engine cannot start its watchdog");
-        sy_engine_fail(engine, SY_EXIT_RUN, &error);
-    }
     int code = sy_engine_run(engine, &error);
     code = code < 0 ? code : finish(engine, &error);
     if (code < 0) {
         sy_engine_fail(engine, whose_fault(engine, code), &error);
     }
-    stop(engine);
+    sy_engine_phase(engine, SY_PHASE_SAVING);
+    sy_engine_doing(" while it saved what was learned of ", engine->options.spec);
+    sy_engine_save(engine);
     sy_engine_phase(engine, SY_PHASE_DONE);
+    stop(engine);
     _exit(0);
 }

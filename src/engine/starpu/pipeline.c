@@ -256,12 +256,28 @@ static int learned(void *user, const struct sy_sample *sample, const char *input
     return code;
 }
 
-/* A run that went well is not lost because this cannot be kept. */
-static void keep_times(struct pipeline_run *run) {
-    struct sy_session *session = &run->engine->session->base;
-    struct sy_error why = {0};
-    if (run->path[0] && sy_times_merge(run->times, run->path, &why) < 0) {
-        session->ops->note(session, "times", why.message);
+/* A run that went well is not lost because this cannot be kept: it is tried after the record. */
+static void hand_times(struct pipeline_run *run) {
+    if (run->path[0]) {
+        snprintf(run->engine->times_path, sizeof run->engine->times_path, "%s", run->path);
+        run->engine->times = run->times;
+        run->times = NULL;
+    }
+}
+
+void sy_engine_save(struct sy_engine *engine) {
+    struct sy_error error = {0};
+    char text[512];
+    if (engine->ours && sy_starpu_warning()) {
+        sy_engine_note(engine, "%s", sy_starpu_warning());
+    }
+    int code = engine->ours ? sy_starpu_save(&error) : 0;
+    if (!code && engine->times) {
+        code = sy_times_merge(engine->times, engine->times_path, &error);
+    }
+    if (code < 0) {
+        sy_engine_note(engine, "what was learned is not kept: %s",
+                       sy_error_format(&error, text, sizeof text));
     }
 }
 
@@ -396,7 +412,7 @@ int sy_engine_stream(struct sy_engine *engine, const char *arguments, struct sy_
         code = asked->calibrate ? calibrate(&run, &options, error) : stream(&run, &options, error);
     }
     if (!code) {
-        keep_times(&run);
+        hand_times(&run);
     }
     sy_times_destroy(run.times);
     sy_estimator_destroy(run.estimator);

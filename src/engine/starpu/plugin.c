@@ -27,6 +27,13 @@ static void complain(const char *text) {
 
 void sy_starpu_closing(void) {
     struct shared *s = &sy_shared;
+    struct sy_error error = {0};
+    char text[1024];
+    if (sy_starpu_warning()) {
+        complain(sy_starpu_warning());
+    } else if (sy_starpu_save(&error) < 0) {
+        complain(sy_error_format(&error, text, sizeof text));
+    }
     if (sy_starpu_failure()) {
         complain(sy_starpu_failure());
     }

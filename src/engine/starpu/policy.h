@@ -67,6 +67,10 @@ double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker);
 /* The same for a task that is gone, by what the program told of it. */
 double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops,
                                   uint32_t footprint, uint32_t worker);
+/* Keeps what was learned so far; whatever remains is kept when the last context closes. */
+SY_MUST_CHECK int sy_starpu_save(struct sy_error *error);
+/* Why nothing can be kept, or what was wrong with what was; NULL: all is well. */
+const char *sy_starpu_warning(void);
 /* Time that deciding took on the critical path, per task, ns. */
 void sy_starpu_decision_cost(double *ret_p50_ns, double *ret_p99_ns);
 /* After a failure inside the policy (an illegal decision, no memory): the message; NULL: none. */

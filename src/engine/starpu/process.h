@@ -9,11 +9,14 @@
 #ifndef SY_ENGINE_STARPU_PROCESS_H
 #define SY_ENGINE_STARPU_PROCESS_H
 
+#include "base/folder.h"
 #include "engine/engine.h"
 #include "engine/starpu/policy.h"
 #include "graph/graph.h"
 #include "kernels/kernels.h"
 #include "planner/planner.h"
+#include <limits.h>
+#include <sys/types.h>
 
 #define SY_EXIT_RUN   1 /* ran and failed */
 #define SY_EXIT_USAGE 2
@@ -23,9 +26,11 @@ struct sy_engine_options {
     const char *spec, *policy, *record, *kernels, *models; /* NULL: not given */
     uint64_t seed;
     int page_fd;            /* -1: nobody watches */
+    int parent;             /* who started it: its process id; 0: not told */
     int cpus, opencl, cuda; /* most workers of each; -1: as many as there are */
     int samples;            /* > 0: calibration, so many per kernel, size and class of device */
-    double limit_s;         /* of one task; 0: none */
+    double limit_s;         /* of one task; 0: none. All others follow from it: engine.h */
+    double start_limit_s;   /* until it is ready; 0: as the limit says */
     bool check, emulate;
     /* Of a pipeline: */
     bool pipeline, check_all, watts, side_by_side;
@@ -85,17 +90,21 @@ struct sy_engine_times {
 struct session;
 struct sy_energy;
 struct sy_pipeline;
+struct sy_times;
 
 struct sy_engine {
     struct sy_engine_options options;
     struct sy_arena *arena;
     struct sy_page *page;
+    char scratch[PATH_MAX]; /* a folder that the keeper removes; "": none */
     /* load.c */
     struct sy_kernel_set *kernels;
     const struct sy_kernel_workload *workload; /* NULL: a graph without a meaning */
     const struct sy_kernel_pipeline *pipeline; /* NULL: it is none */
     struct sy_pipeline *description;
     const struct sy_stream_report *stream; /* once it has run */
+    struct sy_times *times;                /* learned by it; NULL: nothing to be kept */
+    char times_path[1024];
     void *state;
     struct sy_graph *graph;  /* of a session: what ran, once it has ended */
     struct session *session; /* NULL: the graph is known in advance */
@@ -138,7 +147,16 @@ struct sy_engine {
 SY_MUST_CHECK int sy_engine_parse(int count, char *const *arguments,
                                   struct sy_engine_options *ret_options, struct sy_error *error);
 
-/* load.c */
+/* home.c */
+/* Where StarPU and PoCL put their files; before the keeper is made. */
+SY_MUST_CHECK int sy_engine_set_home(struct sy_engine *engine, struct sy_error *error);
+
+/* keeper.c */
+/* From here on in a child of a keeper, which ends with the engine's own status. parent: who started
+ * us; scratch: a folder to be removed at the end, or "". Before there are threads. */
+SY_MUST_CHECK int sy_engine_keep(pid_t parent, const char *scratch);
+
+/* load.c; after the kernels were opened */
 SY_MUST_CHECK int sy_engine_load(struct sy_engine *engine, struct sy_error *error);
 /* Arrays for so many kernels, empty. -ENOMEM. */
 SY_MUST_CHECK int sy_engine_make_kernels(struct sy_engine *engine, uint32_t capacity);
@@ -210,6 +228,12 @@ struct sy_engine_times sy_session_times(const struct session *session, uint32_t 
 /* Notes of the driver, for the record. */
 uint32_t sy_session_notes(const struct session *session, const struct sy_note **ret_notes);
 
+/* Calls of the driver so far. */
+uint32_t sy_session_calls(const struct session *session);
+
+/* pipeline.c, and by way of it the policy's: after the record is written. */
+void sy_engine_save(struct sy_engine *engine);
+
 /* report.c */
 SY_MUST_CHECK int sy_engine_report(struct sy_engine *engine, struct sy_error *error);
 
@@ -228,6 +252,9 @@ SY_MUST_CHECK int sy_engine_catch_faults(struct sy_engine *engine);
 void sy_engine_guard_thread(void);
 SY_MUST_CHECK int sy_engine_start_watchdog(struct sy_engine *engine);
 void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase);
+/* Something that symph shall tell after a run that went well. The first one counts. */
+__attribute__((format(printf, 2, 3))) void sy_engine_note(struct sy_engine *engine,
+                                                          const char *format, ...);
 /* Tells and ends the process. The first to fail is told; a second one waits for its end. */
 _Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
                               const struct sy_error *error);
@@ -238,7 +265,7 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
 /* The calling thread begins or has left a kernel that runs on the host. */
 void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engine_slot *slot);
 void sy_engine_leave(void);
-/* The same for other code of plug-ins: " while it prepared kernel ", "gemm". */
+/* The same for what else may crash or hang: " while it prepared kernel ", "gemm". */
 void sy_engine_doing(const char *what, const char *name);
 void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker,
                      const struct sy_engine_slot *slot);

@@ -212,6 +212,7 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
     if (code < 0) {
         return sy_fail(error, code, "the record cannot be made: %s", strerror(-code));
     }
+    atomic_store(&engine->page->record_bytes, text.length);
     code = sy_write_file(engine->options.record, text.text, text.length, error);
     sy_buffer_finish(&text);
     return code;

@@ -80,6 +80,10 @@ int session_find_kernel(struct session *session, const char *name, uint32_t *ret
     return code;
 }
 
+uint32_t sy_session_calls(const struct session *session) {
+    return atomic_load(&session->calls);
+}
+
 uint32_t sy_session_unfinished(const struct session *session) {
     return atomic_load(&session->unfinished);
 }

@@ -116,6 +116,7 @@ struct session {
     struct sy_session_ended ended; /* that wait returned last */
     struct starpu_codelet border;  /* before and behind parts; runs nowhere */
     _Atomic uint32_t unfinished;
+    _Atomic uint32_t calls; /* of the driver */
     /* Ends. The lock guards these. */
     starpu_pthread_mutex_t lock;
     starpu_pthread_cond_t some;
@@ -126,8 +127,11 @@ struct session {
 /* Keeps the reason. Returns code. */
 __attribute__((format(printf, 3, 4))) int session_fail(struct session *session, int code,
                                                        const char *format, ...);
+/* Of a driver's call, which shows that it is alive. */
 static inline struct session *session_of(struct sy_session *base) {
-    return (struct session *)base;
+    struct session *session = (struct session *)base;
+    atomic_fetch_add_explicit(&session->calls, 1, memory_order_relaxed);
+    return session;
 }
 
 /* session.c */

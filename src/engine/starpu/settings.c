@@ -15,6 +15,8 @@ struct key {
     size_t offset;
 };
 
+#define COUNT_MAX (1u << 30)
+
 #define FIELD(name, kind, field)                                                                   \
     { name, kind, offsetof(struct sy_engine_options, field) }
 static const struct key keys[] = {
@@ -24,6 +26,7 @@ static const struct key keys[] = {
     FIELD("kernels", TEXT, kernels),
     FIELD("models", TEXT, models),
     FIELD("page", COUNT, page_fd),
+    FIELD("parent", COUNT, parent),
     FIELD("cpus", COUNT, cpus),
     FIELD("opencl", COUNT, opencl),
     FIELD("cuda", COUNT, cuda),
@@ -32,6 +35,7 @@ static const struct key keys[] = {
     FIELD("seed", U64, seed),
     FIELD("samples", COUNT, samples),
     FIELD("limit", AMOUNT, limit_s),
+    FIELD("start_limit", AMOUNT, start_limit_s),
     FIELD("pipeline", FLAG, pipeline),
     FIELD("check_all", FLAG, check_all),
     FIELD("watts", FLAG, watts),
@@ -70,7 +74,7 @@ static bool set_number(const struct key *key, const char *value, void *field) {
         return whole <= 1;
     default:
         *(int *)field = (int)whole;
-        return whole <= 1000000;
+        return whole <= COUNT_MAX;
     }
 }
 

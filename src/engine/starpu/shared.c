@@ -97,18 +97,14 @@ void shared_set_policy(char *policy, char *name) {
 }
 
 static int open_store(struct shared *s, struct sy_error *error) {
-    char machine[64], warning[256];
+    char machine[64];
     sy_store_machine_name(machine, sizeof machine);
 #ifdef STARPU_SIMGRID
     const char *folder = ""; /* a modelled machine's times are its model's */
 #else
     const char *folder = s->options.models;
 #endif
-    int code = sy_store_open(folder, machine, &s->store, warning, sizeof warning, error);
-    if (code) { /* no folder to write to: learn, and forget */
-        code = sy_store_open("", machine, &s->store, warning, sizeof warning, error);
-    }
-    return code;
+    return sy_store_open(folder, machine, &s->store, s->warning, sizeof s->warning, error);
 }
 
 int shared_start(void) {
@@ -154,11 +150,20 @@ void shared_step_aside(bool *done) {
     *done = true;
 }
 
+int sy_starpu_save(struct sy_error *error) {
+    struct shared *s = &sy_shared;
+    shared_lock();
+    int code = s->store && s->learned ? sy_store_save(s->store, error) : 0;
+    s->learned = false; /* what could not be kept now cannot be in a moment either */
+    shared_unlock();
+    return code;
+}
+
+const char *sy_starpu_warning(void) {
+    return sy_shared.warning[0] ? sy_shared.warning : NULL;
+}
+
 static void shared_finish(struct shared *s) {
-    struct sy_error error = {0};
-    if (s->store && s->learned && sy_store_save(s->store, &error)) {
-        shared_fail(error.message);
-    }
     sy_store_close(s->store);
     watcher_stop();
     links_close();

@@ -135,7 +135,8 @@ struct shared {
     struct watcher *watcher;     /* NULL: the policy wants no readings */
     struct sy_reading *readings; /* per resource */
     struct sy_store *store;
-    bool learned; /* the store has something new */
+    bool learned;      /* the store has something new */
+    char warning[512]; /* about the store; "": none */
     struct context contexts[STARPU_NMAX_SCHED_CTXS];
     struct datum **data;
     uint32_t data_buckets, data_count;

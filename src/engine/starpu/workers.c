@@ -3,18 +3,13 @@
  * Starts StarPU with the devices that this process may use.
  *
  * In: limits from the arguments, the affinity mask, control groups. Out: running workers under one
- * of our policies or one of StarPU's. What StarPU measures of the machine is kept in the user's
- * cache, a folder per version and set of devices, so that it measures once and ~/.starpu stays as
- * it is.
+ * of our policies or one of StarPU's.
  */
 #include "engine/starpu/process.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* --- environment --------------------------------------------------------------------------------
  */
@@ -25,30 +20,6 @@ static int gpu_count(void) {
     int count = 0;
     *(void **)&ask = dlsym(RTLD_DEFAULT, "cudaGetDeviceCount");
     return ask && ask(&count) == 0 ? count : 0;
-}
-
-static void make_folders(char *path) {
-    for (char *at = path + 1; *at; at++) {
-        if (*at == '/') {
-            *at = '\0';
-            mkdir(path, 0777);
-            *at = '/';
-        }
-    }
-    mkdir(path, 0777);
-}
-
-static void set_home(int opencl) {
-    char path[PATH_MAX];
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    bool own = cache && cache[0] == '/';
-    snprintf(path, sizeof path, "%s%s/symph/starpu-%d.%d-opencl%d",
-             own    ? cache
-             : home ? home
-                    : "/tmp",
-             own ? "" : "/.cache", STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION, opencl);
-    make_folders(path);
-    setenv("STARPU_HOME", path, 0);
 }
 
 static void set_opencl(const struct sy_engine_options *options, int cuda) {
@@ -77,7 +48,6 @@ static void set_environment(const struct sy_engine_options *options, int cuda) {
     unsetenv("STARPU_SCHED");
     unsetenv("STARPU_SCHED_LIB");
     set_opencl(options, cuda);
-    set_home(options->opencl > 0 ? options->opencl : 0);
 }
 
 /* A session may have hundreds of thousands of tasks, and a decision takes half a kilobyte. */
