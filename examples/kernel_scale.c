@@ -3,7 +3,7 @@
  * A kernel plug-in of your own, complete: y += a * x on vectors, and a workload of many such tasks
  * that fills its data and checks the result. Build and try:
  *
- *   cc -shared -fPIC -Iinclude -o scale.so examples/kernel_scale.c -lsymph
+ *   cc -shared -fPIC $(pkg-config --cflags symph) -o scale.so kernel_scale.c -lm
  *   symph kernels --kernels ./scale.so
  *   symph run scale:chain:tasks=100 --kernels ./scale.so
  */
@@ -122,7 +122,8 @@ static int check(void *state, void *const *data, double *ret_error, double *ret_
     double worst = 0;
     (void)error;
     for (uint32_t i = 1; i < chain->length; i++) {
-        worst = fmax(worst, fabs(y[i] / (FACTOR * i * chain->tasks) - 1));
+        double off = fabs(y[i] / (FACTOR * i * chain->tasks) - 1);
+        worst = off > worst || isnan(off) ? off : worst;
     }
     *ret_error = worst;
     *ret_tolerance = 1e-9;

@@ -3,7 +3,7 @@
  * A scheduling policy of your own, complete: an idle device takes the ready task that would run
  * longest there. Build and try:
  *
- *   cc -shared -fPIC -Iinclude -o longest.so examples/policy_longest.c
+ *   cc -shared -fPIC $(pkg-config --cflags symph) -o longest.so policy_longest.c
  *   symph simulate --machine "cpu:4 gpu:1" --graphs gen:lu:6 --policy ./longest.so,eager,heft
  */
 #include <math.h>

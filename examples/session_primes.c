@@ -3,7 +3,7 @@
  * A session of your own, complete: Eratosthenes' sieve in segments. No graph is known in advance:
  * how many tasks there are depends on what is found. Build and try:
  *
- *   cc -shared -fPIC -Iinclude -o primes.so examples/session_primes.c
+ *   cc -shared -fPIC $(pkg-config --cflags symph) -o primes.so session_primes.c
  *   symph run primes:sieve:below=10000000 --kernels ./primes.so
  */
 #include <errno.h>

@@ -3,7 +3,8 @@
 """The library exports what tools/exports.txt lists, no more, no less; and has no mutable globals.
 
 The list is the ABI: a symbol that leaves it breaks programs, one that enters it is a promise.
-Every SY_API function of the public headers must be on it.
+Every SY_API function of the public headers must be on it. Programs that load plug-ins have all of
+them, since plug-ins link no library of ours.
 """
 import re
 import subprocess
@@ -46,9 +47,9 @@ def mutable_globals(library):
 
 
 def main():
-    root = root_argument("ROOT LIBRARY")
-    if len(sys.argv) != 3:
-        sys.exit("usage: exports.py ROOT LIBRARY")
+    root = root_argument("ROOT LIBRARY [PROGRAM...]")
+    if len(sys.argv) < 3:
+        sys.exit("usage: exports.py ROOT LIBRARY [PROGRAM...]")
     library = Path(sys.argv[2])
     report = Report(root)
     listed, exported = listed_symbols(root), exported_symbols(library)
@@ -60,6 +61,9 @@ def main():
         report.add(table, 1, f"{name} is listed but the library does not export it")
     for name in sorted(set(declared) - listed):
         report.add(declared[name], 1, f"{name} is SY_API but not in tools/exports.txt")
+    for program in map(Path, sys.argv[3:]):
+        for name in sorted(listed - exported_symbols(program)):
+            report.add(program, 0, f"plug-ins do not find {name} in {program.name}")
     for name in mutable_globals(library):
         report.add(library, 0, f"{name} is a global that can change; the library keeps none")
     report.exit()

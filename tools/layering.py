@@ -50,7 +50,7 @@ GUESTS = [
     (re.compile(r"Random123"), ["src/base/"]),
     (re.compile(r"^starpu", re.I), ["src/engine/starpu/", "tests/starpu/", "bench/"]),
     (re.compile(r"^(CL/|cuda|cublas|cusolver|nvml)"), ["src/engine/starpu/", "workloads/",
-                                                      "tests/workloads/", "tests/starpu/"]),
+                                                      "tests/workloads/", "tests/starpu/", "examples/"]),
     (re.compile(r"^(cblas|lapacke?)\.h$"), ["workloads/", "tests/"]),
     (re.compile(r"^(pthread|threads)\.h$"), ["src/cli/", "src/engine/starpu/faults.c", "tests/", "bench/", "examples/"]),
 ]

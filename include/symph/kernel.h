@@ -6,8 +6,8 @@
  * that are already where the device computes. A graph names kernels; whichever plug-in has them
  * runs them. A workload is a graph with a meaning: it can fill its data and check the result; or a
  * function that submits tasks as it goes (symph/session.h).
- * A plug-in includes this header, says SY_KERNEL_PLUGIN(my_table); once, and links to libsymph only
- * if it builds graphs.
+ * A plug-in includes this header and says SY_KERNEL_PLUGIN(my_table); once. It links no library of
+ * ours: the program that loads it has the public functions.
  */
 #ifndef SYMPH_KERNEL_H
 #define SYMPH_KERNEL_H

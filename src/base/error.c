@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef SYMPH_VERSION
-#define SYMPH_VERSION "unknown"
-#endif
-
 const char *sy_version(void) {
     return SYMPH_VERSION;
 }

@@ -214,6 +214,14 @@ class Exports(CheckTest):
     def test_missing(self):
         self.finds("sy_one is listed but", "exports.py", self.library("int a(void);\n"))
 
+    def test_missing_in_a_program(self):
+        library = self.library("#include <symph/error.h>\nint sy_one(void) { return 1; }\n")
+        self.passes("exports.py", library, library)
+        program = self.root / "program"
+        program.write_bytes(library.read_bytes())
+        self.write("tools/exports.txt", "sy_one\nsy_two\n")
+        self.finds("plug-ins do not find sy_two in program", "exports.py", library, program)
+
     def test_surplus(self):
         self.finds("sy_two is exported but not listed", "exports.py", self.library(
             "#include <symph/error.h>\nint sy_one(void) { return 1; }\n"
