@@ -3,24 +3,24 @@
  * What there is to plan on, from a machine.
  *
  * In: a machine. Out: its classes with assumed speeds and prices, links from its routes. Never
- * knows: what runs there now. Invariant: whatever is not in the machine is in one table, and an
- * assumption until measurements replace it.
+ * knows: what runs there now. Invariant: whatever is not in the machine is in one table (prices: in
+ * topology's), and an assumption until measurements replace it.
  */
 #include "planner/pipeline.h"
+#include "topology/topology.h"
 #include <errno.h>
 #include <math.h>
 
 /* ASSUMED, of one core, GPU, board or ASIC of a middling model; threads, streams and regions share
  * it, and a class's speed_ratio multiplies it. They only matter for kernels that were never
- * measured (rooflines) and where money is asked for (prices: in the range of what clouds take in an
- * hour, in no particular currency). */
+ * measured. */
 static const struct assumption {
-    double flops_per_s, bytes_per_s, launch_ns, price_per_hour;
+    double flops_per_s, bytes_per_s, launch_ns;
 } assumptions[SY_KIND_COUNT] = {
-    [SY_CPU] = {50e9, 10e9, 1e3, 0.05},
-    [SY_GPU] = {30e12, 2e12, 10e3, 4},
-    [SY_FPGA] = {0.6e12, 400e9, 20e3, 1.65},
-    [SY_ASIC] = {10e12, 400e9, 10e3, 2},
+    [SY_CPU] = {50e9, 10e9, 1e3},
+    [SY_GPU] = {30e12, 2e12, 10e3},
+    [SY_FPGA] = {0.6e12, 400e9, 20e3},
+    [SY_ASIC] = {10e12, 400e9, 10e3},
 };
 /* Of copies between memories: about 25 pJ a bit for both memories and the way between. */
 #define JOULES_PER_BYTE 2e-10
@@ -54,7 +54,7 @@ static struct sy_system_class make_class(const struct sy_machine *machine, uint3
         .slowdown = 1,
         .idle_watts = device->idle_watts,
         .busy_watts = device->busy_watts,
-        .price_per_hour = assumed->price_per_hour / part_count(machine, device),
+        .price_per_hour = sy_default_price_per_hour(class->kind) / part_count(machine, device),
         .memory_bytes = machine->memories[device->memory].capacity_bytes,
         .roofline = {.class_name = class->name,
                      .flops_per_s = assumed->flops_per_s * speed,

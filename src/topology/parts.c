@@ -30,6 +30,12 @@ double sy_default_idle_watts(enum sy_device_kind kind) {
     return watts[kind];
 }
 
+double sy_default_price_per_hour(enum sy_device_kind kind) {
+    static const double prices[SY_KIND_COUNT] = {
+        [SY_CPU] = 0.05, [SY_GPU] = 2.5, [SY_FPGA] = 1.65, [SY_ASIC] = 1.2};
+    return prices[kind];
+}
+
 const char *sy_resource_kind_name(enum sy_resource_kind kind) {
     static const char *const names[] = {[SY_RES_DRAM] = "dram",
                                         [SY_RES_LINK] = "link",

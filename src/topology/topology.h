@@ -38,6 +38,9 @@ double sy_pcie_bytes_per_s(uint32_t generation, uint32_t lanes);
 /* Of one core, GPU, board or ASIC. */
 double sy_default_busy_watts(enum sy_device_kind kind);
 double sy_default_idle_watts(enum sy_device_kind kind);
+/* Assumed, of a whole core, GPU, board or ASIC: of the order of what clouds ask, in no particular
+ * currency. */
+double sy_default_price_per_hour(enum sy_device_kind kind);
 
 /* --- builder: add, then finish -----------------------------------------------------------------
  * The add functions copy what they are given and return its index, or SY_NONE once something

@@ -3,6 +3,7 @@
  * What a run costs, as one number: a weighted mean of logarithms of ratios, so that seconds and
  * joules can be added and large worlds count no more than small ones.
  */
+#include "topology/topology.h"
 #include "train/train.h"
 #include <errno.h>
 #include <math.h>
@@ -82,8 +83,11 @@ double sy_utility_score(const struct sy_utility *utility, const double *cost,
 #define PRICE_MAX 1e6
 
 struct sy_prices sy_prices_default(void) {
-    return (struct sy_prices){
-        .per_hour = {[SY_CPU] = 0.05, [SY_GPU] = 2.5, [SY_FPGA] = 1.65, [SY_ASIC] = 1.2}};
+    struct sy_prices prices;
+    for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
+        prices.per_hour[kind] = sy_default_price_per_hour((enum sy_device_kind)kind);
+    }
+    return prices;
 }
 
 static bool is_kind(uint32_t kind, const char *text, size_t length) {

@@ -4,6 +4,7 @@
  */
 #include "gcn.h"
 #include "planner/pipeline.h"
+#include "topology/topology.h"
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -66,10 +67,12 @@ static void test_classes(void **state) {
     assert_true(gpu->memory_bytes == 80e9 && gpu->slowdown == 1);
     assert_true(gpu->busy_watts == 700 && gpu->idle_watts == 70);
     assert_true(gpu->roofline.busy_watts == 630);
-    assert_true(gpu->roofline.flops_per_s == 30e12 && gpu->price_per_hour == 4);
+    assert_true(gpu->roofline.flops_per_s == 30e12 &&
+                gpu->price_per_hour == sy_default_price_per_hour(SY_GPU));
     /* a region has a quarter of the board */
     assert_int_equal(fpga->device_count, 4);
-    assert_true(fpga->roofline.bytes_per_s == 100e9 && fpga->price_per_hour == 1.65 / 4);
+    assert_true(fpga->roofline.bytes_per_s == 100e9 &&
+                fpga->price_per_hour == sy_default_price_per_hour(SY_FPGA) / 4);
     sy_machine_destroy(machine);
 }
 
@@ -188,7 +191,8 @@ static void test_problem(void **state) {
     assert_int_not_equal(shape_of(&problem, cpu, 6), SY_NONE);
     assert_int_equal(shape_of(&problem, gpu, 2), SY_NONE);
     assert_true(problem.classes[gpu].memory_bytes == 80e9);
-    assert_true(fabs(problem.classes[gpu].price_per_s * 3600 - 4) < 1e-9);
+    assert_true(fabs(problem.classes[gpu].price_per_s * 3600 - sy_default_price_per_hour(SY_GPU)) <
+                1e-9);
     /* only gemm1 can be split */
     uint32_t four = shape_of(&problem, cpu, 4), one = shape_of(&problem, cpu, 1);
     assert_true(isinf(problem.time_ns[0 * 5 + four]) && problem.joules[0 * 5 + four] == 0);
