@@ -56,7 +56,8 @@ static const struct sy_option *find(const struct sy_command *command, const char
     return NULL;
 }
 
-/* Options that had another name before 0.2; of several rows the command's own is meant. */
+/* Options that had another name before 0.2; of several rows the command's own is meant. Old names
+ * still work, so that scripts do, and say what the option is called now. */
 static const struct {
     const char *old, *now;
 } renamed[] = {
@@ -66,14 +67,18 @@ static const struct {
 };
 
 /* NULL: the command never had an option of this name. */
-static const char *name_now(const struct sy_command *command, const char *old) {
-    for (size_t i = 0; i < SY_COUNT(renamed); i++) {
-        if (strcmp(renamed[i].old, old) == 0 &&
-            find(command, renamed[i].now, strlen(renamed[i].now))) {
-            return renamed[i].now;
+static const struct sy_option *find_renamed(const struct sy_command *command, const char *old,
+                                            size_t length) {
+    const struct sy_option *option = NULL;
+    for (size_t i = 0; i < SY_COUNT(renamed) && !option; i++) {
+        if (strlen(renamed[i].old) == length && memcmp(renamed[i].old, old, length) == 0) {
+            option = find(command, renamed[i].now, strlen(renamed[i].now));
         }
     }
-    return NULL;
+    if (option) {
+        sy_message_note(false, "--%.*s is now called --%s", (int)length, old, option->name);
+    }
+    return option;
 }
 
 static int unknown_option(const struct sy_command *command, const char *name, size_t length) {
@@ -86,10 +91,6 @@ static int unknown_option(const struct sy_command *command, const char *name, si
     }
     char word[64];
     snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), name);
-    const char *now = name_now(command, word);
-    if (now) {
-        return sy_options_usage(command, "--%s is now called --%s", word, now);
-    }
     const char *near = sy_nearest(word, names, count);
     if (near) {
         return sy_options_usage(command, "unknown option --%s (did you mean --%s?)", word, near);
@@ -191,6 +192,7 @@ static int parse_option(struct parser *parser, const char *name) {
     const char *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
     const struct sy_option *option = find(parser->command, name, length);
+    option = option ? option : find_renamed(parser->command, name, length);
     if (!option) {
         return unknown_option(parser->command, name, length);
     }

@@ -11,15 +11,15 @@ PLAN = ("plan", os.path.join(cli.ROOT, "examples", "pipeline.json"), "--machine"
         "--input-features", "thumb")
 RECORDING = os.path.join(cli.ROOT, "tests", "e2e", "busy.counters")
 WRITERS = {
-    "graph json": ("graph", "gen:cholesky:12", "--write"),
+    "graph json": ("graph", "gen:cholesky:12", "--out"),
     "graph dot": ("graph", "gen:cholesky:12", "--dot"),
-    "gantt": (*SIMULATE, "--gantt"),
+    "gantt": (*SIMULATE, "--plot"),
     "trace": (*SIMULATE, "--trace"),
     "paje": (*SIMULATE, "--paje"),
     "front": (*PLAN, "--plot"),
     "plot": ("counters", "replay", RECORDING, "--once", "--plot"),
-    "json": ("counters", "replay", RECORDING, "--json", "--output"),
-    "recording": ("counters", "record", "--duration", "50ms", "--interval", "10ms", "--output"),
+    "json": ("counters", "replay", RECORDING, "--json", "--out"),
+    "recording": ("counters", "record", "--duration", "50ms", "--interval", "10ms", "--out"),
 }
 
 
@@ -71,20 +71,20 @@ class Outputs(cli.Case):
         with open(os.path.join(self.folder, "out"), "wb") as out:
             out.write(b"before\n")
             out.flush()
-            subprocess.run([cli.SYMPH, "graph", "gen:chain:2", "--quiet", "--write", "/dev/stdout"],
+            subprocess.run([cli.SYMPH, "graph", "gen:chain:2", "--quiet", "--out", "/dev/stdout"],
                            stdout=out, check=True)
         text = self.read("out")
         self.assertTrue(text.startswith(b"before\n{"), text[:40])
-        self.assertEqual(text[7:].decode(), self.ok("graph", "gen:chain:2", "--write", "-"))
+        self.assertEqual(text[7:].decode(), self.ok("graph", "gen:chain:2", "--out", "-"))
 
     def test_a_pipe_with_a_name(self):
         path = os.path.join(self.folder, "pipe")
         os.mkfifo(path)
-        with subprocess.Popen([cli.SYMPH, "graph", "gen:chain:2", "--write", path]) as process:
+        with subprocess.Popen([cli.SYMPH, "graph", "gen:chain:2", "--out", path]) as process:
             with open(path, encoding="utf-8") as pipe:
                 text = pipe.read()
             self.assertEqual(process.wait(timeout=120), 0)
-        self.assertEqual(text, self.ok("graph", "gen:chain:2", "--write", "-"))
+        self.assertEqual(text, self.ok("graph", "gen:chain:2", "--out", "-"))
 
 
 cli.main()
