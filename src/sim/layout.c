@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define PERIOD_LEAST_NS 1e3 /* of hidden load that comes and goes, and between two readings */
+
 /* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
 #define TAKE(field, count)                                                                         \
     ((int)((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL))
@@ -133,6 +135,24 @@ static void draw_hidden(struct sy_sim *sim) {
     }
 }
 
+/* Of all inputs of a job, one after the other over the slowest route. */
+static double longest_travel_ns(const struct sy_sim *sim, uint32_t job) {
+    const struct sy_workload *w = sim->w;
+    const struct sy_machine *m = sim->machine;
+    double ns_per_byte = 0, latency_ns = 0, bytes = 0;
+    for (uint32_t i = 0; i < m->memory_count * m->memory_count; i++) {
+        double rate = m->routes[i].bytes_per_s;
+        ns_per_byte = rate > 0 ? fmax(ns_per_byte, 1e9 / rate) : ns_per_byte;
+        latency_ns = fmax(latency_ns, m->routes[i].latency_ns);
+    }
+    uint32_t first = w->access_start[w->job_first_task[job]];
+    uint32_t end = w->access_start[w->job_first_task[job + 1]];
+    for (uint32_t a = first; a < end; a++) {
+        bytes += w->access[a].mode & SY_READ ? w->data_bytes[w->access[a].datum] : 0;
+    }
+    return bytes * ns_per_byte + (end - first) * latency_ns;
+}
+
 /* Periods that fit the workload where none are given; in no case so short that hidden load would
  * come and go millions of times while the jobs do little. */
 static void choose_periods(struct sy_sim *sim) {
@@ -140,15 +160,16 @@ static void choose_periods(struct sy_sim *sim) {
     double longest = 1, horizon = 1;
     for (uint32_t j = 0; j < w->job_count; j++) {
         longest = fmax(longest, w->job_isolated_ns[j]);
-        horizon = fmax(horizon, w->jobs[j].arrive_ns + w->job_isolated_ns[j]);
+        double alone_ns = fmax(w->job_isolated_ns[j], longest_travel_ns(sim, j));
+        horizon = fmax(horizon, w->jobs[j].arrive_ns + alone_ns);
     }
     for (uint32_t t = 0; t < w->task_count; t++) {
         horizon = fmax(horizon, w->best_ns[t] * sim->task_factor[t]);
     }
     double hidden = sim->options.hidden_period_ns, counter = sim->options.counter_period_ns;
     hidden = hidden > 0 ? hidden : longest / 20;
-    sim->hidden_period_ns = fmax(hidden, fmax(1000, horizon / 100000));
-    sim->counter_period_ns = counter > 0 ? counter : longest / 1000;
+    sim->hidden_period_ns = fmax(hidden, fmax(PERIOD_LEAST_NS, horizon / 100000));
+    sim->counter_period_ns = counter > 0 ? counter : fmax(longest / 1000, PERIOD_LEAST_NS);
     if (sim->options.belief == SY_SIM_FILTERED) { /* it reads all the time, not when asked */
         sim->counter_period_ns = fmax(sim->counter_period_ns, horizon / 300000);
     }
