@@ -154,12 +154,12 @@ static uint32_t commit_ready(const struct anneal *a, const struct sy_view *view,
     if (choice.device == SY_NONE) {
         return 0;
     }
-    *ret = (struct sy_decision){.kind = SY_RUN,
-                                .task = task,
-                                .device = choice.device,
-                                .priority =
-                                    sy_order_priority(&a->base, view, task, -a->start_ns[task]),
-                                .expected_ns = choice.exec_ns};
+    *ret =
+        (struct sy_decision){.kind = SY_RUN,
+                             .task = task,
+                             .device = choice.device,
+                             .priority = sy_order_planned(&a->base, view, task, a->start_ns[task]),
+                             .expected_ns = choice.exec_ns};
     return 1;
 }
 

@@ -71,9 +71,11 @@ double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_
     uint32_t last = plan->last[device];
     double best = fmax(ready_ns, last == SY_NONE ? base : plan->end_ns[last]);
     *ret_before = last;
-    /* Gaps before ready_ns cannot help: walk back only as far as they might. */
+    /* Gaps before ready_ns cannot help: walk back only as far as they might, and never past what
+     * has ended by then, where a task of no length would fit before the one it waits for. */
     uint32_t reach = plan->reach ? plan->reach : UINT32_MAX;
-    for (uint32_t t = last; t != SY_NONE && reach--; t = plan->before[t]) {
+    for (uint32_t t = last; t != SY_NONE && plan->end_ns[t] > ready_ns && reach--;
+         t = plan->before[t]) {
         uint32_t previous = plan->before[t];
         double open = previous == SY_NONE ? base : plan->end_ns[previous];
         double start = fmax(ready_ns, open);

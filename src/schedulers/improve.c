@@ -276,6 +276,16 @@ static void begin(struct search *s, const struct portfolio *p, const struct sy_v
     find_chain(s);
 }
 
+/* Not before what it waits for has ended, not even by rounding: plans are sorted by their starts.
+ */
+static double start_ns(const struct search *s, const struct sy_view *view, uint32_t task) {
+    double ns = s->end_ns[task] - fmax(sy_estimate_time_ns(view, task, s->device[task]), 1);
+    for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1]; e++) {
+        ns = fmax(ns, s->end_ns[view->pred[e]]);
+    }
+    return ns;
+}
+
 void sy_portfolio_improve(struct portfolio *p, const struct sy_view *view, uint32_t job,
                           uint64_t seed, double steps) {
     struct search *s = &p->search;
@@ -294,9 +304,7 @@ void sy_portfolio_improve(struct portfolio *p, const struct sy_view *view, uint3
     }
     if (s->state_ns < first_ns || first_ns < p->best.makespan_ns) {
         for (uint32_t i = 0; i < s->count; i++) {
-            uint32_t task = s->order[i];
-            double ns = fmax(sy_estimate_time_ns(view, task, s->device[task]), 1);
-            p->offer_start_ns[task] = s->end_ns[task] - ns;
+            p->offer_start_ns[s->order[i]] = start_ns(s, view, s->order[i]);
         }
         sy_portfolio_offer(p, view, job, s->device, p->offer_start_ns, s->end_ns);
     }

@@ -275,8 +275,7 @@ static double key_of(struct late *l, const struct sy_view *view, uint32_t task) 
     if (l->net) {
         return l->job_key[job] + sy_learned_priority(l->net, &l->base, view, task);
     }
-    double alone = view->jobs[job].isolated_ns;
-    return l->job_key[job] + 1e-3 * (alone > 0 ? rank / alone : 0);
+    return l->job_key[job] + sy_order_within_job(view, job, rank);
 }
 
 /* A newcomer in the pool may outrank what waits in the window: swap it against the worst. */

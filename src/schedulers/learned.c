@@ -12,6 +12,11 @@
  * that the steps of training do not scramble the order of ranks within jobs. */
 #define CRITICAL 0.5F
 
+/* The least time in any ratio: tasks and jobs may take no time at all. */
+static double at_least_ns(double ns) {
+    return fmax(ns, 1);
+}
+
 static float clip(double x) {
     return (float)(x < LEARNED_FAR ? x : LEARNED_FAR);
 }
@@ -81,8 +86,8 @@ void sy_learned_job_arrived(struct learned *n, const struct policy *policy,
         longest = fmax(longest, policy->rank[t]);
     }
     n->jobs[n->present++] = job;
-    n->job_rank[job] = (float)fmax(longest, 1);
-    n->job_work[job] = (float)fmax(j->work_left_ns, 1);
+    n->job_rank[job] = (float)at_least_ns(longest);
+    n->job_work[job] = (float)at_least_ns(j->work_left_ns);
     n->job_size[job] = (float)(j->work_left_ns / (j->task_count ? j->task_count : 1));
 }
 
@@ -104,7 +109,8 @@ static void count_ready(struct learned *n, const struct sy_view *view, uint32_t 
     for (uint32_t c = 0; c < classes; c++) {
         if (isfinite(time_ns[c])) {
             n->class_ready[c] += (uint32_t)sign;
-            n->efficiency_sum[c] += sign * view->best_ns[task] / fmax(time_ns[c], 1);
+            n->efficiency_sum[c] +=
+                sign * at_least_ns(view->best_ns[task]) / at_least_ns(time_ns[c]);
         }
     }
 }
@@ -143,7 +149,7 @@ static void task_features(struct learned *n, const struct policy *policy,
     const struct sy_machine *m = view->machine;
     const double *time_ns = &view->time_ns[(size_t)task * m->class_count];
     uint32_t job = view->task_job[task], best = best_class(view, task);
-    double second_ns = INFINITY, best_ns = fmax(view->best_ns[task], 1);
+    double second_ns = INFINITY, best_ns = at_least_ns(view->best_ns[task]);
     for (uint32_t c = 0; c < m->class_count; c++) {
         second_ns = c != best && time_ns[c] < second_ns ? time_ns[c] : second_ns;
     }
@@ -151,7 +157,7 @@ static void task_features(struct learned *n, const struct policy *policy,
     ret_x[0] = (float)policy->rank[task] / n->job_rank[job];
     ret_x[1] = squash((view->succ_start[task + 1] - view->succ_start[task]) / 4.0);
     ret_x[2] = against(best_ns, n->job_size[job]);
-    ret_x[3] = 1 - (float)(best_ns / second_ns);
+    ret_x[3] = 1 - (float)(best_ns / at_least_ns(second_ns));
     ret_x[4] = (float)fmin(view->log_sigma[at], 1);
     ret_x[5] = m->classes[best].kind != SY_CPU;
     ret_x[6] = look_ahead(n, policy, view, task);
@@ -238,7 +244,7 @@ static void look_at_job(struct learned *n, const struct policy *policy, const st
                         uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
     float x[LEARNED_JOB];
-    double alone = fmax(j->isolated_ns, 1);
+    double alone = at_least_ns(j->isolated_ns);
     x[0] = against(j->work_left_ns, n->mean_left_ns);
     x[1] = against(j->isolated_ns, n->mean_alone_ns);
     x[2] = squash((view->now_ns - j->arrive_ns) / alone);
@@ -289,8 +295,8 @@ static void pair_features(const struct learned *n, const struct policy *policy,
     const struct sy_machine *m = view->machine;
     const struct sy_device *self = &m->devices[device];
     uint32_t c = self->class_index, kernel = view->task_kernel[task], job = view->task_job[task];
-    double least = 1 / fmax(view->best_ns[task], 1);
-    double excess = t->alone_ns * least - 1, ready = n->class_ready[c];
+    double least = 1 / at_least_ns(view->best_ns[task]);
+    double excess = at_least_ns(t->alone_ns) * least - 1, ready = n->class_ready[c];
     double image_ns = t->exec_ns - t->alone_ns * t->slowdown;
     float slow = clip(excess), travel = clip(t->travel_ns * least);
     float crit = (float)policy->rank[task] / n->job_rank[job];

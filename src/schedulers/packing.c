@@ -163,9 +163,9 @@ static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint3
 static double score(const struct packing *p, const struct sy_view *view, uint32_t task,
                     uint32_t device) {
     struct sy_slowing slowing = sy_sharing_slowdown(&p->sharing, view, task, device);
-    double fit = view->best_ns[task] / (sy_estimate_time_ns(view, task, device) + 1);
+    double fit = (view->best_ns[task] + 1) / (sy_estimate_time_ns(view, task, device) + 1);
     const struct sy_view_job *j = &view->jobs[view->task_job[task]];
-    double remaining = j->isolated_ns / (j->isolated_ns + j->work_left_ns + 1);
+    double remaining = (j->isolated_ns + 1) / (j->isolated_ns + j->work_left_ns + 1);
     double order = p->graphene ? p->order[task] / (p->order[task] + j->isolated_ns + 1) : 0;
     /* The harm is summed over all that run: it is no slowdown of one task. */
     return fit / (slowing.ratio + 0.1 * slowing.harm) + 0.3 * remaining + order;

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define WITHIN_JOB 1e-3 /* of the logarithm of a job's key: what a task's own key may add */
+
 static const char *const order_names[] = {"none", "fifo",   "srpt",   "wspt",
                                           "fair", "share0", "share1", "share2"};
 
@@ -151,14 +153,23 @@ double sy_order_job_key(const struct policy *policy, const struct sy_view *view,
     }
 }
 
+double sy_order_within_job(const struct sy_view *view, uint32_t job, double key_ns) {
+    double ratio = key_ns / fmax(view->jobs[job].isolated_ns, 1);
+    return WITHIN_JOB * ratio / (1 + fabs(ratio));
+}
+
 double sy_order_priority(const struct policy *policy, const struct sy_view *view, uint32_t task,
-                         double key) {
-    if (policy->order == ORDER_NONE) {
-        return key;
-    }
+                         double key_ns) {
     uint32_t job = view->task_job[task];
-    double alone = view->jobs[job].isolated_ns;
-    return sy_order_job_key(policy, view, job) + 1e-3 * (alone > 0 ? key / alone : 0);
+    return policy->order == ORDER_NONE
+               ? key_ns
+               : sy_order_job_key(policy, view, job) + sy_order_within_job(view, job, key_ns);
+}
+
+double sy_order_planned(const struct policy *policy, const struct sy_view *view, uint32_t task,
+                        double start_ns) {
+    double from_ns = policy->order == ORDER_NONE ? 0 : view->jobs[view->task_job[task]].arrive_ns;
+    return sy_order_priority(policy, view, task, from_ns - start_ns);
 }
 
 /* Whether two jobs are served as one. */

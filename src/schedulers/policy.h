@@ -72,9 +72,15 @@ bool sy_order_parse(const char *text, size_t length, enum order *ret_order);
 const char *sy_order_at(uint32_t index);
 /* Larger goes first. */
 double sy_order_job_key(const struct policy *policy, const struct sy_view *view, uint32_t job);
-/* One number for a device queue: the job's key first, then key within the job (0..1). */
+/* What a task's own key adds to its job's key: little, however large the one and short the other.
+ */
+double sy_order_within_job(const struct sy_view *view, uint32_t job, double key_ns);
+/* One number for a device queue: the job's key first, then the task's own. */
 double sy_order_priority(const struct policy *policy, const struct sy_view *view, uint32_t task,
-                         double key);
+                         double key_ns);
+/* The same for a task that a plan starts at that time: the earlier the sooner. */
+double sy_order_planned(const struct policy *policy, const struct sy_view *view, uint32_t task,
+                        double start_ns);
 /* Weighted fairness is start-time fair queueing (Goyal et al. 1996): a tenant that comes, or comes
  * back, starts level with what is being served, and neither catches up nor is held back. */
 void sy_order_arrived(struct policy *policy, const struct sy_view *view, uint32_t job);

@@ -359,11 +359,11 @@ static bool commit_planned(struct fixed *f, const struct sy_view *view, uint32_t
     if (device == SY_NONE) {
         return false;
     }
-    double key = -f->plan.start_ns[task];
     *ret = (struct sy_decision){.kind = SY_RUN,
                                 .task = task,
                                 .device = device,
-                                .priority = sy_order_priority(&f->base, view, task, key),
+                                .priority =
+                                    sy_order_planned(&f->base, view, task, f->plan.start_ns[task]),
                                 .expected_ns = exec_ns};
     return true;
 }

@@ -364,7 +364,7 @@ static enum actor doubt(struct symphony *y, const struct sy_view *view, double s
     forget(y, view, y->acting);
     for (uint32_t k = 0; k < samples; k++) {
         sample_world(y, view, sigma);
-        double own_ns = rehearse(y, view, y->acting, y->factor) - view->now_ns;
+        double own_ns = fmax(rehearse(y, view, y->acting, y->factor) - view->now_ns, 1);
         for (uint32_t i = 0; i < arms; i++) {
             double gain = 1 - (rehearse(y, view, others[i], y->factor) - view->now_ns) / own_ns;
             sum[others[i]] += gain;

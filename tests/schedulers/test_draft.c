@@ -96,6 +96,31 @@ static void slots_as_defined(void **state) {
     fixture_finish(&f);
 }
 
+/* A task of no length that is ready when another ends goes behind it, though it would fit before.
+ */
+static void no_length_goes_behind(void **state) {
+    (void)state;
+    struct fixture f;
+    struct view view;
+    struct draft plan = {0};
+    uint32_t before;
+    fixture_one(&f, "cpu:1", "independent:4");
+    view_open(&view, f.workload);
+    assert_int_equal(sy_draft_take(&plan, view.arena, &view.view), 0);
+    sy_draft_begin(&plan, &view.view);
+    sy_draft_place(&plan, 0, 0, 0, 100, SY_NONE);
+    sy_draft_place(&plan, 1, 0, 100, 100, 0);
+    sy_draft_place(&plan, 2, 0, 300, 300, 1);
+    assert_near(sy_draft_slot_ns(&plan, 0, 100, 0, &before), 100, 0);
+    assert_int_equal(before, 1);
+    assert_near(sy_draft_slot_ns(&plan, 0, 300, 0, &before), 300, 0);
+    assert_int_equal(before, 2);
+    assert_near(sy_draft_slot_ns(&plan, 0, 100, 50, &before), 100, 0); /* nor past a gap */
+    assert_int_equal(before, 1);
+    view_close(&view);
+    fixture_finish(&f);
+}
+
 /* The next plan starts behind this one; a lost device takes nothing. */
 static void plans_follow_each_other(void **state) {
     (void)state;
@@ -169,6 +194,7 @@ static void inputs_as_defined(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_as_defined),
+        cmocka_unit_test(no_length_goes_behind),
         cmocka_unit_test(plans_follow_each_other),
         cmocka_unit_test(inputs_as_defined),
     };
