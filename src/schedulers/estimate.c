@@ -4,6 +4,11 @@
  */
 #include "schedulers/policy.h"
 
+/* A task that should have ended still needs the larger of these shares of how late it is and of its
+ * own time. */
+#define STILL_LATE 0.5
+#define STILL_OWN  0.3
+
 double sy_estimate_free_ns(const struct sy_view *view, uint32_t device) {
     const struct sy_view_device *d = &view->devices[device];
     if (d->lost) {
@@ -14,6 +19,19 @@ double sy_estimate_free_ns(const struct sy_view *view, uint32_t device) {
         free_ns = d->running_end_ns;
     }
     return free_ns + d->queued_ns;
+}
+
+double sy_estimate_end_ns(const struct sy_view *view, uint32_t device) {
+    const struct sy_view_device *d = &view->devices[device];
+    if (d->running == SY_NONE) {
+        return view->now_ns;
+    }
+    double late_ns = view->now_ns - d->running_end_ns;
+    if (late_ns <= 0) {
+        return d->running_end_ns;
+    }
+    double own_ns = sy_estimate_time_ns(view, d->running, device);
+    return view->now_ns + fmax(STILL_LATE * late_ns, STILL_OWN * own_ns);
 }
 
 static double route_bytes_per_s(const struct sy_route *route, const double *open_bytes_per_s) {

@@ -15,7 +15,6 @@
 #define AHEAD_NS   1e6 /* so long of the first */
 #define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
 #define TAKE_FROM  4   /* tasks of each other sequence */
-#define OVERDUE    0.3 /* of its time that a task still needs, at least, when it should have ended */
 
 int sy_follow_init(struct sy_scheduler *s, const struct sy_view *view, const char *args,
                    size_t size, struct late_mode mode) {
@@ -209,23 +208,12 @@ static double finish_ns(const struct follow *y, const struct sy_view *view, uint
            sy_estimate_exec_ns(&y->late.base, view, task, device);
 }
 
-/* The later a task already is, the longer it may still take. */
-static double running_end_ns(const struct sy_view *view, uint32_t device) {
-    const struct sy_view_device *v = &view->devices[device];
-    double late_ns = view->now_ns - v->running_end_ns;
-    if (v->running == SY_NONE || late_ns <= 0) {
-        return v->running == SY_NONE ? view->now_ns : v->running_end_ns;
-    }
-    double own_ns = sy_estimate_time_ns(view, v->running, device);
-    return view->now_ns + fmax(0.5 * late_ns, OVERDUE * own_ns);
-}
-
 /* When a task that is not done may be: as promised when it was decided, or as planned. */
 static double end_ns(const struct follow *y, const struct sy_view *view, uint32_t task) {
     const struct draft *plan = &y->plan;
     uint32_t device = plan->device[task];
     if (view->task_state[task] == SY_TASK_RUNNING) {
-        return running_end_ns(view, view->task_device[task]);
+        return sy_estimate_end_ns(view, view->task_device[task]);
     }
     if (y->left[task]) {
         return plan->end_ns[task];
@@ -345,15 +333,16 @@ static void commit(struct follow *y, const struct sy_view *view, uint32_t task, 
 }
 
 static bool has_room(const struct follow *y, const struct sy_view *view, uint32_t device) {
-    double wait_ns = y->free_ns[device] - view->now_ns;
-    return !view->devices[device].lost && sy_late_hungry(view, device, y->held[device], wait_ns);
+    double lasts_ns = y->free_ns[device] - view->now_ns;
+    return !view->devices[device].lost &&
+           sy_late_hungry(view, device, y->held[device], lasts_ns, lasts_ns);
 }
 
 static void look(struct follow *y, const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         const struct sy_view_device *v = &view->devices[d];
         y->held[d] = v->queue_length + (v->running != SY_NONE);
-        y->free_ns[d] = v->lost ? INFINITY : running_end_ns(view, d) + v->queued_ns;
+        y->free_ns[d] = v->lost ? INFINITY : sy_estimate_end_ns(view, d) + v->queued_ns;
     }
 }
 

@@ -48,6 +48,7 @@ static bool take_arrays(struct late *l, const struct sy_view *view) {
     l->job_key = sy_arena_alloc(arena, jobs, sizeof *l->job_key);
     l->job_round = sy_arena_alloc(arena, jobs, sizeof *l->job_round);
     l->free_ns = sy_arena_alloc(arena, devices, sizeof *l->free_ns);
+    l->until_ns = sy_arena_alloc(arena, devices, sizeof *l->until_ns);
     l->room = sy_arena_alloc(arena, devices, sizeof *l->room);
     l->held = sy_arena_alloc(arena, devices, sizeof *l->held);
     l->alike = sy_arena_alloc(arena, devices, sizeof *l->alike);
@@ -55,8 +56,8 @@ static bool take_arrays(struct late *l, const struct sy_view *view) {
     l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
     l->candidates = sy_arena_alloc(arena, devices, sizeof *l->candidates);
     l->fetched = sy_arena_alloc(arena, l->mode.gate ? tasks : 1, sizeof *l->fetched);
-    bool of_devices =
-        l->free_ns && l->room && l->held && l->alike && l->alike_of && l->waiting && l->candidates;
+    bool of_devices = l->free_ns && l->until_ns && l->room && l->held && l->alike && l->alike_of &&
+                      l->waiting && l->candidates;
     return of_devices && l->key && l->job_key && l->job_round && l->fetched;
 }
 
@@ -144,7 +145,7 @@ static double free_ns(const struct sy_view *view, uint32_t device) {
     if (view->truth && !d->lost && isfinite(view->truth->device_free_ns[device])) {
         return fmax(view->now_ns, view->truth->device_free_ns[device]) + d->queued_ns;
     }
-    return sy_estimate_free_ns(view, device);
+    return d->lost ? INFINITY : sy_estimate_end_ns(view, device) + d->queued_ns;
 }
 
 static void sort_device(struct late *l, const struct sy_view *view, uint32_t device) {
@@ -171,9 +172,10 @@ static void sort_device(struct late *l, const struct sy_view *view, uint32_t dev
     }
 }
 
-bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double wait_ns) {
+bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
+                    double wait_ns) {
     bool core = view->machine->devices[device].kind == SY_CPU;
-    return held < (core ? 1u : 2u) ||
+    return held == 0 || (held == 1 && !core && lasts_ns < LATE_SECOND_NS) ||
            (held < LATE_DEPTH && wait_ns < (core ? LATE_CORE_NS : LATE_ACCELERATOR_NS));
 }
 
@@ -186,13 +188,14 @@ static bool soon_enough(const struct late *l, const struct sy_view *view, uint32
     if (l->mode.gate || held == 0) {
         return held == 0;
     }
-    return sy_late_hungry(view, device, held, wait_ns) ||
+    return sy_late_hungry(view, device, held, l->until_ns[device] - view->now_ns, wait_ns) ||
            (held < LATE_DEPTH && wait_ns < 2 * travel_ns);
 }
 
 /* The schedule in mind has booked it already: how long that lasts is not the question. */
 static bool is_hungry(const struct late *l, const struct sy_view *view, uint32_t device) {
-    return l->room[device] && sy_late_hungry(view, device, l->held[device], INFINITY);
+    double lasts_ns = l->until_ns[device] - view->now_ns;
+    return l->room[device] && sy_late_hungry(view, device, l->held[device], lasts_ns, INFINITY);
 }
 
 /* Groups of devices do not change there. */
@@ -211,7 +214,7 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
         const struct sy_view_device *v = &view->devices[d];
         bool useful = !v->lost && l->waiting[view->machine->devices[d].class_index];
         l->held[d] = v->queue_length + (v->running != SY_NONE);
-        l->free_ns[d] = free_ns(view, d);
+        l->free_ns[d] = l->until_ns[d] = free_ns(view, d);
         double wait_ns = l->free_ns[d] - view->now_ns;
         l->room[d] = useful && soon_enough(l, view, d, wait_ns, l->longest_travel_ns);
         open += l->room[d];
@@ -580,6 +583,7 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
     }
     l->hungry -= is_hungry(l, view, choice.device);
     l->held[choice.device]++;
+    l->until_ns[choice.device] = choice.finish_ns;
     l->hungry += is_hungry(l, view, choice.device);
     double wait_ns = l->free_ns[choice.device] - view->now_ns;
     if (!soon_enough(l, view, choice.device, wait_ns, l->usual_travel_ns)) {

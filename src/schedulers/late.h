@@ -25,6 +25,9 @@
  * and to launch it on an accelerator tens of them. */
 #define LATE_CORE_NS        20e3
 #define LATE_ACCELERATOR_NS 200e3
+/* An accelerator holds a second task only while the first ends within this time, a hundred
+ * launches: the second cannot be taken back when a shorter job comes or the first takes longer. */
+#define LATE_SECOND_NS 20e6
 
 /* The network may prefer a device by so many of the task's least times, and never one that the
  * heuristic thinks so much worse than its own choice. */
@@ -75,6 +78,7 @@ struct late {
     uint64_t *job_round, round;
     uint32_t rounds_kept; /* decisions since the window was sorted */
     double *free_ns;      /* per device, in the schedule in mind */
+    double *until_ns;     /* per device: when what it holds, and what was just decided, ends */
     uint32_t *held;       /* per device: tasks running, queued or decided */
     bool *room;           /* per device */
     uint32_t hungry;      /* devices with room that hold less than they need to go on */
@@ -111,8 +115,11 @@ void sy_late_task_done(struct sy_scheduler *scheduler, const struct sy_view *vie
 uint32_t sy_late_decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                         struct sy_decision *ret_decisions, uint32_t capacity);
 
-/* It holds less than it needs to go on: an idle device nothing, an accelerator one task, since
- * there a launch costs time too; and more of them where they are short. */
-bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double wait_ns);
+/* It holds less than it needs to go on: nothing; on an accelerator, where a launch costs time too,
+ * one task that ends soon; or tasks that last for so short a time that handing out the next one
+ * would leave it idle. lasts_ns: how long what it holds lasts; wait_ns: until it is free in the
+ * schedule in mind. */
+bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
+                    double wait_ns);
 
 #endif

@@ -112,8 +112,12 @@ static inline double sy_estimate_time_ns(const struct sy_view *view, uint32_t ta
 static inline bool sy_task_open(const struct sy_view *view, uint32_t task) {
     return view->task_device[task] == SY_NONE && view->task_state[task] <= SY_TASK_READY;
 }
-/* When the device will have done what it holds; INFINITY if it is lost. */
+/* When the device will have done what it holds; INFINITY if it is lost. A task that should have
+ * ended counts as ended. */
 double sy_estimate_free_ns(const struct sy_view *view, uint32_t device);
+/* When the running task will end; now if there is none. The later it is already, the longer it may
+ * still take. */
+double sy_estimate_end_ns(const struct sy_view *view, uint32_t device);
 /* From now until the task's inputs could be in that memory, over links that have so much open per
  * resource (NULL: all of it). */
 double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory,

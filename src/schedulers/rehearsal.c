@@ -11,7 +11,6 @@
 #define DATA_PER_TASK 4    /* data that a task brings, at most; jobs with more are not rehearsed */
 #define DATA_MORE     1024 /* and so many beside */
 #define BATCH         64   /* decisions taken at once */
-#define OVERDUE       0.3  /* of its time that a running task still needs, at least */
 
 static int init_tasks(struct rehearsal *r, struct sy_arena *arena, size_t tasks) {
     r->state = sy_arena_alloc(arena, tasks, sizeof *r->state);
@@ -349,10 +348,9 @@ static void go_on(struct rehearsal *r, const struct sy_view *view, uint32_t devi
     if (task == SY_NONE) {
         return;
     }
-    double left_ns = view->devices[device].running_end_ns - view->now_ns;
-    double own_ns = sy_estimate_time_ns(view, task, device), begin_ns = r->begin_ns[task];
-    left_ns = left_ns > 0 ? left_ns : OVERDUE * own_ns;
-    r->expected_ns[task] = own_ns;
+    double left_ns = sy_estimate_end_ns(view, device) - view->now_ns;
+    double begin_ns = r->begin_ns[task];
+    r->expected_ns[task] = sy_estimate_time_ns(view, task, device);
     execute(r, device, left_ns * (r->factor ? r->factor[task] : 1));
     r->begin_ns[task] = begin_ns;
 }

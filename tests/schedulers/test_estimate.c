@@ -141,10 +141,32 @@ static void history_corrects(void **state) {
     fixture_finish(&f);
 }
 
+/* What should have ended still needs some of its own time, and of the time that it is late. */
+static void ends_of_what_runs(void **state) {
+    (void)state;
+    struct fixture f;
+    struct view view;
+    fixture_one(&f, "cpu:1", "independent:2");
+    view_open(&view, f.workload);
+    view.view.now_ns = 1e9;
+    assert_near(sy_estimate_end_ns(&view.view, 0), 1e9, 0);
+    double own_ns = sy_estimate_time_ns(&view.view, 0, 0);
+    view.devices[0].running = 0;
+    view.devices[0].running_end_ns = 1e9 + 5;
+    assert_near(sy_estimate_end_ns(&view.view, 0), 1e9 + 5, 0);
+    view.devices[0].running_end_ns = 1e9 - 1;
+    assert_near(sy_estimate_end_ns(&view.view, 0), 1e9 + 0.3 * own_ns, 1e-3);
+    view.devices[0].running_end_ns = 1e9 - 4 * own_ns;
+    assert_near(sy_estimate_end_ns(&view.view, 0), 1e9 + 2 * own_ns, 1e-3);
+    view_close(&view);
+    fixture_finish(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earliest_finish),
         cmocka_unit_test(history_corrects),
+        cmocka_unit_test(ends_of_what_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
