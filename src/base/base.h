@@ -44,6 +44,10 @@ __attribute__((format(printf, 6, 7))) int sy_fail_at(struct sy_error *error, int
                                                      uint32_t column, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const char *format, ...);
 
+/* The nearest of names, or all of them, as a hint for a word that is none of them. */
+void sy_hint_names(struct sy_error *error, const char *word, const char *const *names,
+                   size_t count);
+
 /* --- text --------------------------------------------------------------------------------- */
 /* Whole file into malloc'ed memory, terminated by a NUL that length does not count. What has more
  * than SY_TEXT_MAX bytes, such as /dev/zero, is refused with -EFBIG. */

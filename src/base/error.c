@@ -48,6 +48,21 @@ void sy_hint(struct sy_error *error, const char *format, ...) {
     }
 }
 
+void sy_hint_names(struct sy_error *error, const char *word, const char *const *names,
+                   size_t count) {
+    const char *near = sy_nearest(word, names, count);
+    if (near) {
+        sy_hint(error, "did you mean '%s'?", near);
+        return;
+    }
+    char list[sizeof error->hint] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    sy_hint(error, "known are %s", list);
+}
+
 static void put_place(const struct sy_error *error, char *place, size_t size) {
     if (error->file[0] && error->line && error->column) {
         snprintf(place, size, "%s:%u:%u: ", error->file, error->line, error->column);

@@ -86,7 +86,8 @@ int sy_json_peek(struct sy_json *json, enum sy_json_type *ret_type) {
             *ret_type = SY_JSON_NUMBER;
             return 0;
         }
-        return fail_here(json, "expected a value");
+        /* In the first place the file is likely to be of another kind. */
+        return fail_here(json, json->depth ? "expected a value" : "not JSON: expected a value");
     }
 }
 

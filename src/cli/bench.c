@@ -64,7 +64,7 @@ static const struct sy_option options[] = {
      AT(counters.ablations), 0, 0, 0},
     {SY_OPTION_FLAG, "papers", NULL, "the papers' setting, on a synthetic trace",
      AT(counters.papers), 0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE", "draw the errors and an example as SVG", AT(counters.plot), 0,
+    {SY_OPTION_FILE, "plot", "FILE", "draw the errors and an example as SVG", AT(counters.plot), 0,
      0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "For policy", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "suite", "LIST",
@@ -95,7 +95,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_REPEAT, "pipeline", "NAME|FILE",
      "only this pipeline, as gnn:gcn or a file; may be given several times", AT(pipelines), 0, 0,
      0},
-    {SY_OPTION_TEXT, "kernels", "PATH", "kernel plug-ins: files and folders, with colons",
+    {SY_OPTION_ANY, "kernels", "PATH", "kernel plug-ins: files and folders, with colons",
      AT(kernels), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "out", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead", AT(out),
@@ -556,7 +556,7 @@ static int run(const struct bench_args *args) {
         const char *name = args->names.items[i];
         if (strcmp(name, "all") != 0 && !is_bench(name)) {
             const char *near = sy_nearest(name, bench_names, SY_COUNT(bench_names));
-            return near ? sy_options_usage(&command, "there is no bench '%s', did you mean '%s'?",
+            return near ? sy_options_usage(&command, "there is no bench '%s' (did you mean '%s'?)",
                                            name, near)
                         : sy_options_usage(&command, "there is no bench '%s'", name);
         }

@@ -107,6 +107,8 @@ static int solve_exact(const struct args *args, const struct sy_workload *worklo
                        struct bounds *bounds) {
     struct sy_schedule plan = {0};
     if (workload->task_count > EXACT_MAX) {
+        sy_message_note(args->common.quiet, "%s: --exact left out, %u tasks are more than %d",
+                        sy_graph_name(workload->jobs[0].graph), workload->task_count, EXACT_MAX);
         return 0;
     }
     int r = sy_schedule_init(&plan, workload->task_count);

@@ -59,6 +59,8 @@ int sy_message_exit(int code);
 
 /* Writes buffer to stdout whole and finishes it. Returns an exit code. */
 int sy_output(struct sy_buffer *buffer);
+/* Whether a file can be written: says so before the work, not after it. Returns an exit code. */
+int sy_output_check(const char *path);
 /* Replaces a file, or writes to stdout where path is "-". Returns an exit code. */
 int sy_output_file(const char *path, const struct sy_buffer *buffer);
 /* The file of one of several policies, plot.svg -> plot.dmdas.svg, with its NUL; policy NULL: the

@@ -257,8 +257,8 @@ static void offer_value(struct sy_offers *offers, const struct sy_command *comma
         value->offer(offers);
     } else if (strstr(option->metavar, "FOLDER")) {
         sy_buffer_printf(&offers->lines, "\tfolders\n");
-    } else if (option->type == SY_OPTION_TEXT || option->type == SY_OPTION_LIST ||
-               option->type == SY_OPTION_REPEAT) {
+    } else if (option->type != SY_OPTION_U32 && option->type != SY_OPTION_U64 &&
+               option->type != SY_OPTION_NUMBER) {
         offer_files(offers);
     }
 }

@@ -36,7 +36,7 @@ static const struct sy_option options[] = {
      "use the listing of this architecture (default: the one recorded)", AT(base.arch), 0, 0, 0},
     {SY_OPTION_TEXT, "machine", "MACHINE",
      "here, a file or a line of text (default: the machine recorded)", AT(base.machine), 0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
+    {SY_OPTION_FILE, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
      0},
     {SY_OPTION_FLAG, "all", NULL, "a line for each resource, also those that are not measured",
      AT(all), 0, 0, 0},

@@ -181,7 +181,9 @@ static int open_senses(const struct sy_counters_args *args, struct sy_counters_s
     int code = sy_senses_open(session->machine, &options, senses, &error);
     if (code) {
         sy_message_error(&error);
-        return code == -EINVAL || args->replay ? sy_message_exit(code) : SY_EXIT_FAILED;
+        return args->replay      ? sy_message_exit(code)
+               : code == -EINVAL ? SY_EXIT_USAGE
+                                 : SY_EXIT_FAILED;
     }
     session->gaps = sy_sources_gaps(senses->sources, &session->gap_count);
     session->last =

@@ -42,7 +42,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "group", "PID|CGROUP",
      "watch a process or a control group, where the source can (default: the whole machine)",
      AT(base.group), 0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
+    {SY_OPTION_FILE, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
      0},
     {SY_OPTION_FLAG, "all", NULL, "a line for each resource, also those that are not measured",
      AT(all), 0, 0, 0},

@@ -27,10 +27,10 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "kernels", "PATH",
+    {SY_OPTION_ANY, "kernels", "PATH",
      "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
      0, 0},
-    {SY_OPTION_TEXT, "models", "FOLDER",
+    {SY_OPTION_ANY, "models", "FOLDER",
      "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
      0},
     {SY_OPTION_FLAG, "calibrate", NULL,
@@ -206,7 +206,8 @@ static int calibrate_workload(const struct sy_kernel_table *table,
                                               .cpus = SY_NONE,
                                               .opencl = SY_NONE,
                                               .cuda = SY_NONE,
-                                              .samples = args->samples,
+                                              .samples =
+                                                  args->samples ? args->samples : DEFAULT_SAMPLES,
                                               .label = spec.text,
                                               .quiet = args->common.quiet};
         r = sy_engine_supervise(&start, NULL);
@@ -296,10 +297,12 @@ static int run(const struct args *args) {
 }
 
 int sy_cmd_kernels(int argc, char **argv) {
-    struct args args = {.samples = DEFAULT_SAMPLES};
+    struct args args = {0};
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
+        r = args.samples && !args.calibrate
+                ? sy_options_usage(&command, "--samples is for --calibrate")
+                : run(&args);
     }
     sy_text_list_finish(&args.names);
     return r;

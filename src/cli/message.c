@@ -8,8 +8,10 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define POLICY_SHOWN 80 /* of its name, in the name of a file */
@@ -71,6 +73,25 @@ int sy_message_exit(int code) {
     default:
         return SY_EXIT_INPUT;
     }
+}
+
+int sy_output_check(const char *path) {
+    struct stat status;
+    char folder[PATH_MAX] = ".";
+    const char *end = strrchr(path, '/');
+    int code = 0;
+    if (stat(path, &status) == 0) {
+        code = S_ISDIR(status.st_mode) ? EISDIR : 0;
+    } else {
+        if (end) {
+            snprintf(folder, sizeof folder, "%.*s", (int)(end - path + (end == path)), path);
+        }
+        code = access(folder, W_OK) == 0 ? 0 : errno;
+    }
+    if (code) {
+        sy_message_fail("%s: cannot write: %s", path, strerror(code));
+    }
+    return code ? SY_EXIT_FAILED : SY_EXIT_OK;
 }
 
 int sy_output(struct sy_buffer *buffer) {

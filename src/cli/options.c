@@ -167,14 +167,31 @@ static int set_list(struct parser *parser, const struct sy_option *option, const
     return r;
 }
 
+static int set_file(const struct parser *parser, const struct sy_option *option, const char *text) {
+    if (strcmp(text, "-") == 0) {
+        return sy_options_usage(parser->command,
+                                "--%s needs a file of its own, not '-': standard output is for "
+                                "the results",
+                                option->name);
+    }
+    *(const char **)(void *)(parser->args + option->target) = text;
+    return sy_output_check(text);
+}
+
 static int set_value(struct parser *parser, const struct sy_option *option, const char *text) {
+    if (!text[0] && option->type != SY_OPTION_ANY) {
+        return sy_options_usage(parser->command, "--%s needs a value, not ''", option->name);
+    }
     switch (option->type) {
     case SY_OPTION_U32:
     case SY_OPTION_U64:
         return set_integer(parser, option, text);
     case SY_OPTION_NUMBER:
         return set_number(parser, option, text);
+    case SY_OPTION_FILE:
+        return set_file(parser, option, text);
     case SY_OPTION_TEXT:
+    case SY_OPTION_ANY:
         *(const char **)(void *)(parser->args + option->target) = text;
         return SY_EXIT_OK;
     case SY_OPTION_LIST:

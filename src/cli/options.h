@@ -14,7 +14,9 @@
 enum sy_option_type {
     SY_OPTION_HEADING, /* only a title in the help text */
     SY_OPTION_FLAG,    /* bool */
-    SY_OPTION_TEXT,    /* const char * */
+    SY_OPTION_TEXT,    /* const char *, not empty */
+    SY_OPTION_ANY,     /* const char *, may be empty */
+    SY_OPTION_FILE,    /* const char *: a file to be written, which must be possible; not "-" */
     SY_OPTION_LIST,    /* struct sy_text_list: takes what follows up to the next option */
     SY_OPTION_REPEAT,  /* struct sy_text_list: one value each time it is given */
     SY_OPTION_U32,     /* uint32_t */

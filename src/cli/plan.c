@@ -45,11 +45,11 @@ static const struct sy_option options[] = {
      AT(beside), 0, 0, 0},
     {SY_OPTION_FLAG, "front", NULL, "every plan of the front, not the ten that say most", AT(front),
      0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE", "draw the front as SVG", AT(plot), 0, 0, 0},
-    {SY_OPTION_TEXT, "kernels", "PATH",
+    {SY_OPTION_FILE, "plot", "FILE", "draw the front as SVG", AT(plot), 0, 0, 0},
+    {SY_OPTION_ANY, "kernels", "PATH",
      "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
      0, 0},
-    {SY_OPTION_TEXT, "models", "FOLDER",
+    {SY_OPTION_ANY, "models", "FOLDER",
      "where learned times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
      0},
     SY_OPTION_COMMON(struct sy_planning_args),
@@ -156,7 +156,7 @@ static int read_values(struct sy_planning *planning) {
 
 static int show(const struct sy_planning *planning) {
     int r = planning->args->plot ? sy_planning_write_plot(planning) : SY_EXIT_OK;
-    if (r != SY_EXIT_OK || (planning->args->plot && strcmp(planning->args->plot, "-") == 0)) {
+    if (r != SY_EXIT_OK) {
         return r;
     }
     return planning->args->common.json ? sy_planning_print_json(planning)

@@ -35,10 +35,10 @@ static const struct sy_option options[] = {
      "a task that takes longer fails the run (default 60); other steps have ten times as long",
      AT(limit_s), 0, 1e-3, 1e6},
     {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "kernels", "PATH",
+    {SY_OPTION_ANY, "kernels", "PATH",
      "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
      0, 0},
-    {SY_OPTION_TEXT, "models", "FOLDER",
+    {SY_OPTION_ANY, "models", "FOLDER",
      "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
      0},
     {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that may be used)", AT(cpus), 0,
@@ -73,19 +73,19 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "calibrate", NULL,
      "measure every kernel alone on every device, with the inputs of the items", AT(calibrate), 0,
      0, 0},
-    {SY_OPTION_TEXT, "out", "FILE.csv", "with --calibrate: write the times there", AT(out), 0, 0,
+    {SY_OPTION_FILE, "out", "FILE.csv", "with --calibrate: write the times there", AT(out), 0, 0,
      0},
     {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: measure power too, where it can be read",
      AT(watts), 0, 0, 0},
     {SY_OPTION_U32, "window", "N", "items under way (default: from the plan and the memory)",
      AT(window), 0, 1, 65536},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE.svg",
+    {SY_OPTION_FILE, "plot", "FILE.svg",
      "chart of the fastest run; with several policies their names are inserted", AT(plot), 0, 0, 0},
-    {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
+    {SY_OPTION_FILE, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
      0},
-    {SY_OPTION_TEXT, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
-    {SY_OPTION_TEXT, "record", "FILE.json",
+    {SY_OPTION_FILE, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_FILE, "record", "FILE.json",
      "everything about the fastest run, for symph explain and symph simulate --replay", AT(record),
      0, 0, 0},
     SY_OPTION_COMMON(struct sy_run_args),
@@ -305,13 +305,6 @@ static int run_all(struct sy_runs *runs) {
 }
 
 static int check_args(const struct sy_run_args *args) {
-    const char *files[] = {args->plot, args->trace, args->paje, args->record, args->out};
-    for (size_t i = 0; i < SY_COUNT(files); i++) {
-        if (files[i] && strcmp(files[i], "-") == 0) {
-            return sy_options_usage(&command, "a picture or record needs a file of its own, not "
-                                              "'-': standard output is for the results");
-        }
-    }
     if (args->check && args->no_check) {
         return sy_options_usage(&command, "--check and --no-check exclude each other");
     }

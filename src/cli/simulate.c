@@ -102,12 +102,12 @@ static const struct sy_option options[] = {
      AT(replays), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FLAG, "per-graph", NULL, "a second table: every graph", AT(per_graph), 0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE.svg",
+    {SY_OPTION_FILE, "plot", "FILE.svg",
      "chart of the first graph and seed; with several policies their names are inserted", AT(plot),
      0, 0, 0},
-    {SY_OPTION_TEXT, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
+    {SY_OPTION_FILE, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
      0},
-    {SY_OPTION_TEXT, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_FILE, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
     {SY_OPTION_FLAG, "check", NULL, "judge every schedule by an independent validator", AT(check),
      0, 0, 0},
     {SY_OPTION_FLAG, "timing", NULL, "measure the time of decisions (not reproducible)", AT(timing),
@@ -249,14 +249,6 @@ static int run(const struct sy_simulate_args *args) {
                    ? sy_options_usage(&command, "--replay takes records of runs, not graphs: a "
                                                 "record holds its graph and its machine")
                    : sy_simulate_replay(args);
-    }
-    const char *files[] = {args->plot, args->trace, args->paje};
-    for (size_t i = 0; i < SY_COUNT(files); i++) {
-        if (files[i] && strcmp(files[i], "-") == 0) {
-            return sy_options_usage(&command,
-                                    "a picture needs a file of its own, not '-': standard "
-                                    "output is for the results");
-        }
     }
     struct sy_simulate simulate;
     int r = sy_simulate_setup(&simulate, args);

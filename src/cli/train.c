@@ -40,7 +40,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "generations", "G",
      "stop after G generations: the same seed then gives the same bytes", AT(generations),
      AT(generations_given), 1, 800000},
-    {SY_OPTION_TEXT, "out", "FILE",
+    {SY_OPTION_FILE, "out", "FILE",
      "the best weights so far; FILE.checkpoint lies beside it (default POLICY.weights)", AT(out), 0,
      0, 0},
     {SY_OPTION_TEXT, "resume", "FILE", "go on from a checkpoint, with the same settings",
@@ -110,7 +110,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "scenarios", "N", "worlds for --compare (default 400)", AT(scenarios), 0, 2,
      16000000},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "plot", "FILE.svg", "picture of the scores over generations", AT(plot), 0, 0,
+    {SY_OPTION_FILE, "plot", "FILE.svg", "picture of the scores over generations", AT(plot), 0, 0,
      0},
     {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
      AT(threads), 0, 1, 4096},
@@ -241,7 +241,8 @@ static int train(struct sy_train_args *args) {
     if (!found) {
         return known ? sy_options_usage(&command, "--policy %s is not trained by --method %s",
                                         args->policy, args->method ? args->method : "es")
-                     : sy_options_usage(&command, "there is no --method '%s'", args->method);
+                     : sy_options_usage(&command, "--method is es, expert or a2c, not '%s'",
+                                        args->method);
     }
     if ((args->gradient || args->imitate) && found->run != sy_train_actor) {
         return sy_options_usage(&command, "--%s is of --method a2c, not of %s",
@@ -252,27 +253,9 @@ static int train(struct sy_train_args *args) {
     return found->run(args);
 }
 
-/* Better now than after an hour. */
-static int check_folder(const char *file) {
-    const char *end = file ? strrchr(file, '/') : NULL;
-    char folder[PATH_MAX] = ".";
-    if (end) {
-        snprintf(folder, sizeof folder, "%.*s", (int)(end - file + (end == file)), file);
-    }
-    if (file && access(folder, W_OK) != 0) {
-        sy_message_fail("%s: cannot write there: %s", file, strerror(errno));
-        return SY_EXIT_FAILED;
-    }
-    return SY_EXIT_OK;
-}
-
 static int run(struct sy_train_args *args) {
     if (!sy_train_policy(args->policy)) {
         return SY_EXIT_USAGE;
-    }
-    if ((args->out && strcmp(args->out, "-") == 0) ||
-        (args->plot && strcmp(args->plot, "-") == 0)) {
-        return sy_options_usage(&command, "weights and curves need files of their own, not '-'");
     }
     args->priced = sy_prices_default();
     struct sy_error error = {0};
@@ -292,9 +275,7 @@ static int run(struct sy_train_args *args) {
                                 args->policy, args->out ? args->out : args->policy,
                                 args->out ? "" : ".weights");
     }
-    int r = check_folder(args->out);
-    r = r ? r : check_folder(args->plot);
-    return r ? r : train(args);
+    return train(args);
 }
 
 int sy_cmd_train(int argc, char **argv) {

@@ -53,11 +53,10 @@ static int find(const char *spec, size_t length, const struct sy_generator **ret
         }
         names[count++] = at->name;
     }
-    fail_at(spec, spec, error, "no generator is called", spec, length);
+    fail_at(spec, spec, error, "there is no generator", spec, length);
     char word[WORD_MAX];
     snprintf(word, sizeof word, "%.*s", length < WORD_MAX ? (int)length : WORD_MAX - 1, spec);
-    const char *nearest = sy_nearest(word, names, count);
-    sy_hint(error, nearest ? "did you mean %s?" : "one is called %s", nearest ? nearest : names[0]);
+    sy_hint_names(error, word, names, count);
     return -EINVAL;
 }
 
@@ -105,10 +104,16 @@ static int read_argument(const char *spec, const struct sy_generator *generator,
                          const char *end, uint32_t *seen, double *values, struct sy_error *error) {
     const char *equals = memchr(at, '=', (size_t)(end - at));
     uint32_t index = 0;
-    int code =
-        equals ? find_parameter(spec, generator, at, (size_t)(equals - at), &index, error) : 0;
+    size_t length = (size_t)((equals ? equals : end) - at);
+    bool named = equals || (*at >= 'a' && *at <= 'z');
+    int code = named ? find_parameter(spec, generator, at, length, &index, error) : 0;
     if (code) {
         return code;
+    }
+    if (named && !equals) {
+        fail_at(spec, at, error, "no value for", at, length);
+        sy_hint(error, "write %s=%g", generator->parameters[index].key, values[index]);
+        return -EINVAL;
     }
     if (*seen & 1u << index) {
         return fail_at(spec, at, error, "given twice:", generator->parameters[index].key,

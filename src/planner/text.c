@@ -90,12 +90,7 @@ static int unknown(struct reader *reader, const char *what,
                           "the name of a %s is missing", what);
     }
     sy_fail_at(reader->error, -EINVAL, NULL, 0, column_of(reader), "unknown %s '%s'", what, word);
-    const char *near = sy_nearest(word, names, count);
-    if (near) {
-        sy_hint(reader->error, "did you mean '%s'?", near);
-    } else {
-        sy_hint(reader->error, "the first %s is '%s'", what, names[0]);
-    }
+    sy_hint_names(reader->error, word, names, count);
     return -EINVAL;
 }
 

@@ -59,9 +59,9 @@ static const struct sy_scheduler_ops *unknown(const char *name, size_t length,
     const char *near = sy_nearest(word, names, SY_COUNT(names));
     sy_fail(error, -EINVAL, "there is no policy '%s'", word);
     if (near) {
-        sy_hint(error, "did you mean '%s'? --list-policies shows all", near);
+        sy_hint(error, "did you mean '%s'?", near);
     } else {
-        sy_hint(error, "--list-policies shows all");
+        sy_hint(error, "symph simulate --list-policies lists them");
     }
     return NULL;
 }

@@ -125,5 +125,10 @@ int sy_machine_open(const char *spec, struct sy_machine **ret_machine, struct sy
         sy_hint(error, "a machine is \"here\", a file, or a line such as \"cpu:8 gpu:1\"");
         return -ENOENT;
     }
-    return sy_machine_parse(spec, ret_machine, error);
+    int code = sy_machine_parse(spec, ret_machine, error);
+    if (code == -EINVAL && error->column == 1 && spec[0] && !strpbrk(spec, ": ")) {
+        sy_fail(error, code, "neither a file nor the description of a machine");
+        sy_hint(error, "a machine is \"here\", a file, or a line such as \"cpu:8 gpu:1\"");
+    }
+    return code;
 }

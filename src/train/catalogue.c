@@ -43,9 +43,8 @@ static int check_list(const char *list, const char *what, const char *const *nam
             i++;
         }
         if (i == count) {
-            const char *near = sy_nearest(word, names, count);
-            sy_fail(error, -EINVAL, "no %s is called '%s'", what, word);
-            sy_hint(error, near ? "did you mean %s?" : "one is called %s", near ? near : names[0]);
+            sy_fail(error, -EINVAL, "there is no %s '%s'", what, word);
+            sy_hint_names(error, word, names, count);
             return -EINVAL;
         }
         at += length + (at[length] == ',');

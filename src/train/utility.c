@@ -28,12 +28,8 @@ static int find(const char *text, size_t length, uint32_t *ret_measure, struct s
             return 0;
         }
     }
-    sy_fail(error, -EINVAL, "no utility is called '%s'", word);
-    const char *near = sy_nearest(word, names, SY_MEASURE_COUNT);
-    sy_hint(error,
-            "did you mean %s? there are slowdown, p99, makespan, completion, energy, "
-            "unfairness and money",
-            near ? near : names[0]);
+    sy_fail(error, -EINVAL, "there is no utility '%s'", word);
+    sy_hint_names(error, word, names, SY_MEASURE_COUNT);
     return -EINVAL;
 }
 

@@ -120,12 +120,13 @@ class Counters(cli.Case):
 
     def test_wrong_inputs(self):
         for text, *args in [
-                ("nonsense", "watch", "--once", "--only", "nonsense"),
                 ("nonsense", "watch", "--once", "--arch", "nonsense"),
                 ("nonsense", "watch", "--once", "--machine", "nonsense"),
                 ("nothing can be read of it", "watch", "--once", "--group", "/no/such/group"),
                 ("nothing can be read of it", "watch", "--once", "--group", "99999999")]:
             self.assertIn(text, self.fails(3, "counters", *args), args)
+        for command in [["watch", "--once"], ["sources"], ["record", "-o", "x"]]:
+            self.assertIn("nonsense", self.fails(2, "counters", *command, "--only", "nonsense"))
 
     def test_group(self):
         done = self.run_symph("counters", "watch", "--once", "--json", "--interval", "50ms",
@@ -388,7 +389,7 @@ class Counters(cli.Case):
         self.assertIn("no/such/file: cannot write",
                       self.fails(1, "counters", "record", "-o", "no/such/file"))
         old = self.write("old", "keep me")
-        self.fails(3, "counters", "record", "-o", old, "--only", "nonsense")
+        self.fails(2, "counters", "record", "-o", old, "--only", "nonsense")
         self.assertEqual(self.read("old"), b"keep me")
 
     def test_a_limit_on_the_file(self):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mistakes: each gets one line that says what is wrong and where, and the right exit code."""
+import re
+
 import cli
 
 SIMULATE = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:3"]
@@ -90,6 +92,49 @@ class Usage(cli.Case):
                                            "-"))
 
 
+class EveryOption(cli.Case):
+    """The same mistakes with every option of every command."""
+    def commands(self):
+        for name in re.findall(r"^  ([\w-]+)  ", self.ok("--help").split("Commands:\n")[1], re.M):
+            text = self.ok(name, "--help")
+            if "\nCommands:\n" in text:
+                for word in re.findall(r"^  (\w+)  ", text.split("\nCommands:\n")[1], re.M):
+                    yield [name, word]
+            else:
+                yield [name]
+
+    def options(self, command):
+        """Those that take a value."""
+        text = self.ok(*command, "--help").split("\nOptions:\n")[1]
+        return re.findall(r"^  (?:-o, )?--([a-z-]+) [A-Z]", text, re.M)
+
+    def one_line(self, code, *args):
+        text = self.fails(code, *args)
+        self.assertEqual(text.count("\n"), 1, text)
+        return text
+
+    def test_every_option(self):
+        count = 0
+        for command in self.commands():
+            see = f"; see symph {' '.join(command)} --help\n"
+            self.assertTrue(self.one_line(2, *command, "--nonsense").endswith(see))
+            self.assertTrue(self.one_line(2, *command, "-x").endswith(see))
+            self.assertIn("takes no value", self.one_line(2, *command, "--json=1"))
+            for option in self.options(command):
+                count += 1
+                name = "--" + option
+                self.assertIn(f"{name} needs a value: {name} ", self.one_line(2, *command, name))
+                self.assertIn(f"{name} needs a value", self.one_line(2, *command, name, "--json"))
+                if option not in ("models", "kernels"):  # these say what an empty value means
+                    self.assertIn(f"{name} needs a value, not ''", self.one_line(2, *command, name, ""))
+                    self.assertIn(f"{name} needs a value, not ''", self.one_line(2, *command, name + "="))
+                if option in ("plot", "trace", "paje", "record"):
+                    self.assertIn("not '-'", self.one_line(2, *command, name, "-"))
+                    self.assertIn("no/such/file: cannot write", self.one_line(1, *command, name, "no/such/file"))
+                    self.assertIn(".: cannot write: Is a directory", self.one_line(1, *command, name, "."))
+        self.assertGreater(count, 150)
+
+
 class Input(cli.Case):
     def test_missing_file(self):
         for args in [["graph", "no/such.json"],
@@ -118,7 +163,7 @@ class Input(cli.Case):
         self.assertIn("cycle", self.fails(3, "graph", "loop.dag"))
 
     def test_bad_machine(self):
-        for spec in ["cpu:0", "cpu:x", "warp:3", "", "cpu:99999999999"]:
+        for spec in ["cpu:0", "cpu:x", "warp:3", "cpu:99999999999", "nosuchfile"]:
             self.assertIn(f"machine '{spec}': ", self.fails(3, "machine", spec))
             self.fails(3, "simulate", "--machine", spec, "--graphs", "gen:cholesky:3")
         self.write("m.json", '{"schema": "symph-machine-1", "devices": 3}')

@@ -21,6 +21,8 @@ static int load_file(struct sy_engine *engine, struct sy_error *error) {
         sy_fail(error, code, "there is no plug-in '%.*s', and no file %s",
                 (int)(colon - engine->options.spec), engine->options.spec, engine->options.spec);
         sy_hint(error, "symph kernels lists the plug-ins; --kernels PATH adds one");
+    } else if (code == -ENOENT) {
+        sy_hint(error, "a workload of a plug-in is PLUGIN:NAME; symph kernels lists them");
     }
     if (code < 0) {
         return code;

@@ -332,12 +332,14 @@ static int feed_file(struct gn_fasta *fasta, gzFile file, struct sy_error *error
     int trouble = 0;
     const char *why = gzerror(file, &trouble);
     if (code == 0 && (count < 0 || (trouble != Z_OK && trouble != Z_STREAM_END))) {
-        const char *hint = "make or fetch the file again";
-        guest_fail(error, -EIO, hint, "%s: %s", fasta->name,
-                   trouble == Z_ERRNO       ? strerror(errno)
-                   : trouble == Z_BUF_ERROR ? "the compressed file ends too early"
-                                            : why);
-        return -EIO;
+        if (trouble == Z_ERRNO && errno == EISDIR) {
+            return guest_fail(error, -EISDIR, NULL, "cannot read %s: %s", fasta->name,
+                              strerror(EISDIR));
+        }
+        return guest_fail(error, -EIO, "make or fetch the file again", "%s: %s", fasta->name,
+                          trouble == Z_ERRNO       ? strerror(errno)
+                          : trouble == Z_BUF_ERROR ? "the compressed file ends too early"
+                                                   : why);
     }
     return code;
 }
@@ -347,8 +349,7 @@ int gn_genome_read(const char *path, struct gn_genome *ret_genome, struct sy_err
     gzFile file = gzopen(path, "rb");
     if (!file) {
         int code = errno ? -errno : -ENOMEM;
-        return guest_fail(error, code, "which file has the reference?", "cannot read %s: %s", path,
-                          strerror(-code));
+        return guest_fail(error, code, NULL, "cannot read %s: %s", path, strerror(-code));
     }
     gzbuffer(file, CHUNK);
     int code = gn_fasta_create(path, &fasta, error);

@@ -248,8 +248,7 @@ int gn_index_open(const char *fasta, const char *folder, struct gn_index **ret_i
     memset(note, 0, sizeof(*note));
     if (stat(fasta, &status)) {
         int code = -errno;
-        return guest_fail(error, code, "which file has the reference?", "cannot read %s: %s", fasta,
-                          strerror(-code));
+        return guest_fail(error, code, NULL, "cannot read %s: %s", fasta, strerror(-code));
     }
     uint64_t source = source_hash(&status);
     find_places(fasta, S_ISREG(status.st_mode) ? folder : "", &where);
