@@ -78,6 +78,8 @@ bool sy_parse_double(const char *text, size_t length, double *ret_value);
 bool sy_parse_u64(const char *text, size_t length, uint64_t *ret_value); /* digits only */
 /* Bytes of the well-formed UTF-8 character at text[0..left); 0: there is none. */
 size_t sy_utf8_length(const char *text, size_t left);
+/* The code point of such a character. */
+uint32_t sy_utf8_code(const char *text, size_t length);
 /* The candidate that word is likely to be a misspelling or the beginning of; NULL: none. */
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count);
 
@@ -93,6 +95,15 @@ void sy_buffer_append(struct sy_buffer *buffer, const char *text, size_t length)
 /* The fewest digits that read back the same; value is finite. */
 void sy_buffer_number(struct sy_buffer *buffer, double value);
 void sy_buffer_finish(struct sy_buffer *buffer);
+
+/* --- what people may see ------------------------------------------------------------------- */
+/* Bytes of the character at text[0..left) where it may reach a terminal as it is: well-formed, and
+ * nothing that a terminal obeys or that reorders or hides text. 0: it may not. */
+size_t sy_shown_length(const char *text, size_t left);
+/* The text with such characters spelled out, as in \\n, \\x1b and \\u202e. */
+void sy_buffer_show(struct sy_buffer *buffer, const char *text, size_t length);
+/* The same, cut to fit; size is not 0. Returns buffer. */
+char *sy_show(const char *text, char *buffer, size_t size);
 
 /* --- map: string -> uint32_t, insertion only ---------------------------------------------- */
 struct sy_map {

@@ -75,12 +75,12 @@ static void put_place(const struct sy_error *error, char *place, size_t size) {
     }
 }
 
-/* Allocates nothing: the error may be that memory ran out. */
+/* Allocates nothing: the error may be that memory ran out. Shown, as it quotes people's files. */
 const char *sy_error_format(const struct sy_error *error, char *buffer, size_t size) {
-    char place[sizeof error->file + 32] = "";
+    char place[sizeof error->file + 32] = "", text[sizeof *error + 40];
     put_place(error, place, sizeof place);
     bool hint = error->hint[0] != '\0';
-    snprintf(buffer, size, "%s%s%s%s%s", place, error->message, hint ? " (" : "", error->hint,
+    snprintf(text, sizeof text, "%s%s%s%s%s", place, error->message, hint ? " (" : "", error->hint,
              hint ? ")" : "");
-    return buffer;
+    return size ? sy_show(text, buffer, size) : buffer;
 }

@@ -59,29 +59,33 @@ void sy_json_close(struct sy_json_writer *writer, char bracket) {
     }
 }
 
-static void put_escaped(struct sy_buffer *buffer, unsigned char c) {
-    if (c == '"' || c == '\\') {
-        sy_buffer_printf(buffer, "\\%c", c);
-    } else if (c < 0x20) {
-        sy_buffer_printf(buffer, "\\u%04x", c);
-    } else {
+/* One character that cannot stand as it is. Returns its length in bytes. */
+static size_t put_escaped(struct sy_buffer *buffer, const char *text, size_t left) {
+    size_t length = sy_utf8_length(text, left);
+    if (*text == '"' || *text == '\\') {
+        sy_buffer_printf(buffer, "\\%c", *text);
+    } else if (!length) {
         sy_buffer_append(buffer, "\xef\xbf\xbd", 3);
+        length = 1;
+    } else {
+        uint32_t code = sy_utf8_code(text, length);
+        if (code > 0xffff) { /* as two halves */
+            sy_buffer_printf(buffer, "\\u%04x", 0xd7c0 + (code >> 10));
+            code = 0xdc00 | (code & 0x3ff);
+        }
+        sy_buffer_printf(buffer, "\\u%04x", code);
     }
+    return length;
 }
 
-static bool is_plain(char c) {
-    return c >= 0x20 && (unsigned char)c < 0x80 && c != '"' && c != '\\';
-}
-
-/* The end of what can be copied as it is. */
+/* The end of what can be copied as it is. JSON would allow more: all but control characters. */
 static const char *plain_end(const char *at, const char *end) {
-    for (size_t length; at < end; at += length) {
-        length = is_plain(*at)               ? 1
-                 : (unsigned char)*at < 0x80 ? 0
-                                             : sy_utf8_length(at, (size_t)(end - at));
+    while (at < end && *at != '"' && *at != '\\') {
+        size_t length = sy_shown_length(at, (size_t)(end - at));
         if (!length) {
             break;
         }
+        at += length;
     }
     return at;
 }
@@ -90,13 +94,11 @@ static void quoted(struct sy_json_writer *writer, const char *text) {
     struct sy_buffer *buffer = &writer->buffer;
     const char *end = text + strlen(text);
     sy_buffer_append(buffer, "\"", 1);
-    for (const char *at = text; at < end; at++) {
+    for (const char *at = text; at < end;) {
         const char *run = at;
         at = plain_end(run, end);
         sy_buffer_append(buffer, run, (size_t)(at - run));
-        if (at < end) {
-            put_escaped(buffer, (unsigned char)*at);
-        }
+        at += at < end ? put_escaped(buffer, at, (size_t)(end - at)) : 0;
     }
     sy_buffer_append(buffer, "\"", 1);
 }

@@ -50,21 +50,21 @@ static void put_head(const struct sy_record *record, const struct sy_run_figures
                      struct sy_buffer *buffer) {
     char time[SY_UNITS_SIZE], p50[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_buffer_printf(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+        sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
     }
-    sy_buffer_printf(buffer, "policy       %s, %s\n", record->policy,
-                     record->runtime ? record->runtime : "");
-    sy_buffer_printf(buffer, "time         %s for %u tasks\n",
-                     sy_units_time(figures->makespan_ns, time), record->graph->task_count);
+    sy_print(buffer, "policy       %s, %s\n", record->policy,
+             record->runtime ? record->runtime : "");
+    sy_print(buffer, "time         %s for %u tasks\n", sy_units_time(figures->makespan_ns, time),
+             record->graph->task_count);
     if (!isnan(figures->decision_p50_ns)) {
-        sy_buffer_printf(buffer, "decisions    %u; time per task: median %s\n",
-                         figures->decision_count, sy_units_time(figures->decision_p50_ns, p50));
+        sy_print(buffer, "decisions    %u; time per task: median %s\n", figures->decision_count,
+                 sy_units_time(figures->decision_p50_ns, p50));
     }
     if (!isnan(figures->energy_joules)) {
-        sy_buffer_printf(buffer, "energy       %.4g J (%s)\n", figures->energy_joules,
-                         record->energy_source ? record->energy_source : "source not told");
+        sy_print(buffer, "energy       %.4g J (%s)\n", figures->energy_joules,
+                 record->energy_source ? record->energy_source : "source not told");
     } else {
-        sy_buffer_printf(buffer, "energy       not readable on this machine\n");
+        sy_print(buffer, "energy       not readable on this machine\n");
     }
 }
 
@@ -86,7 +86,7 @@ static void put_stages(const struct sy_record *record, const struct stage *stage
             }
         }
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
 }
 
@@ -102,7 +102,7 @@ static void put_devices(const struct sy_record *record, const struct sy_run_figu
         sy_table_cell(&table, "%u", figures->device_tasks[d]);
         sy_table_cell(&table, "%.1f %%", 100 * share);
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
 }
 
@@ -159,7 +159,7 @@ static void write_json(const struct sy_record *record, const struct sy_run_figur
     }
     sy_json_close(&writer, ']');
     sy_json_close(&writer, '}');
-    sy_buffer_printf(&writer.buffer, "\n");
+    sy_print(&writer.buffer, "\n");
     *ret_text = writer.buffer;
 }
 

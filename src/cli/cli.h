@@ -57,6 +57,11 @@ bool sy_message_colour(FILE *stream);
  * the rest is invalid input. */
 int sy_message_exit(int code);
 
+/* As sy_buffer_printf, for text that people read: what stands for a %s is shown, so that names from
+ * files cannot command the terminal or feign a line. */
+__attribute__((format(printf, 2, 3))) void sy_print(struct sy_buffer *buffer, const char *format,
+                                                    ...);
+
 /* Writes buffer to stdout whole and finishes it. Returns an exit code. */
 int sy_output(struct sy_buffer *buffer);
 /* Whether a file can be written: says so before the work, not after it. Returns an exit code. */

@@ -297,12 +297,12 @@ static int show_one(const struct args *args, const char *name) {
     }
     if (!args->events && !args->metrics) {
         struct counts counts = count(listing);
-        sy_buffer_printf(&text,
-                         "%s: %u events (%u core, %u uncore, %u deprecated), %u metrics (%u "
-                         "shares)\nfrom %s, %s\n\n",
-                         listing->name, listing->listed_count, counts.core, counts.uncore,
-                         counts.deprecated, listing->metric_count, counts.bounded, listing->source,
-                         listing->licence);
+        sy_print(&text,
+                 "%s: %u events (%u core, %u uncore, %u deprecated), %u metrics (%u "
+                 "shares)\nfrom %s, %s\n\n",
+                 listing->name, listing->listed_count, counts.core, counts.uncore,
+                 counts.deprecated, listing->metric_count, counts.bounded, listing->source,
+                 listing->licence);
         put_units(listing, &text);
     }
     sy_listing_destroy(listing);

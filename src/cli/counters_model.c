@@ -81,19 +81,19 @@ static struct size size_of(const struct sy_model *model) {
 static void put_sum(const struct sy_model *model, const struct sy_factor *factor,
                     struct sy_buffer *text) {
     if (factor->constant != 0) {
-        sy_buffer_printf(text, "%.4g + ", factor->constant);
+        sy_print(text, "%.4g + ", factor->constant);
     }
     for (uint32_t i = 0; i < factor->term_count; i++) {
         const struct sy_term *term = &model->terms[factor->first_term + i];
         double size = fabs(term->coefficient);
-        sy_buffer_printf(text, "%s", term->coefficient < 0 ? (i ? " - " : "-") : i ? " + " : "");
+        sy_print(text, "%s", term->coefficient < 0 ? (i ? " - " : "-") : i ? " + " : "");
         if (fabs(size - 1) > 1e-9) {
-            sy_buffer_printf(text, "%.4g ", size);
+            sy_print(text, "%.4g ", size);
         }
-        sy_buffer_printf(text, "%s", model->variables[term->variable].name);
+        sy_print(text, "%s", model->variables[term->variable].name);
     }
-    sy_buffer_printf(text, " %s %s", factor->kind == SY_FACTOR_EQUAL ? "=" : "<=",
-                     factor->out == SY_NONE ? "1" : model->variables[factor->out].name);
+    sy_print(text, " %s %s", factor->kind == SY_FACTOR_EQUAL ? "=" : "<=",
+             factor->out == SY_NONE ? "1" : model->variables[factor->out].name);
 }
 
 static void put_variables(const struct sy_model *model, struct sy_buffer *text) {
@@ -120,33 +120,33 @@ static void put_variables(const struct sy_model *model, struct sy_buffer *text) 
 static void put_relations(const struct sy_model *model, struct sy_buffer *text) {
     for (uint32_t i = 0; i < model->factor_count; i++) {
         const struct sy_factor *factor = &model->factors[i];
-        sy_buffer_printf(text, "  ");
+        sy_print(text, "  ");
         put_sum(model, factor, text);
-        sy_buffer_printf(text, "\n      %s: %s (within %.3g %%)\n",
-                         sy_factor_origin_name(factor->origin), factor->why, factor->width * 100);
+        sy_print(text, "\n      %s: %s (within %.3g %%)\n", sy_factor_origin_name(factor->origin),
+                 factor->why, factor->width * 100);
     }
 }
 
 static void put_model(const struct sy_model *model, struct sy_buffer *text) {
     struct size size = size_of(model);
-    sy_buffer_printf(text,
-                     "%s: %u variables, %u roles; %u measured (%u of them take turns on "
-                     "programmable counters), %u hidden; %u relations:",
-                     model->name, model->variable_count, size.roles, size.measured,
-                     size.programmable, size.hidden, model->factor_count);
+    sy_print(text,
+             "%s: %u variables, %u roles; %u measured (%u of them take turns on "
+             "programmable counters), %u hidden; %u relations:",
+             model->name, model->variable_count, size.roles, size.measured, size.programmable,
+             size.hidden, model->factor_count);
     const char *comma = "";
     for (uint32_t i = 0; i < ORIGINS; i++) {
         if (size.by_origin[i]) {
-            sy_buffer_printf(text, "%s %u %s", comma, size.by_origin[i],
-                             sy_factor_origin_name((enum sy_factor_origin)i));
+            sy_print(text, "%s %u %s", comma, size.by_origin[i],
+                     sy_factor_origin_name((enum sy_factor_origin)i));
             comma = ",";
         }
     }
-    sy_buffer_printf(text, "\n\n");
+    sy_print(text, "\n\n");
     put_variables(model, text);
-    sy_buffer_printf(text, "\n");
+    sy_print(text, "\n");
     put_relations(model, text);
-    sy_buffer_printf(text, "\n");
+    sy_print(text, "\n");
 }
 
 /* --- JSON -------------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ static int run(const struct args *args) {
     if (json) {
         sy_json_close(&shown.json, ']');
         sy_json_close(&shown.json, '}');
-        sy_buffer_printf(&shown.json.buffer, "\n");
+        sy_print(&shown.json.buffer, "\n");
     }
     struct sy_buffer *text = json ? &shown.json.buffer : &shown.text;
     if (r == SY_EXIT_OK && args->dot) {

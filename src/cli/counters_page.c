@@ -62,11 +62,12 @@ __attribute__((format(printf, 3, 4))) static void put_text(struct page *page, co
     if (page->used >= page->rows) {
         return;
     }
-    char text[1024];
+    char plain[1024], text[2048];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    vsnprintf(plain, sizeof plain, format, list);
     va_end(list);
+    sy_show(plain, text, sizeof text);
     bool whole = page->columns < 4 || sy_table_width(text) <= page->columns;
     sy_buffer_printf(page->buffer, "%s", paint(page, colour));
     sy_buffer_append(page->buffer, text, cut(text, whole ? page->columns : page->columns - 3));
@@ -75,8 +76,9 @@ __attribute__((format(printf, 3, 4))) static void put_text(struct page *page, co
     end_line(page);
 }
 
-static void put_padded(struct page *page, const char *text, uint32_t width) {
-    size_t length = sy_table_width(text);
+static void put_padded(struct page *page, const char *name, uint32_t width) {
+    char text[512];
+    size_t length = sy_table_width(sy_show(name, text, sizeof text));
     sy_buffer_append(page->buffer, text, cut(text, width));
     sy_buffer_printf(page->buffer, "%*s", length < width ? (int)(width - length) : 0, "");
 }

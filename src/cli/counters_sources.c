@@ -96,18 +96,18 @@ static int print_tables(const struct sy_sources *sources) {
     bool bold = sy_message_colour(stdout);
     (void)sy_sources_counters(sources, &count);
     const struct sy_gap *gaps = sy_sources_gaps(sources, &gap_count);
-    sy_buffer_printf(&buffer, "%u counters can be read here.\n\n", count);
+    sy_print(&buffer, "%u counters can be read here.\n\n", count);
     sy_table_init(&table, headers, "llllrl");
     put_counters(&table, sources);
     sy_table_write(&table, 0, bold, &buffer);
     if (gap_count) {
-        sy_buffer_printf(&buffer, "\nNot here, or not for you:\n");
+        sy_print(&buffer, "\nNot here, or not for you:\n");
     }
     for (uint32_t i = 0; i < gap_count; i++) {
-        sy_buffer_printf(&buffer, "\n  %s: %s\n    why: %s\n", gaps[i].source, gaps[i].what,
-                         gaps[i].reason);
+        sy_print(&buffer, "\n  %s: %s\n    why: %s\n", gaps[i].source, gaps[i].what,
+                 gaps[i].reason);
         if (gaps[i].remedy[0]) {
-            sy_buffer_printf(&buffer, "    what would help: %s\n", gaps[i].remedy);
+            sy_print(&buffer, "    what would help: %s\n", gaps[i].remedy);
         }
     }
     return sy_output(&buffer);

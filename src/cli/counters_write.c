@@ -20,8 +20,8 @@ bool sy_counters_shows(const struct sy_counters_view *view, uint32_t counter) {
 /* --- lines -------------------------------------------------------------------------------------
  */
 void sy_counters_write_lines_head(struct sy_buffer *buffer) {
-    sy_buffer_printf(buffer, "%10s  %-20s  %6s  %6s  %6s  %12s  %s\n", "time_s", "resource",
-                     "used%", "low%", "high%", "rate", "age_s");
+    sy_print(buffer, "%10s  %-20s  %6s  %6s  %6s  %12s  %s\n", "time_s", "resource", "used%",
+             "low%", "high%", "rate", "age_s");
 }
 
 /* One word, so that columns can be counted. */
@@ -41,9 +41,9 @@ static void write_counters(const struct sy_counters_view *view, struct sy_buffer
             char rate[SY_UNITS_SIZE], used[SY_UNITS_SIZE];
             bool share = counter->kind == SY_COUNTER_SHARE;
             sy_units_number(share ? 100 * view->last[i] : NAN, 1, used);
-            sy_buffer_printf(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n",
-                             view->elapsed_ns / 1e9, counter->name, used, "-", "-",
-                             rate_word(view->last[i], counter->unit, rate), "-");
+            sy_print(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n", view->elapsed_ns / 1e9,
+                     counter->name, used, "-", "-", rate_word(view->last[i], counter->unit, rate),
+                     "-");
         }
     }
 }
@@ -55,12 +55,12 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
         char rate[SY_UNITS_SIZE], age[SY_UNITS_SIZE];
         if (item->measured) {
             rate_word(item->rate, item->unit, rate);
-            sy_buffer_printf(buffer, "%10.3f  %-20s  %6.1f  %6.1f  %6.1f  %12s  %s\n", time_s,
-                             item->name, 100 * item->mean, 100 * item->low, 100 * item->high, rate,
-                             sy_units_number(item->age_ns / 1e9, 3, age));
+            sy_print(buffer, "%10.3f  %-20s  %6.1f  %6.1f  %6.1f  %12s  %s\n", time_s, item->name,
+                     100 * item->mean, 100 * item->low, 100 * item->high, rate,
+                     sy_units_number(item->age_ns / 1e9, 3, age));
         } else if (view->all) {
-            sy_buffer_printf(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n", time_s, item->name,
-                             "-", "-", "-", "-", "-");
+            sy_print(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n", time_s, item->name, "-",
+                     "-", "-", "-", "-");
         }
     }
     write_counters(view, buffer);
@@ -172,7 +172,7 @@ void sy_counters_write_json(const struct sy_counters_view *view,
 void sy_prometheus_put_label(struct sy_buffer *buffer, const char *text) {
     size_t left = strlen(text);
     while (left) {
-        size_t length = sy_utf8_length(text, left);
+        size_t length = sy_shown_length(text, left);
         if (*text == '\\' || *text == '"') {
             sy_buffer_printf(buffer, "\\%c", *text);
         } else if (*text == '\n') {

@@ -29,27 +29,27 @@ void sy_explain_reason_text(const struct sy_reason *reason, struct sy_buffer *ou
     if (!sy_reason_given(reason)) {
         return;
     }
-    sy_buffer_printf(out, "Why: %s", in_words(reason->guard));
+    sy_print(out, "Why: %s", in_words(reason->guard));
     if (isfinite(reason->finish_ns) && reason->finish_ns > 0) {
-        sy_buffer_printf(out, "; the heuristic saw it finish %s after the decision",
-                         sy_units_time(reason->finish_ns, text));
+        sy_print(out, "; the heuristic saw it finish %s after the decision",
+                 sy_units_time(reason->finish_ns, text));
     }
     if (isfinite(reason->correction_ns) && reason->correction_ns != 0) {
-        sy_buffer_printf(out, ", the network made that %s %s",
-                         sy_units_time(fabs(reason->correction_ns), text),
-                         reason->correction_ns < 0 ? "less" : "more");
+        sy_print(out, ", the network made that %s %s",
+                 sy_units_time(fabs(reason->correction_ns), text),
+                 reason->correction_ns < 0 ? "less" : "more");
     }
-    sy_buffer_printf(out, ".\n");
+    sy_print(out, ".\n");
     if (isfinite(reason->slowdown) && reason->slowdown > 0) {
-        sy_buffer_printf(out, "Contention was expected to make it %.2fx as long", reason->slowdown);
+        sy_print(out, "Contention was expected to make it %.2fx as long", reason->slowdown);
         if (isfinite(reason->slowdown_sd) && reason->slowdown_sd > 0) {
-            sy_buffer_printf(out, " (+-%.2f)", reason->slowdown_sd);
+            sy_print(out, " (+-%.2f)", reason->slowdown_sd);
         }
         if (isfinite(reason->utilisation)) {
-            sy_buffer_printf(out, "; the busiest resource it would use was believed %.0f %% busy",
-                             100 * reason->utilisation);
+            sy_print(out, "; the busiest resource it would use was believed %.0f %% busy",
+                     100 * reason->utilisation);
         }
-        sy_buffer_printf(out, ".\n");
+        sy_print(out, ".\n");
     }
 }
 
@@ -95,10 +95,10 @@ void sy_explain_guards_text(const struct sy_record *record, struct sy_buffer *ou
     if (!count(record, counts)) {
         return;
     }
-    sy_buffer_printf(out, "Of its %u decisions:\n", record->decision_count);
+    sy_print(out, "Of its %u decisions:\n", record->decision_count);
     for (uint32_t i = 0; i < SY_COUNT(guards); i++) {
         if (counts[i]) {
-            sy_buffer_printf(out, "  %6u: %s\n", counts[i], guards[i]);
+            sy_print(out, "  %6u: %s\n", counts[i], guards[i]);
         }
     }
 }

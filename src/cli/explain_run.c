@@ -19,16 +19,16 @@ static void put_head(const struct sy_explain *explain, struct sy_buffer *out) {
     const struct sy_record *record = explain->record;
     char makespan[SY_UNITS_SIZE];
     uint32_t missing = record->graph->task_count - explain->ran_count;
-    sy_buffer_printf(
+    sy_print(
         out, "%s under %s%s%s: %u tasks in %s.\n", record->spec[0] ? record->spec : explain->path,
         record->policy[0] ? record->policy : "an unknown policy", record->host[0] ? " on " : "",
         record->host, record->graph->task_count, sy_units_time(record->makespan_ns, makespan));
     if (missing) {
-        sy_buffer_printf(out, "%u of them never ran.\n", missing);
+        sy_print(out, "%u of them never ran.\n", missing);
     }
     if (record->decision_count == 0) {
-        sy_buffer_printf(out, "The policy does not tell its decisions: there are times, no "
-                              "alternatives.\n");
+        sy_print(out, "The policy does not tell its decisions: there are times, no "
+                      "alternatives.\n");
     }
 }
 
@@ -36,14 +36,13 @@ static void put_errors(const struct sy_explain *explain, const struct sy_explain
                        struct sy_buffer *out) {
     static const char *const headers[] = {"task", "device", "predicted", "actual", "ratio"};
     if (errors->count == 0) {
-        sy_buffer_printf(out, "\nNo execution times were predicted.\n");
+        sy_print(out, "\nNo execution times were predicted.\n");
         return;
     }
-    sy_buffer_printf(
-        out,
-        "\nPredicted execution times of %u tasks were off by %.1f %% (median), %.1f %% "
-        "(90th percentile).\nWorst, by time:\n",
-        errors->count, 100 * errors->median_ratio, 100 * errors->p90_ratio);
+    sy_print(out,
+             "\nPredicted execution times of %u tasks were off by %.1f %% (median), %.1f %% "
+             "(90th percentile).\nWorst, by time:\n",
+             errors->count, 100 * errors->median_ratio, 100 * errors->p90_ratio);
     struct sy_table table;
     sy_table_init(&table, headers, "llrrr");
     for (uint32_t i = 0; i < errors->worst_count; i++) {
@@ -95,10 +94,10 @@ static void put_path(const struct sy_explain *explain, const struct sy_explain_l
             }
         }
     }
-    sy_buffer_printf(out,
-                     "\nThe chain that made the run this long: %u tasks, %s executing, %s between "
-                     "them (transfers, waking up).\n",
-                     count, sy_units_time(executing, run), sy_units_time(gaps, wait));
+    sy_print(out,
+             "\nThe chain that made the run this long: %u tasks, %s executing, %s between "
+             "them (transfers, waking up).\n",
+             count, sy_units_time(executing, run), sy_units_time(gaps, wait));
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
 }
 
@@ -122,12 +121,11 @@ static void put_idle(const struct sy_explain *explain, const struct sy_explain_i
             }
         }
     }
-    sy_buffer_printf(out, "\nWhere the time of each device went:\n");
+    sy_print(out, "\nWhere the time of each device went:\n");
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
-    sy_buffer_printf(out,
-                     "  nothing ready: no task that it could run was waiting; inputs: its next "
-                     "task was placed and\n  ready, its data or the runtime were not; held "
-                     "back: tasks were waiting, but not for this device.\n");
+    sy_print(out, "  nothing ready: no task that it could run was waiting; inputs: its next "
+                  "task was placed and\n  ready, its data or the runtime were not; held "
+                  "back: tasks were waiting, but not for this device.\n");
 }
 
 int sy_explain_run_text(struct sy_explain *explain, const struct sy_explain_overview *overview) {

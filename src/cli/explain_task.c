@@ -36,17 +36,15 @@ static void put_head(const struct sy_explain *explain, uint32_t task, struct sy_
     const struct sy_record *record = explain->record;
     const struct sy_record_task *ran = &record->tasks[task];
     struct words words = {0};
-    sy_buffer_printf(out, "%s is task %u of %s, kernel %s.\n", name_of(explain, &words, task), task,
-                     record->spec[0] ? record->spec : explain->path,
-                     sy_explain_kernel(explain, task));
+    sy_print(out, "%s is task %u of %s, kernel %s.\n", name_of(explain, &words, task), task,
+             record->spec[0] ? record->spec : explain->path, sy_explain_kernel(explain, task));
     if (ran->device == SY_NONE) {
-        sy_buffer_printf(out, "It never ran: the run ended before.\n");
+        sy_print(out, "It never ran: the run ended before.\n");
         return;
     }
-    sy_buffer_printf(out, "It ran on %s from %s to %s: %s.\n",
-                     sy_explain_device(explain, ran->device), time_of(&words, ran->start_ns),
-                     time_of(&words, ran->end_ns),
-                     time_of(&words, sy_explain_duration_ns(explain, task)));
+    sy_print(out, "It ran on %s from %s to %s: %s.\n", sy_explain_device(explain, ran->device),
+             time_of(&words, ran->start_ns), time_of(&words, ran->end_ns),
+             time_of(&words, sy_explain_duration_ns(explain, task)));
 }
 
 static void put_ready(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
@@ -54,19 +52,19 @@ static void put_ready(const struct sy_explain *explain, uint32_t task, struct sy
     uint32_t input = sy_explain_last_input(explain, task);
     struct words words = {0};
     if (!isnan(ran->submitted_ns)) {
-        sy_buffer_printf(out, "It was submitted at %s.\n", time_of(&words, ran->submitted_ns));
+        sy_print(out, "It was submitted at %s.\n", time_of(&words, ran->submitted_ns));
     }
     if (isnan(ran->ready_ns)) {
         return;
     }
-    sy_buffer_printf(out, "It became ready at %s", time_of(&words, ran->ready_ns));
+    sy_print(out, "It became ready at %s", time_of(&words, ran->ready_ns));
     if (input == SY_NONE) {
-        sy_buffer_printf(out, "; it waits for no other task.\n");
+        sy_print(out, "; it waits for no other task.\n");
     } else {
-        sy_buffer_printf(out, "; the last task it waited for, %s, ended at %s on %s.\n",
-                         name_of(explain, &words, input),
-                         time_of(&words, explain->record->tasks[input].end_ns),
-                         sy_explain_device(explain, explain->record->tasks[input].device));
+        sy_print(out, "; the last task it waited for, %s, ended at %s on %s.\n",
+                 name_of(explain, &words, input),
+                 time_of(&words, explain->record->tasks[input].end_ns),
+                 sy_explain_device(explain, explain->record->tasks[input].device));
     }
 }
 
@@ -74,24 +72,22 @@ static void put_decision(const struct sy_explain *explain, const struct sy_decid
                          struct sy_buffer *out) {
     const struct sy_record_task *ran = &explain->record->tasks[decided->task];
     struct words words = {0};
-    sy_buffer_printf(out, "Policy %s placed it on %s at %s", explain->record->policy,
-                     sy_explain_device(explain, decided->device), time_of(&words, decided->at_ns));
+    sy_print(out, "Policy %s placed it on %s at %s", explain->record->policy,
+             sy_explain_device(explain, decided->device), time_of(&words, decided->at_ns));
     if (decided->at_ns < ran->ready_ns) {
-        sy_buffer_printf(out, ", %s before it was ready",
-                         time_of(&words, ran->ready_ns - decided->at_ns));
+        sy_print(out, ", %s before it was ready", time_of(&words, ran->ready_ns - decided->at_ns));
     } else if (decided->at_ns > ran->ready_ns) {
-        sy_buffer_printf(out, ", %s after it was ready",
-                         time_of(&words, decided->at_ns - ran->ready_ns));
+        sy_print(out, ", %s after it was ready", time_of(&words, decided->at_ns - ran->ready_ns));
     }
     if (decided->ready_count > 1) {
-        sy_buffer_printf(out, "; %u tasks were waiting to be placed, this one included.\n",
-                         decided->ready_count);
+        sy_print(out, "; %u tasks were waiting to be placed, this one included.\n",
+                 decided->ready_count);
     } else {
-        sy_buffer_printf(out, "; no other task was waiting to be placed.\n");
+        sy_print(out, "; no other task was waiting to be placed.\n");
     }
     if (ran->device != SY_NONE && ran->device != decided->device) {
-        sy_buffer_printf(out, "It ran on %s all the same: the runtime moved it.\n",
-                         sy_explain_device(explain, ran->device));
+        sy_print(out, "It ran on %s all the same: the runtime moved it.\n",
+                 sy_explain_device(explain, ran->device));
     }
 }
 
@@ -116,9 +112,9 @@ static void put_alternatives(const struct sy_explain *explain, const struct sy_d
         }
         sy_table_cell(&table, "%s", i == 0 ? "chosen" : "");
     }
-    sy_buffer_printf(out, "\nWhat was predicted then, counted from the decision:\n");
+    sy_print(out, "\nWhat was predicted then, counted from the decision:\n");
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
-    sy_buffer_printf(out, "\n");
+    sy_print(out, "\n");
 }
 
 /* "1.80x what was predicted" or "as predicted". */
@@ -127,14 +123,14 @@ static void put_ratio(double actual_ns, double predicted_ns, double log_sigma,
     double ratio = predicted_ns > 0 ? actual_ns / predicted_ns : NAN;
     double spread = log_sigma > 0 ? exp(fmin(2 * log_sigma, 10)) : 1;
     if (!isfinite(ratio)) {
-        sy_buffer_printf(out, ".\n");
+        sy_print(out, ".\n");
     } else if (ratio <= SURPRISE && ratio * SURPRISE >= 1) {
-        sy_buffer_printf(out, ", as predicted (%.2fx).\n", ratio);
+        sy_print(out, ", as predicted (%.2fx).\n", ratio);
     } else {
         bool is_within = ratio <= spread && ratio * spread >= 1;
-        sy_buffer_printf(out, ", %.2fx what was predicted: %s.\n", ratio,
-                         is_within ? "within the spread of the model"
-                                   : "the model was wrong by more than its spread");
+        sy_print(out, ", %.2fx what was predicted: %s.\n", ratio,
+                 is_within ? "within the spread of the model"
+                           : "the model was wrong by more than its spread");
     }
 }
 
@@ -145,11 +141,11 @@ static void put_execution(const struct sy_explain *explain, uint32_t task,
     double sigma = decided && decided->alternative_count ? decided->alternatives[0].log_sigma : NAN;
     struct words words = {0};
     if (isfinite(ran->predicted_ns)) {
-        sy_buffer_printf(out, "Execution: predicted %s, actual %s",
-                         time_of(&words, ran->predicted_ns), time_of(&words, actual));
+        sy_print(out, "Execution: predicted %s, actual %s", time_of(&words, ran->predicted_ns),
+                 time_of(&words, actual));
         put_ratio(actual, ran->predicted_ns, sigma, out);
     } else {
-        sy_buffer_printf(out, "Execution: %s; nothing was predicted.\n", time_of(&words, actual));
+        sy_print(out, "Execution: %s; nothing was predicted.\n", time_of(&words, actual));
     }
 }
 
@@ -164,18 +160,18 @@ static void put_start(const struct sy_explain *explain, const struct sy_decided 
     double late = ran->start_ns - start;
     struct words words = {0};
     if (isfinite(late)) {
-        sy_buffer_printf(out, "Start: predicted at %s, actual at %s, %s %s.\n",
-                         time_of(&words, start), time_of(&words, ran->start_ns),
-                         time_of(&words, fabs(late)), late < 0 ? "earlier" : "later");
+        sy_print(out, "Start: predicted at %s, actual at %s, %s %s.\n", time_of(&words, start),
+                 time_of(&words, ran->start_ns), time_of(&words, fabs(late)),
+                 late < 0 ? "earlier" : "later");
     }
 }
 
 static void put_stall(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
     struct words words = {0};
     if (explain->stall_ns[task] > 0) {
-        sy_buffer_printf(out, "%s waited %s for its inputs.\n",
-                         sy_explain_device(explain, explain->record->tasks[task].device),
-                         time_of(&words, explain->stall_ns[task]));
+        sy_print(out, "%s waited %s for its inputs.\n",
+                 sy_explain_device(explain, explain->record->tasks[task].device),
+                 time_of(&words, explain->stall_ns[task]));
     }
 }
 
@@ -195,8 +191,8 @@ static void add_reason(struct reasons *reasons, double difference_ns, const char
     }
     struct sy_buffer *to = difference_ns > 0 ? &reasons->against : &reasons->in_favour;
     char text[SY_UNITS_SIZE];
-    sy_buffer_printf(to, "%s", to->length ? " and " : "");
-    sy_buffer_printf(to, difference_ns > 0 ? more : less, sy_units_time(fabs(difference_ns), text));
+    sy_print(to, "%s", to->length ? " and " : "");
+    sy_print(to, difference_ns > 0 ? more : less, sy_units_time(fabs(difference_ns), text));
 }
 
 static void put_reasons(const struct sy_alternative *chosen, const struct sy_alternative *other,
@@ -212,9 +208,9 @@ static void put_reasons(const struct sy_alternative *chosen, const struct sy_alt
     add_reason(&reasons, chosen->exec_ns - other->exec_ns, "it executes %s slower",
                "it executes %s faster");
     if (reasons.against.length + reasons.in_favour.length) {
-        sy_buffer_printf(out, ": %s%s%s", reasons.against.length ? reasons.against.text : "",
-                         reasons.against.length && reasons.in_favour.length ? ", but " : "",
-                         reasons.in_favour.length ? reasons.in_favour.text : "");
+        sy_print(out, ": %s%s%s", reasons.against.length ? reasons.against.text : "",
+                 reasons.against.length && reasons.in_favour.length ? ", but " : "",
+                 reasons.in_favour.length ? reasons.in_favour.text : "");
     }
     out->failed = out->failed || reasons.against.failed || reasons.in_favour.failed;
     sy_buffer_finish(&reasons.against);
@@ -239,28 +235,28 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
     const struct sy_alternative *other = best_other(decided);
     struct words words = {0};
     if (!other || !isfinite(chosen->finish_ns)) {
-        sy_buffer_printf(out, "%s\n",
-                         decided->alternative_count == 1
-                             ? "No other device that could run it was worth a look."
-                             : "The policy did not say when the others would have finished.");
+        sy_print(out, "%s\n",
+                 decided->alternative_count == 1
+                     ? "No other device that could run it was worth a look."
+                     : "The policy did not say when the others would have finished.");
         return;
     }
     double gain = other->finish_ns - chosen->finish_ns;
     const char *name = sy_explain_device(explain, chosen->device);
     const char *rival = sy_explain_device(explain, other->device);
     if (gain == 0) {
-        sy_buffer_printf(out, "%s and %s were predicted to finish at the same time", name, rival);
+        sy_print(out, "%s and %s were predicted to finish at the same time", name, rival);
     } else {
-        sy_buffer_printf(out, "%s was predicted to finish %s %s than %s", name,
-                         time_of(&words, fabs(gain)), gain > 0 ? "earlier" : "later", rival);
+        sy_print(out, "%s was predicted to finish %s %s than %s", name, time_of(&words, fabs(gain)),
+                 gain > 0 ? "earlier" : "later", rival);
         double low = fmin(chosen->finish_ns, other->finish_ns);
         if (low > 0) {
-            sy_buffer_printf(out, " (%.1fx)", fmax(chosen->finish_ns, other->finish_ns) / low);
+            sy_print(out, " (%.1fx)", fmax(chosen->finish_ns, other->finish_ns) / low);
         }
     }
     put_reasons(chosen, other, out);
-    sy_buffer_printf(out, "%s\n",
-                     gain < 0 ? ". The policy weighed more than this task's own finish." : ".");
+    sy_print(out, "%s\n",
+             gain < 0 ? ". The policy weighed more than this task's own finish." : ".");
 }
 
 static int put_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
@@ -280,25 +276,24 @@ static int put_hindsight(const struct sy_explain *explain, const struct sy_decid
     }
     struct words words = {0};
     if (!best) {
-        sy_buffer_printf(out,
-                         "In hindsight: no other %s ran on another of these devices, so there "
-                         "is nothing to compare with.\n",
-                         sy_explain_kernel(explain, decided->task));
+        sy_print(out,
+                 "In hindsight: no other %s ran on another of these devices, so there "
+                 "is nothing to compare with.\n",
+                 sy_explain_kernel(explain, decided->task));
         return 0;
     }
     double gain = actual - best_answer.end_ns;
     bool is_even = fabs(gain) < EVEN * (actual - decided->at_ns);
-    sy_buffer_printf(out,
-                     "In hindsight %s: %s would have ended it about %s %s (%u other %s took %s "
-                     "there, and it was free at %s).\n",
-                     is_even    ? "it made no difference"
-                     : gain > 0 ? "another device would have been better"
-                                : "the choice was right",
-                     sy_explain_device(explain, best->device), time_of(&words, fabs(gain)),
-                     gain > 0 ? "earlier" : "later", best_answer.seen.count,
-                     sy_explain_kernel(explain, decided->task),
-                     time_of(&words, best_answer.seen.median_ns),
-                     time_of(&words, best_answer.free_ns));
+    sy_print(out,
+             "In hindsight %s: %s would have ended it about %s %s (%u other %s took %s "
+             "there, and it was free at %s).\n",
+             is_even    ? "it made no difference"
+             : gain > 0 ? "another device would have been better"
+                        : "the choice was right",
+             sy_explain_device(explain, best->device), time_of(&words, fabs(gain)),
+             gain > 0 ? "earlier" : "later", best_answer.seen.count,
+             sy_explain_kernel(explain, decided->task), time_of(&words, best_answer.seen.median_ns),
+             time_of(&words, best_answer.free_ns));
     return 0;
 }
 
@@ -309,11 +304,11 @@ int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
     put_head(explain, task, &out);
     put_ready(explain, task, &out);
     if (!decided) {
-        sy_buffer_printf(&out, "%s\n",
-                         explain->record->decision_count
-                             ? "No decision about it was recorded."
-                             : "The policy does not tell its decisions: why this device, only it "
-                               "knows.");
+        sy_print(&out, "%s\n",
+                 explain->record->decision_count
+                     ? "No decision about it was recorded."
+                     : "The policy does not tell its decisions: why this device, only it "
+                       "knows.");
     } else {
         put_decision(explain, decided, &out);
         sy_explain_reason_text(&decided->reason, &out);

@@ -153,7 +153,7 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
             sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind], text));
         }
     }
-    sy_buffer_printf(buffer, "\nMean time per task alone on a device of that kind:\n");
+    sy_print(buffer, "\nMean time per task alone on a device of that kind:\n");
     sy_table_write(&table, 2, sy_message_colour(stdout), buffer);
 }
 
@@ -246,8 +246,8 @@ static int check(const struct args *args) {
         sy_json_member_u64(&writer, "tasks", tasks);
         sy_json_close(&writer, '}');
         if (r == SY_EXIT_OK) {
-            sy_buffer_printf(&lines, "%s: ok, %u graph%s, %llu tasks\n", args->specs.items[i],
-                             list.count, list.count == 1 ? "" : "s", (unsigned long long)tasks);
+            sy_print(&lines, "%s: ok, %u graph%s, %llu tasks\n", args->specs.items[i], list.count,
+                     list.count == 1 ? "" : "s", (unsigned long long)tasks);
         }
         worst = r > worst ? r : worst;
         sy_graph_list_finish(&list);

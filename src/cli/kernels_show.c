@@ -61,7 +61,7 @@ static void put_workloads(const struct sy_kernel_table *table, bool bold,
         sy_table_cell(&rows, "%s:%s%s%s", table->name, workload->name, usage[0] ? ":" : "", usage);
         sy_table_cell(&rows, "%s", text_of(workload->summary));
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_write(&rows, 2, bold, buffer);
 }
 
@@ -75,7 +75,7 @@ static void put_pipelines(const struct sy_kernel_table *table, bool bold,
         sy_table_cell(&rows, "%s:%s%s%s", table->name, pipeline->name, usage[0] ? ":" : "", usage);
         sy_table_cell(&rows, "%s", text_of(pipeline->summary));
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_write(&rows, 2, bold, buffer);
 }
 
@@ -107,8 +107,8 @@ static void put_plugin(const struct sy_kernel_list *list, uint32_t index, bool b
         return;
     }
     const char *version = text_of(table->version), *summary = text_of(table->summary);
-    sy_buffer_printf(buffer, "%s%s%s%s%s\n  %s\n\n", table->name, version[0] ? " " : "", version,
-                     summary[0] ? ": " : "", summary, sy_kernel_set_path(list->set, index));
+    sy_print(buffer, "%s%s%s%s%s\n  %s\n\n", table->name, version[0] ? " " : "", version,
+             summary[0] ? ": " : "", summary, sy_kernel_set_path(list->set, index));
     if (kernels) {
         put_kernels(list, table, bold, buffer);
     }
@@ -118,7 +118,7 @@ static void put_plugin(const struct sy_kernel_list *list, uint32_t index, bool b
     if (pipelines) {
         put_pipelines(table, bold, buffer);
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
 }
 
 static bool is_measured(const struct sy_kernel_list *list, const char *kernel) {
@@ -137,12 +137,12 @@ static void put_unmeasured(const struct sy_kernel_list *list, struct sy_buffer *
         for (uint32_t j = 0; j < table->kernel_count; j++) {
             const char *name = table->kernels[j].name;
             if (sy_kernel_list_wants(list, table, name) && !is_measured(list, name)) {
-                sy_buffer_printf(buffer, "%s%s", count++ ? ", " : "\nNot measured yet: ", name);
+                sy_print(buffer, count++ ? ", %s" : "\nNot measured yet: %s", name);
             }
         }
     }
     if (count > 0) {
-        sy_buffer_printf(buffer, " (symph kernels --calibrate measures)\n");
+        sy_print(buffer, " (symph kernels --calibrate measures)\n");
     }
 }
 
@@ -173,11 +173,11 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
 
 static void put_measured(const struct sy_kernel_list *list, bool bold, struct sy_buffer *buffer) {
     const char *path = sy_store_path(list->store);
-    sy_buffer_printf(buffer, "Measured on %s (%s):\n", list->machine, path ? path : "not kept");
+    sy_print(buffer, "Measured on %s (%s):\n", list->machine, path ? path : "not kept");
     if (list->cell_count > 0) {
         put_cells(list, bold, buffer);
     } else {
-        sy_buffer_printf(buffer, "  nothing yet\n");
+        sy_print(buffer, "  nothing yet\n");
     }
     put_unmeasured(list, buffer);
 }
@@ -186,8 +186,8 @@ int sy_kernel_list_print(const struct sy_kernel_list *list) {
     bool bold = sy_message_colour(stdout);
     struct sy_buffer buffer = {0};
     if (sy_kernel_set_count(list->set) == 0) {
-        sy_buffer_printf(&buffer, "No kernel plug-in was found; --kernels or SYMPH_KERNELS name "
-                                  "where they are.\n\n");
+        sy_print(&buffer, "No kernel plug-in was found; --kernels or SYMPH_KERNELS name "
+                          "where they are.\n\n");
     }
     for (uint32_t i = 0; i < sy_kernel_set_count(list->set); i++) {
         put_plugin(list, i, bold, &buffer);

@@ -70,7 +70,7 @@ static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_b
         sy_table_cell(&table, "%s", is_assumed_power(device) ? "*" : "");
         assumed = assumed || is_assumed_power(device);
     }
-    sy_buffer_printf(buffer, "\nDevices (those of one group slow each other):\n");
+    sy_print(buffer, "\nDevices (those of one group slow each other):\n");
     sy_table_write(&table, 2, bold, buffer);
     return assumed;
 }
@@ -88,7 +88,7 @@ static void put_memories(const struct sy_machine *machine, bool bold, struct sy_
                       memory->resource == SY_NONE ? "-"
                                                   : machine->resources[memory->resource].name);
     }
-    sy_buffer_printf(buffer, "\nMemories:\n");
+    sy_print(buffer, "\nMemories:\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -117,7 +117,7 @@ static bool put_resources(const struct sy_machine *machine, bool bold, struct sy
         sy_table_cell(&table, "%s", is_assumed_rate(resource) ? "*" : "");
         assumed = assumed || is_assumed_rate(resource);
     }
-    sy_buffer_printf(buffer, "\nShared resources:\n");
+    sy_print(buffer, "\nShared resources:\n");
     sy_table_write(&table, 2, bold, buffer);
     return assumed;
 }
@@ -154,10 +154,10 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
         assumed = assumed || is_assumed_latency(route->latency_ns);
         rows++;
     }
-    sy_buffer_printf(buffer, "\nRoutes between memories:\n");
+    sy_print(buffer, "\nRoutes between memories:\n");
     sy_table_write(&table, 2, bold, buffer);
     if (rows < n * (n - 1)) {
-        sy_buffer_printf(buffer, "  ... and %u more; --json has all\n", n * (n - 1) - rows);
+        sy_print(buffer, "  ... and %u more; --json has all\n", n * (n - 1) - rows);
     }
     return assumed;
 }
@@ -172,7 +172,7 @@ static void put_classes(const struct sy_machine *machine, bool bold, struct sy_b
         sy_table_cell(&table, "%u", class->device_count);
         sy_table_cell(&table, "%g", class->speed_ratio);
     }
-    sy_buffer_printf(buffer, "\nClasses (devices that are alike for the clock):\n");
+    sy_print(buffer, "\nClasses (devices that are alike for the clock):\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -190,7 +190,7 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
         sy_table_cell(&table, "%s", sy_units_time(board->init_ns, text));
         sy_table_cell(&table, "%s", sy_units_bytes(board->image_bytes, text));
     }
-    sy_buffer_printf(buffer, "\nFPGA boards (configuration port, one image at a time):\n");
+    sy_print(buffer, "\nFPGA boards (configuration port, one image at a time):\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -199,7 +199,7 @@ static int print_tables(const struct sy_machine *machine) {
     struct sy_buffer buffer = {0};
     char devices[SY_UNITS_SIZE], classes[SY_UNITS_SIZE], memories[SY_UNITS_SIZE];
     char resources[SY_UNITS_SIZE];
-    sy_buffer_printf(
+    sy_print(
         &buffer, "%s: %s in %s, %s, %s\n", machine->name,
         sy_units_count(machine->device_count, "device", "devices", devices),
         sy_units_count(machine->class_count, "class", "classes", classes),
@@ -212,7 +212,7 @@ static int print_tables(const struct sy_machine *machine) {
     assumed = put_resources(machine, bold, &buffer) || assumed;
     assumed = (machine->memory_count > 1 && put_routes(machine, bold, &buffer)) || assumed;
     if (assumed) {
-        sy_buffer_printf(&buffer, "\n* the value assumed where the source states none\n");
+        sy_print(&buffer, "\n* the value assumed where the source states none\n");
     }
     return sy_output(&buffer);
 }

@@ -3,6 +3,7 @@
  * machine_draw: see machine_draw.h.
  */
 #include "cli/machine_draw.h"
+#include "cli/cli.h"
 
 #include "cli/units.h"
 
@@ -17,7 +18,7 @@ static void put_devices(const struct sy_machine *machine, uint32_t memory,
             count += device->class_index == c && device->memory == memory;
         }
         if (count > 0) {
-            sy_buffer_printf(buffer, "%s%u x %s", separator, count, machine->classes[c].name);
+            sy_print(buffer, "%s%u x %s", separator, count, machine->classes[c].name);
             separator = ", ";
         }
     }
@@ -27,17 +28,16 @@ static void put_memory(const struct sy_machine *machine, uint32_t memory,
                        struct sy_buffer *buffer) {
     const struct sy_memory *m = &machine->memories[memory];
     char text[SY_UNITS_SIZE];
-    sy_buffer_printf(buffer, "%s [", m->name);
+    sy_print(buffer, "%s [", m->name);
     put_devices(machine, memory, buffer);
-    sy_buffer_printf(buffer, "]");
+    sy_print(buffer, "]");
     if (m->resource != SY_NONE) {
-        sy_buffer_printf(buffer, "  %s",
-                         sy_units_rate(machine->resources[m->resource].bytes_per_s, text));
+        sy_print(buffer, "  %s", sy_units_rate(machine->resources[m->resource].bytes_per_s, text));
     }
     if (sy_units_bytes(m->capacity_bytes, text)[0] != '-') {
-        sy_buffer_printf(buffer, "  %s", text);
+        sy_print(buffer, "  %s", text);
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
 }
 
 /* The host memory an accelerator's memory hangs on; SY_NONE if no device computes from it. */
@@ -64,15 +64,15 @@ static void put_children(const struct sy_machine *machine, uint32_t host,
         if (hangs_on(machine, m, host)) {
             char text[SY_UNITS_SIZE];
             const struct sy_route *route = &machine->routes[host * machine->memory_count + m];
-            sy_buffer_printf(buffer, "%s %s ── ", m == last ? "└──" : "├──",
-                             sy_units_rate(route->bytes_per_s, text));
+            sy_print(buffer, "%s %s ── ", m == last ? "└──" : "├──",
+                     sy_units_rate(route->bytes_per_s, text));
             put_memory(machine, m, buffer);
         }
     }
 }
 
 void sy_machine_draw(const struct sy_machine *machine, struct sy_buffer *buffer) {
-    sy_buffer_printf(buffer, "%s\n", machine->name);
+    sy_print(buffer, "%s\n", machine->name);
     for (uint32_t m = 0; m < machine->memory_count; m++) {
         if (machine->memories[m].host) {
             put_memory(machine, m, buffer);

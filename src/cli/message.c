@@ -21,14 +21,17 @@ bool sy_message_colour(FILE *stream) {
     return !(no_color && no_color[0]) && isatty(fileno(stream));
 }
 
-static void print_failure(const char *text) {
-    bool colour = sy_message_colour(stderr);
-    fprintf(stderr, "%ssymph:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", text);
+/* A message quotes files and arguments, and is one line. */
+static void print_line(const char *text, bool failure) {
+    char shown[4096];
+    bool colour = failure && sy_message_colour(stderr);
+    fprintf(stderr, "%ssymph:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "",
+            sy_show(text, shown, sizeof(shown)));
 }
 
 void sy_message_error(const struct sy_error *error) {
     char text[1024];
-    print_failure(sy_error_format(error, text, sizeof(text)));
+    print_line(sy_error_format(error, text, sizeof(text)), true);
 }
 
 void sy_message_about(const char *what, const char *text, const struct sy_error *error) {
@@ -46,19 +49,19 @@ void sy_message_fail(const char *format, ...) {
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    print_failure(text);
+    print_line(text, true);
 }
 
 void sy_message_note(bool quiet, const char *format, ...) {
+    char text[2048];
     if (quiet) {
         return;
     }
     va_list list;
     va_start(list, format);
-    fputs("symph: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof(text), format, list);
     va_end(list);
+    print_line(text, false);
 }
 
 int sy_message_exit(int code) {

@@ -22,8 +22,8 @@ static void put_arguments(const struct sy_pipeline *pipeline,
     struct sy_buffer text = {0};
     for (uint32_t a = 0; a < kernel->argument_count; a++) {
         if (kernel->writes[a] == writes) {
-            sy_buffer_printf(&text, "%s%s", text.length ? ", " : "",
-                             pipeline->data[kernel->arguments[a]].name);
+            sy_print(&text, "%s%s", text.length ? ", " : "",
+                     pipeline->data[kernel->arguments[a]].name);
         }
     }
     sy_table_cell(table, "%.*s", text.failed ? 0 : (int)text.length, text.length ? text.text : "");
@@ -41,7 +41,7 @@ static void put_kernels(const struct sy_pipeline *pipeline, bool bold, struct sy
         put_arguments(pipeline, kernel, true, &table);
         sy_table_cell(&table, "%s", kernel->split ? "can be split" : "");
     }
-    sy_buffer_printf(buffer, "\nKernels:\n");
+    sy_print(buffer, "\nKernels:\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -61,7 +61,7 @@ static void put_features(const struct sy_pipeline *pipeline, bool bold, struct s
         }
         sy_table_cell(&table, "%s", feature->about);
     }
-    sy_buffer_printf(buffer, "\nFeatures of an item (--input-features NAME=VALUE,...):\n");
+    sy_print(buffer, "\nFeatures of an item (--input-features NAME=VALUE,...):\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -75,8 +75,8 @@ static void put_examples(const struct sy_pipeline *pipeline, bool bold, struct s
         const struct sy_pipeline_example *example = &pipeline->examples[i];
         struct sy_buffer text = {0};
         for (uint32_t f = 0; f < pipeline->feature_count; f++) {
-            sy_buffer_printf(&text, "%s%s=%.10g", f ? "," : "", pipeline->features[f].name,
-                             example->values[f]);
+            sy_print(&text, "%s%s=%.10g", f ? "," : "", pipeline->features[f].name,
+                     example->values[f]);
         }
         sy_table_cell(&table, "%s", example->name);
         sy_table_cell(&table, "%s", example->about);
@@ -84,7 +84,7 @@ static void put_examples(const struct sy_pipeline *pipeline, bool bold, struct s
                       text.length ? text.text : "");
         sy_buffer_finish(&text);
     }
-    sy_buffer_printf(buffer, "\nExamples (--input-features NAME, or NAME,feature=value):\n");
+    sy_print(buffer, "\nExamples (--input-features NAME, or NAME,feature=value):\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -172,13 +172,12 @@ int sy_planning_print_pipeline(const struct sy_planning *planning) {
     if (planning->args->common.json) {
         return print_json(pipeline);
     }
-    sy_buffer_printf(&buffer, "%s%s%s\n", pipeline->name, pipeline->about[0] ? ": " : "",
-                     pipeline->about);
+    sy_print(&buffer, "%s%s%s\n", pipeline->name, pipeline->about[0] ? ": " : "", pipeline->about);
     put_kernels(pipeline, bold, &buffer);
     put_features(pipeline, bold, &buffer);
     put_examples(pipeline, bold, &buffer);
-    sy_buffer_printf(&buffer, "\nPlan it: symph plan %s --input-features %s\n",
-                     planning->args->pipelines.items[0],
-                     pipeline->example_count ? pipeline->examples[0].name : "NAME=VALUE,...");
+    sy_print(&buffer, "\nPlan it: symph plan %s --input-features %s\n",
+             planning->args->pipelines.items[0],
+             pipeline->example_count ? pipeline->examples[0].name : "NAME=VALUE,...");
     return sy_output(&buffer);
 }

@@ -47,29 +47,28 @@ static void put_plan_cell(const struct sy_planning *planning, const struct sy_pl
  */
 static void put_head(const struct sy_planning *planning, struct sy_buffer *buffer) {
     const struct sy_pipeline *pipeline = planning->pipeline;
-    sy_buffer_printf(buffer, "%s%s%s\n", pipeline->name, pipeline->about[0] ? ": " : "",
-                     pipeline->about);
-    sy_buffer_printf(buffer, "machine  ");
+    sy_print(buffer, "%s%s%s\n", pipeline->name, pipeline->about[0] ? ": " : "", pipeline->about);
+    sy_print(buffer, "machine  ");
     for (uint32_t c = 0; c < planning->system.class_count; c++) {
         const struct sy_system_class *k = &planning->system.classes[c];
-        sy_buffer_printf(buffer, "%s%u x %s", c ? ", " : "", k->device_count, k->name);
+        sy_print(buffer, "%s%u x %s", c ? ", " : "", k->device_count, k->name);
         if (k->busy_count) {
-            sy_buffer_printf(buffer, " (others hold %u)", k->busy_count);
+            sy_print(buffer, " (others hold %u)", k->busy_count);
         }
         if (k->slowdown > 1.005) {
-            sy_buffer_printf(buffer, " (slowed %.2fx by others)", k->slowdown);
+            sy_print(buffer, " (slowed %.2fx by others)", k->slowdown);
         }
     }
-    sy_buffer_printf(buffer, "\nitem     ");
+    sy_print(buffer, "\nitem     ");
     for (uint32_t i = 0; i < pipeline->feature_count; i++) {
-        sy_buffer_printf(buffer, "%s%s=%.10g", i ? "," : "", pipeline->features[i].name,
-                         planning->values[i]);
+        sy_print(buffer, "%s%s=%.10g", i ? "," : "", pipeline->features[i].name,
+                 planning->values[i]);
     }
-    sy_buffer_printf(buffer, "\nasked    %s", sy_plan_objective_name(planning->objective));
+    sy_print(buffer, "\nasked    %s", sy_plan_objective_name(planning->objective));
     for (uint32_t i = 0; i < planning->constraints.count; i++) {
-        sy_buffer_printf(buffer, "%s%s", i ? ", " : " with ", planning->constraints.items[i].text);
+        sy_print(buffer, "%s%s", i ? ", " : " with ", planning->constraints.items[i].text);
     }
-    sy_buffer_printf(buffer, "%s\n", planning->problem.overlap ? "" : "; transfers do not overlap");
+    sy_print(buffer, "%s\n", planning->problem.overlap ? "" : "; transfers do not overlap");
 }
 
 /* --- the plan -----------------------------------------------------------------------------------
@@ -134,13 +133,12 @@ static void put_assumed_prices(const struct sy_planning *planning, struct sy_buf
     bool any = false;
     for (uint32_t c = 0; c < planning->system.class_count; c++) {
         if (!(planning->priced & 1u << c)) {
-            sy_buffer_printf(buffer, "%s %s %.3g", any ? "," : before,
-                             planning->system.classes[c].name,
-                             planning->system.classes[c].price_per_hour);
+            sy_print(buffer, "%s %s %.3g", any ? "," : before, planning->system.classes[c].name,
+                     planning->system.classes[c].price_per_hour);
             any = true;
         }
     }
-    sy_buffer_printf(buffer, "%s", any ? "; --price CLASS=X sets them\n" : "");
+    sy_print(buffer, any ? "; --price CLASS=X sets them\n" : "");
 }
 
 static void put_plan(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
@@ -148,9 +146,9 @@ static void put_plan(const struct sy_planning *planning, bool bold, struct sy_bu
     struct sy_table table;
     char from[SY_UNITS_SIZE], to[SY_UNITS_SIZE];
     sy_plan_parts(&planning->problem, &planning->plan, parts);
-    sy_buffer_printf(buffer, "\nPlan: ");
+    sy_print(buffer, "\nPlan: ");
     put_plan_text(planning, &planning->plan, buffer);
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_init(&table,
                   (const char *const[]){"stage", "kernels", "devices", "compute", "transfer",
                                         "per item", "of the period", ""},
@@ -162,11 +160,11 @@ static void put_plan(const struct sy_planning *planning, bool bold, struct sy_bu
     double least_ns = busiest_ns(planning, parts, 0);
     if (planning->plan.lane_count == 1 &&
         planning->plan.outcome.period_ns > least_ns * (1 + 1e-9)) {
-        sy_buffer_printf(buffer, "  (items wait: one each %s instead of %s, to keep the power)\n",
-                         sy_units_time(planning->plan.outcome.period_ns, to),
-                         sy_units_time(least_ns, from));
+        sy_print(buffer, "  (items wait: one each %s instead of %s, to keep the power)\n",
+                 sy_units_time(planning->plan.outcome.period_ns, to),
+                 sy_units_time(least_ns, from));
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_init(
         &table,
         (const char *const[]){"throughput", "latency", "energy/item", "power", "money/item"},
@@ -226,11 +224,11 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
             put_basis(guess, sy_planning_has_watts(planning, k, shape->class_index), &table);
         }
     }
-    sy_buffer_printf(buffer, "\nWhat the plan's times rest on:\n");
+    sy_print(buffer, "\nWhat the plan's times rest on:\n");
     sy_table_write(&table, 2, bold, buffer);
-    sy_buffer_printf(buffer, "  all ");
+    sy_print(buffer, "  all ");
     sy_planning_caveat(planning, buffer);
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
 }
 
 /* --- constraints --------------------------------------------------------------------------------
@@ -290,7 +288,7 @@ static void put_prices(const struct sy_planning *planning, bool bold, struct sy_
     for (uint32_t i = 0; i < planning->constraints.count; i++) {
         put_price(planning, i, &table);
     }
-    sy_buffer_printf(buffer, "\nWhat each constraint costs:\n");
+    sy_print(buffer, "\nWhat each constraint costs:\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -318,8 +316,8 @@ static void put_beside(const struct sy_planning *planning, bool bold, struct sy_
         sy_table_cell(&table, "%s", beside->within ? "" : "breaks a constraint");
         put_plan_cell(planning, &beside->plan, &table);
     }
-    sy_buffer_printf(buffer, "\nPlans of your own, against it in %s:\n",
-                     sy_plan_objective_name(planning->objective));
+    sy_print(buffer, "\nPlans of your own, against it in %s:\n",
+             sy_plan_objective_name(planning->objective));
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -388,8 +386,8 @@ static void put_front_row(const struct sy_planning *planning, uint32_t i, struct
 
 static void put_front(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
     if (planning->front_count == 0) {
-        sy_buffer_printf(buffer, "\nThe front: no single pipeline keeps the constraints; only "
-                                 "several side by side do.\n");
+        sy_print(buffer, "\nThe front: no single pipeline keeps the constraints; only "
+                         "several side by side do.\n");
         return;
     }
     bool *shown = calloc(planning->front_count + 1u, sizeof *shown);
@@ -410,17 +408,17 @@ static void put_front(const struct sy_planning *planning, bool bold, struct sy_b
             rows++;
         }
     }
-    sy_buffer_printf(buffer,
-                     "\nThe front: %u plan%s that no other beats in throughput, latency, energy "
-                     "and money",
-                     planning->front_count, planning->front_count == 1 ? "" : "s");
+    sy_print(buffer,
+             "\nThe front: %u plan%s that no other beats in throughput, latency, energy "
+             "and money",
+             planning->front_count, planning->front_count == 1 ? "" : "s");
     if (rows < planning->front_count) {
-        sy_buffer_printf(buffer, "; %u shown, --front shows all", rows);
+        sy_print(buffer, "; %u shown, --front shows all", rows);
     }
-    sy_buffer_printf(buffer, "%s:\n",
-                     planning->plan.lane_count > 1
-                         ? " (each a single pipeline: one alone, not side by side)"
-                         : "");
+    sy_print(buffer, "%s:\n",
+             planning->plan.lane_count > 1
+                 ? " (each a single pipeline: one alone, not side by side)"
+                 : "");
     sy_table_write(&table, 2, bold, buffer);
     free(shown);
 }

@@ -154,42 +154,40 @@ static const char *rate_text(double rate, char *text) {
 static void put_result(const struct sy_record *record, struct sy_buffer *buffer) {
     const struct sy_stream_report *stream = record->stream;
     if (stream->checked_count == 0) {
-        sy_buffer_printf(buffer, "result       not checked\n");
+        sy_print(buffer, "result       not checked\n");
         return;
     }
-    sy_buffer_printf(buffer,
-                     "result       %s: relative error %.2g at worst (item %llu, of %llu checked), "
-                     "at most %.2g allowed\n",
-                     stream->result_error <= stream->result_tolerance ? "right" : "WRONG",
-                     stream->result_error, (unsigned long long)stream->worst_item,
-                     (unsigned long long)stream->checked_count, stream->result_tolerance);
+    sy_print(buffer,
+             "result       %s: relative error %.2g at worst (item %llu, of %llu checked), "
+             "at most %.2g allowed\n",
+             stream->result_error <= stream->result_tolerance ? "right" : "WRONG",
+             stream->result_error, (unsigned long long)stream->worst_item,
+             (unsigned long long)stream->checked_count, stream->result_tolerance);
 }
 
 static void put_head(const struct sy_record *record, struct sy_buffer *buffer) {
     const struct sy_stream_report *stream = record->stream;
     char a[SY_UNITS_SIZE], b[SY_UNITS_SIZE];
-    sy_buffer_printf(buffer, "%s: %s on %s of %s%s%s\n\n", record->spec,
-                     sy_units_count(stream->item_count, "item", "items", a),
-                     sy_units_count(record->machine->device_count, "device", "devices", b),
-                     record->host, record->runtime ? ", " : "",
-                     record->runtime ? record->runtime : "");
-    sy_buffer_printf(buffer, "objective    %s\n", stream->objective);
-    sy_buffer_printf(buffer, "throughput   %s items/s", rate_text(stream->rate, a));
+    sy_print(buffer, "%s: %s on %s of %s%s%s\n\n", record->spec,
+             sy_units_count(stream->item_count, "item", "items", a),
+             sy_units_count(record->machine->device_count, "device", "devices", b), record->host,
+             record->runtime ? ", " : "", record->runtime ? record->runtime : "");
+    sy_print(buffer, "objective    %s\n", stream->objective);
+    sy_print(buffer, "throughput   %s items/s", rate_text(stream->rate, a));
     if (isfinite(stream->steady_rate)) {
-        sy_buffer_printf(buffer, ", %s without the first %u", rate_text(stream->steady_rate, a),
-                         stream->window);
+        sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate, a),
+                 stream->window);
     }
-    sy_buffer_printf(buffer, "\nlatency      median %s, p99 %s, with at most %s under way\n",
-                     sy_units_time(stream->latency_p50_ns, a),
-                     sy_units_time(stream->latency_p99_ns, b),
-                     sy_units_count(stream->window, "item", "items", (char[SY_UNITS_SIZE]){0}));
+    sy_print(buffer, "\nlatency      median %s, p99 %s, with at most %s under way\n",
+             sy_units_time(stream->latency_p50_ns, a), sy_units_time(stream->latency_p99_ns, b),
+             sy_units_count(stream->window, "item", "items", (char[SY_UNITS_SIZE]){0}));
     if (isfinite(stream->joules)) {
-        sy_buffer_printf(buffer, "energy       %.3g J per item (%s)\n", stream->joules,
-                         record->energy_source ? record->energy_source : "source not told");
+        sy_print(buffer, "energy       %.3g J per item (%s)\n", stream->joules,
+                 record->energy_source ? record->energy_source : "source not told");
     }
     put_result(record, buffer);
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_buffer_printf(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+        sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
     }
 }
 
@@ -212,7 +210,7 @@ static void put_phases(const struct sy_stream_report *stream, struct sy_buffer *
         sy_table_cell(&table, "%s", rate_text(phase->joules, text));
         sy_table_cell(&table, "%s", phase->plan);
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
 }
 
@@ -338,12 +336,11 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         sy_json_close(&writer, '}');
         return sy_output(&writer.buffer);
     }
-    sy_buffer_printf(&buffer, "%s: %llu samples", record->spec, (unsigned long long)count);
+    sy_print(&buffer, "%s: %llu samples", record->spec, (unsigned long long)count);
     if (modelled) {
-        sy_buffer_printf(&buffer, ", %llu of them by the model of a card,",
-                         (unsigned long long)modelled);
+        sy_print(&buffer, ", %llu of them by the model of a card,", (unsigned long long)modelled);
     }
-    sy_buffer_printf(&buffer, " in %s (symph plan --times %s uses them)\n", args->out, args->out);
+    sy_print(&buffer, " in %s (symph plan --times %s uses them)\n", args->out, args->out);
     return sy_output(&buffer);
 }
 

@@ -15,12 +15,12 @@
 static void put_title(const struct sy_runs *runs, struct sy_buffer *buffer) {
     const struct sy_record *record = runs->policies[0].record;
     char tasks[SY_UNITS_SIZE], devices[SY_UNITS_SIZE];
-    sy_buffer_printf(buffer, "%s: %s on %s of %s", record->spec,
-                     sy_units_count(record->graph->task_count, "task", "tasks", tasks),
-                     sy_units_count(record->machine->device_count, "device", "devices", devices),
-                     record->host);
-    sy_buffer_printf(buffer, "%s%s\n\n", record->runtime ? ", " : "",
-                     record->runtime ? record->runtime : "");
+    sy_print(buffer, "%s: %s on %s of %s", record->spec,
+             sy_units_count(record->graph->task_count, "task", "tasks", tasks),
+             sy_units_count(record->machine->device_count, "device", "devices", devices),
+             record->host);
+    sy_print(buffer, "%s%s\n\n", record->runtime ? ", " : "",
+             record->runtime ? record->runtime : "");
 }
 
 static void put_moved(const struct sy_record *record, const struct sy_run_figures *figures,
@@ -28,34 +28,34 @@ static void put_moved(const struct sy_record *record, const struct sy_run_figure
     const struct sy_machine *machine = record->machine;
     char text[SY_UNITS_SIZE];
     const char *separator = "";
-    sy_buffer_printf(buffer, "moved        ");
+    sy_print(buffer, "moved        ");
     for (uint32_t from = 0; from < machine->memory_count; from++) {
         for (uint32_t to = 0; to < machine->memory_count; to++) {
             double bytes = figures->route_bytes[(size_t)from * machine->memory_count + to];
             if (bytes > 0) {
-                sy_buffer_printf(buffer, "%s%s %s to %s", separator, sy_units_bytes(bytes, text),
-                                 machine->memories[from].name, machine->memories[to].name);
+                sy_print(buffer, "%s%s %s to %s", separator, sy_units_bytes(bytes, text),
+                         machine->memories[from].name, machine->memories[to].name);
                 separator = ", ";
             }
         }
     }
-    sy_buffer_printf(buffer, "%s\n", *separator ? "" : "nothing");
+    sy_print(buffer, "%s\n", *separator ? "" : "nothing");
 }
 
 static void put_makespan(const struct sy_runs *runs, const struct sy_run_summary *summary,
                          struct sy_buffer *buffer) {
     char text[SY_UNITS_SIZE], low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
-    sy_buffer_printf(buffer, "makespan     %s", sy_units_time(summary->median_ns, text));
+    sy_print(buffer, "makespan     %s", sy_units_time(summary->median_ns, text));
     if (runs->args->repeat > 1) {
-        sy_buffer_printf(buffer, ", median of %u runs (%s .. %s)", runs->args->repeat,
-                         sy_units_time(summary->min_ns, low), sy_units_time(summary->max_ns, high));
+        sy_print(buffer, ", median of %u runs (%s .. %s)", runs->args->repeat,
+                 sy_units_time(summary->min_ns, low), sy_units_time(summary->max_ns, high));
     }
     double bound_ns = sy_run_bound_ns(runs);
     if (!isnan(bound_ns)) {
-        sy_buffer_printf(buffer, "\nlower bound  %s by the cost model's times; makespan/bound %.3f",
-                         sy_units_time(bound_ns, text), summary->over_bound);
+        sy_print(buffer, "\nlower bound  %s by the cost model's times; makespan/bound %.3f",
+                 sy_units_time(bound_ns, text), summary->over_bound);
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
 }
 
 static void put_rest(const struct sy_record *record, const struct sy_run_figures *figures,
@@ -63,24 +63,24 @@ static void put_rest(const struct sy_record *record, const struct sy_run_figures
     char p50[SY_UNITS_SIZE], p99[SY_UNITS_SIZE];
     put_moved(record, figures, buffer);
     if (!isnan(summary->energy_joules)) {
-        sy_buffer_printf(buffer, "energy       %.3g J (%s)\n", summary->energy_joules,
-                         record->energy_source ? record->energy_source : "source not told");
+        sy_print(buffer, "energy       %.3g J (%s)\n", summary->energy_joules,
+                 record->energy_source ? record->energy_source : "source not told");
     }
     if (isnan(figures->result_tolerance)) {
-        sy_buffer_printf(buffer, "result       not checked\n");
+        sy_print(buffer, "result       not checked\n");
     } else {
-        sy_buffer_printf(buffer, "result       right: relative error %.2g, at most %.2g allowed\n",
-                         summary->result_error, figures->result_tolerance);
+        sy_print(buffer, "result       right: relative error %.2g, at most %.2g allowed\n",
+                 summary->result_error, figures->result_tolerance);
     }
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_buffer_printf(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+        sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
     }
     if (!isnan(summary->decision_p50_ns)) {
         bool all = summary->decision_mean >= record->graph->task_count;
-        sy_buffer_printf(buffer, "decisions    %.0f%s; time per task: median %s, p99 %s\n",
-                         summary->decision_mean, all ? "" : " recorded",
-                         sy_units_time(summary->decision_p50_ns, p50),
-                         sy_units_time(summary->decision_p99_ns, p99));
+        sy_print(buffer, "decisions    %.0f%s; time per task: median %s, p99 %s\n",
+                 summary->decision_mean, all ? "" : " recorded",
+                 sy_units_time(summary->decision_p50_ns, p50),
+                 sy_units_time(summary->decision_p99_ns, p99));
     }
 }
 
@@ -101,7 +101,7 @@ void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *bu
         sy_table_cell(&table, "%.*f", policy->run_count > 1, tasks / policy->run_count);
         sy_table_cell(&table, "%.1f %%", 100 * busy / policy->run_count);
     }
-    sy_buffer_printf(buffer, "\n");
+    sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
 }
 
@@ -112,7 +112,7 @@ static int put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
     if (r < 0) {
         return r;
     }
-    sy_buffer_printf(buffer, "policy       %s\n", policy->name);
+    sy_print(buffer, "policy       %s\n", policy->name);
     put_makespan(runs, &summary, buffer);
     put_rest(policy->record, &policy->runs[policy->fastest], &summary, buffer);
     sy_run_put_devices(policy, buffer);
@@ -150,10 +150,9 @@ static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
         put_row(&runs->policies[p], &summary, &table);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
-    sy_buffer_printf(buffer,
-                     "\n%s of each policy, in turns; medians and their ratio; lower bound %s\n",
-                     sy_units_count(runs->args->repeat, "run", "runs", versus),
-                     sy_units_time(sy_run_bound_ns(runs), text));
+    sy_print(buffer, "\n%s of each policy, in turns; medians and their ratio; lower bound %s\n",
+             sy_units_count(runs->args->repeat, "run", "runs", versus),
+             sy_units_time(sy_run_bound_ns(runs), text));
     return r;
 }
 

@@ -169,15 +169,14 @@ static void put_learned(const struct sy_scheduler_ops *ops, struct sy_buffer *ou
     if (!ops->weights_kind && !ops->parts) {
         return;
     }
-    sy_buffer_printf(out, "  %s%s", ops->name, ops->weights_kind ? "@FILE, kind " : "");
-    sy_buffer_printf(out, "%s%s", ops->weights_kind ? ops->weights_kind : "",
-                     ops->parts ? ":" : "");
+    sy_print(out, "  %s%s", ops->name, ops->weights_kind ? "@FILE, kind " : "");
+    sy_print(out, "%s%s", ops->weights_kind ? ops->weights_kind : "", ops->parts ? ":" : "");
     for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
         if (ops->parts >> i & 1) {
-            sy_buffer_printf(out, " ~%s", part);
+            sy_print(out, " ~%s", part);
         }
     }
-    sy_buffer_printf(out, "\n");
+    sy_print(out, "\n");
 }
 
 static int list_policies_json(void) {
@@ -214,13 +213,13 @@ static int list_policies(bool json) {
         sy_table_cell(&table, "%s%s", ops->summary, ops->needs_truth ? " (oracle)" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
-    sy_buffer_printf(
-        &buffer, "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
-                 "eager+fair.\nA number sets the effort of anneal:N and oracle-rollout:N; "
-                 "./mine.so is a policy of your own.\n"
-                 "NAME@FILE runs on other weights than those that are shipped, NAME~PART without "
-                 "a part;\nin this order: NAME+ORDER:NUMBER@FILE~PART~PART. Those with weights or "
-                 "parts:\n");
+    sy_print(&buffer,
+             "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
+             "eager+fair.\nA number sets the effort of anneal:N and oracle-rollout:N; "
+             "./mine.so is a policy of your own.\n"
+             "NAME@FILE runs on other weights than those that are shipped, NAME~PART without "
+             "a part;\nin this order: NAME+ORDER:NUMBER@FILE~PART~PART. Those with weights or "
+             "parts:\n");
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
         put_learned(ops, &buffer);
     }

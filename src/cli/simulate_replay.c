@@ -256,13 +256,13 @@ static void put_runs(const struct replays *replays, const struct total *model,
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
     char text[4][SY_UNITS_SIZE];
-    sy_buffer_printf(out,
-                     "\nMedian error of the simulated makespan: %s %% (absolute %s %%) with the "
-                     "model's times,\n%s %% (absolute %s %%) with the measured ones.\n",
-                     sy_units_number(100 * model->bias, 1, text[0]),
-                     sy_units_number(100 * model->abs, 1, text[1]),
-                     sy_units_number(100 * measured->bias, 1, text[2]),
-                     sy_units_number(100 * measured->abs, 1, text[3]));
+    sy_print(out,
+             "\nMedian error of the simulated makespan: %s %% (absolute %s %%) with the "
+             "model's times,\n%s %% (absolute %s %%) with the measured ones.\n",
+             sy_units_number(100 * model->bias, 1, text[0]),
+             sy_units_number(100 * model->abs, 1, text[1]),
+             sy_units_number(100 * measured->bias, 1, text[2]),
+             sy_units_number(100 * measured->abs, 1, text[3]));
 }
 
 static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
@@ -283,9 +283,8 @@ static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
         cell_percent(&table, row->decided_abs, false);
         cell_percent(&table, row->decided_bias, true);
     }
-    sy_buffer_printf(out,
-                     "\nPredicted execution times against actual ones: by the model at the end "
-                     "of the run, and when it was decided (medians).\n");
+    sy_print(out, "\nPredicted execution times against actual ones: by the model at the end "
+                  "of the run, and when it was decided (medians).\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
 }
 

@@ -55,27 +55,25 @@ static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
 static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buffer) {
     const struct sy_simulate_args *args = simulate->args;
     char text[SY_UNITS_SIZE];
-    sy_buffer_printf(buffer, "%s: %s", simulate->machine->name,
-                     sy_units_count(simulate->machine->device_count, "device", "devices", text));
+    sy_print(buffer, "%s: %s", simulate->machine->name,
+             sy_units_count(simulate->machine->device_count, "device", "devices", text));
     if (args->stream) {
-        sy_buffer_printf(
-            buffer, ", %s",
-            sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs", text));
+        sy_print(buffer, ", %s",
+                 sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs", text));
         if (args->arrivals) {
-            sy_buffer_printf(buffer, " as recorded");
+            sy_print(buffer, " as recorded");
         } else {
-            sy_buffer_printf(buffer, " of %s at load %g",
-                             sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
+            sy_print(buffer, " of %s at load %g",
+                     sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
         }
     }
-    sy_buffer_printf(buffer, "; %s, seeds %llu to %llu",
-                     sy_units_count(simulate->graphs.count, "graph", "graphs", text),
-                     (unsigned long long)args->seed,
-                     (unsigned long long)(args->seed + args->seeds - 1));
+    sy_print(buffer, "; %s, seeds %llu to %llu",
+             sy_units_count(simulate->graphs.count, "graph", "graphs", text),
+             (unsigned long long)args->seed, (unsigned long long)(args->seed + args->seeds - 1));
     if (args->noise > 0) {
-        sy_buffer_printf(buffer, ", noise %g", args->noise);
+        sy_print(buffer, ", noise %g", args->noise);
     }
-    sy_buffer_printf(buffer, "%s\n\n", args->contention ? ", contention" : "");
+    sy_print(buffer, "%s\n\n", args->contention ? ", contention" : "");
 }
 
 /* Geometric mean over the seeds of one graph, whose cases are neighbours. */
@@ -120,7 +118,7 @@ static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
         for (uint32_t i = 0; i < simulate->case_count && r == 0; i += simulate->args->seeds) {
             r = put_graph(simulate, i, order, &table);
         }
-        sy_buffer_printf(buffer, "\nMakespan / lower bound:\n");
+        sy_print(buffer, "\nMakespan / lower bound:\n");
         sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
     }
     free(names);
@@ -155,8 +153,8 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
         sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_within_10);
         sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_covered);
     }
-    sy_buffer_printf(buffer, "\nMean error of the use of resources as told, in points of 100, and "
-                             "slowdowns of tasks foretold from it:\n");
+    sy_print(buffer, "\nMean error of the use of resources as told, in points of 100, and "
+                     "slowdowns of tasks foretold from it:\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
 }
 

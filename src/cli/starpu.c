@@ -287,7 +287,7 @@ static int show_json(const struct plan *plan) {
 static int show(const struct plan *plan) {
     struct sy_buffer buffer = {0};
     for (uint32_t i = 0; i < plan->setting_count; i++) {
-        sy_buffer_printf(&buffer, "%s=%s\n", plan->settings[i].name, plan->settings[i].value);
+        sy_print(&buffer, "%s=%s\n", plan->settings[i].name, plan->settings[i].value);
     }
     return sy_output(&buffer);
 }

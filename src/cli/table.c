@@ -32,7 +32,8 @@ void sy_table_cell(struct sy_table *table, const char *format, ...) {
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     table->starts[table->cell_count++] = (uint32_t)table->text.length;
-    sy_buffer_append(&table->text, text, strlen(text) + 1);
+    sy_buffer_show(&table->text, text, strlen(text));
+    sy_buffer_append(&table->text, "", 1);
 }
 
 static const char *cell_at(const struct sy_table *table, uint32_t row, uint32_t column) {

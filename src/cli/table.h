@@ -3,7 +3,8 @@
  * table: aligned columns of text for people.
  *
  * In: cells, row by row. Out: lines, two spaces between columns, no boxes. Never knows: what a cell
- * means. Invariant: width is counted in characters, not bytes.
+ * means. Invariants: width is counted in characters, not bytes; a cell is shown (base/show.c),
+ * since it may hold names from files.
  */
 #ifndef SY_CLI_TABLE_H
 #define SY_CLI_TABLE_H

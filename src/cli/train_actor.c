@@ -337,21 +337,20 @@ static int print(const struct session *s) {
         sy_json_close(&w, '}');
         return sy_output(&w.buffer);
     }
-    sy_buffer_printf(&buffer,
-                     "%s: %u generations, %llu decisions; mean job slowdown / that of %s\n"
-                     "%.3f untrained, %.3f after %llu decisions, in %u validation worlds\n",
-                     s->out, s->generation, (unsigned long long)s->samples, s->args->references,
-                     s->first_ratio, s->best_ratio, (unsigned long long)s->best_samples,
-                     s->world_count);
+    sy_print(&buffer,
+             "%s: %u generations, %llu decisions; mean job slowdown / that of %s\n"
+             "%.3f untrained, %.3f after %llu decisions, in %u validation worlds\n",
+             s->out, s->generation, (unsigned long long)s->samples, s->args->references,
+             s->first_ratio, s->best_ratio, (unsigned long long)s->best_samples, s->world_count);
     if (s->gradient) {
-        sy_buffer_printf(&buffer,
-                         "belief, through %s gradients: loss %.4f in the first half, %.4f "
-                         "in the second;",
-                         s->args->gradient, half_loss(s, 0), half_loss(s, 1));
+        sy_print(&buffer,
+                 "belief, through %s gradients: loss %.4f in the first half, %.4f "
+                 "in the second;",
+                 s->args->gradient, half_loss(s, 0), half_loss(s, 1));
         for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
-            sy_buffer_printf(&buffer, " %s %.3g", trust_name(i), exp((double)s->best_trust.ln[i]));
+            sy_print(&buffer, " %s %.3g", trust_name(i), exp((double)s->best_trust.ln[i]));
         }
-        sy_buffer_printf(&buffer, "\n");
+        sy_print(&buffer, "\n");
     }
     return sy_output(&buffer);
 }

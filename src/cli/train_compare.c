@@ -214,10 +214,10 @@ static int print_text(struct compare *c) {
     struct sy_buffer buffer = {0};
     struct sy_table table;
     struct group group = {0};
-    sy_buffer_printf(&buffer,
-                     "Cost / cost of %s in the same world, %u fresh worlds, utility %s;\n"
-                     "[95 %% bootstrap intervals over families of graphs, then worlds]\n\n",
-                     comparison->references, comparison->scenario_count, c->args->utility);
+    sy_print(&buffer,
+             "Cost / cost of %s in the same world, %u fresh worlds, utility %s;\n"
+             "[95 %% bootstrap intervals over families of graphs, then worlds]\n\n",
+             comparison->references, comparison->scenario_count, c->args->utility);
     sy_table_init(&table, (const char *const[]){"policy", "ratio", "", "better in", "worst"},
                   "lrlrr");
     for (uint32_t i = 0; i < comparison->contender_count; i++) {
@@ -236,7 +236,7 @@ static int print_text(struct compare *c) {
         align[3 + i] = 'r';
     }
     headers[3 + comparison->contender_count] = NULL;
-    sy_buffer_printf(&buffer, "\n");
+    sy_print(&buffer, "\n");
     sy_table_init(&table, headers, align);
     for (uint32_t g = 1; group_at(c, g, &group); g++) {
         uint32_t count = measure(c, &group, 0).count;

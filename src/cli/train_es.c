@@ -318,13 +318,13 @@ static int print_text(const struct session *s) {
     const struct sy_training *t = s->training;
     const struct sy_training_point *best = &t->history[t->best_at];
     struct sy_buffer buffer = {0};
-    sy_buffer_printf(&buffer,
-                     "%s: %u generations, %llu rollouts; best after generation %u:\n"
-                     "cost / cost of %s %.4f +- %.4f in %u validation worlds, worst %.3f\n"
-                     "(the best of %u looks: symph train --compare %s tells the truth)\n",
-                     s->out.text, t->es.generation, (unsigned long long)t->rollout_count,
-                     best->generation, t->options.references, exp(best->validation), best->error,
-                     t->options.validation, exp(best->worst), t->history_count, s->out.text);
+    sy_print(&buffer,
+             "%s: %u generations, %llu rollouts; best after generation %u:\n"
+             "cost / cost of %s %.4f +- %.4f in %u validation worlds, worst %.3f\n"
+             "(the best of %u looks: symph train --compare %s tells the truth)\n",
+             s->out.text, t->es.generation, (unsigned long long)t->rollout_count, best->generation,
+             t->options.references, exp(best->validation), best->error, t->options.validation,
+             exp(best->worst), t->history_count, s->out.text);
     return sy_output(&buffer);
 }
 

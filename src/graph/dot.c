@@ -5,16 +5,18 @@
  * In: a sealed graph. Out: text for Graphviz. Invariant: the same graph gives the same bytes.
  */
 #include "graph/graph.h"
+#include <string.h>
 
 /* DOT strings know one escape that matters to names, and \l-like ones that a backslash would make.
- */
+ * What cannot be shown becomes a blank. */
 static void put_escaped(struct sy_buffer *buffer, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
+    for (size_t left = strlen(text), step; left > 0; text += step, left -= step) {
+        size_t shown = sy_shown_length(text, left);
+        if (*text == '"' || *text == '\\') {
             sy_buffer_append(buffer, "\\", 1);
         }
-        sy_buffer_append(buffer, c < 0x20 || c == 0x7f ? " " : text, 1);
+        sy_buffer_append(buffer, shown ? text : " ", shown ? shown : 1);
+        step = shown ? shown : 1;
     }
 }
 

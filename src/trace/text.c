@@ -6,43 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes that a UTF-8 character of this first byte has; 0: none begins so. */
-static size_t announced_length(unsigned char first) {
-    static const struct {
-        unsigned char low, high;
-        uint8_t length;
-    } ranges[] = {{0x20, 0x7e, 1}, {0xc2, 0xdf, 2}, {0xe0, 0xef, 3}, {0xf0, 0xf4, 4}};
-    for (size_t i = 0; i < SY_COUNT(ranges); i++) {
-        if (first >= ranges[i].low && first <= ranges[i].high) {
-            return ranges[i].length;
-        }
-    }
-    return 0;
-}
-
-/* Overlong forms, surrogates, beyond Unicode, and the two characters that XML forbids. */
-static bool is_forbidden(const unsigned char *s) {
-    static const struct {
-        unsigned char first, low, high; /* of the second byte */
-    } ranges[] = {{0xe0, 0x80, 0x9f}, {0xed, 0xa0, 0xbf}, {0xf0, 0x80, 0x8f}, {0xf4, 0x90, 0xbf}};
-    for (size_t i = 0; i < SY_COUNT(ranges); i++) {
-        if (s[0] == ranges[i].first && s[1] >= ranges[i].low && s[1] <= ranges[i].high) {
-            return true;
-        }
-    }
-    return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
-}
-
 /* Length in bytes of the UTF-8 character at text; 0: not one that belongs into a file. */
 static size_t character(const char *text) {
-    const unsigned char *s = (const unsigned char *)text;
-    size_t length = announced_length(s[0]);
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return length > 1 && is_forbidden(s) ? 0 : length;
+    return sy_shown_length(text, strnlen(text, 4));
 }
 
 size_t sy_text_characters(const char *text) {

@@ -82,7 +82,9 @@ static void escapes_what_it_must(void **state) {
     (void)state;
     assert_string_as("", "\"\"");
     assert_string_as("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
-    assert_string_as("\x01\n\x1f\x7f", "\"\\u0001\\u000a\\u001f\x7f\"");
+    assert_string_as("\x01\n\x1f\x7f", "\"\\u0001\\u000a\\u001f\\u007f\"");
+    assert_string_as("\xc2\x9b \xe2\x80\xae", "\"\\u009b \\u202e\"");
+    assert_string_as("\xf3\xa0\x81\x81", "\"\\udb40\\udc41\"");
     assert_string_as("\xc3\xa9\xf0\x9f\x8e\xbc", "\"\xc3\xa9\xf0\x9f\x8e\xbc\"");
 }
 

@@ -213,6 +213,22 @@ static void many_processors_share_a_line(void **state) {
     sy_buffer_finish(&tall);
 }
 
+static void names_cannot_command_the_terminal(void **state) {
+    (void)state;
+    static struct world world;
+    for (uint32_t columns = 30; columns < 200; columns += 80) {
+        fill(&world, 4, 1);
+        for (uint32_t i = 0; i < world.view.item_count; i++) {
+            world.items[i].name = "\033[2J\xc2\x9b\n";
+        }
+        struct sy_buffer buffer = draw(&world.view, columns, 40);
+        assert_non_null(strstr(buffer.text, "\\x1b"));
+        assert_null(strchr(buffer.text, '\033'));
+        assert_null(strstr(buffer.text, "\xc2\x9b"));
+        sy_buffer_finish(&buffer);
+    }
+}
+
 static void what_is_cut_is_counted(void **state) {
     (void)state;
     static struct world world;
@@ -347,6 +363,7 @@ int main(void) {
         cmocka_unit_test(rates_and_ages),
         cmocka_unit_test(pages_fit_every_window),
         cmocka_unit_test(many_processors_share_a_line),
+        cmocka_unit_test(names_cannot_command_the_terminal),
         cmocka_unit_test(what_is_cut_is_counted),
         cmocka_unit_test(no_bar_without_a_measurement),
         cmocka_unit_test(labels_are_escaped),

@@ -22,7 +22,8 @@ SY_API const char sy_starpu_built_for[] =
 
 /* In a stranger's process, what is wrong can only be said on standard error. */
 static void complain(const char *text) {
-    fprintf(stderr, "symph: %s\n", text);
+    char shown[2048];
+    fprintf(stderr, "symph: %s\n", sy_show(text, shown, sizeof shown));
 }
 
 void sy_starpu_closing(void) {
