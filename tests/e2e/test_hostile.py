@@ -56,7 +56,7 @@ class Hostile(cli.Case):
         return "m.json"
 
     def test_graphs(self):
-        for more in [[], ["--validate"]]:
+        for more in [[], ["--check"]]:
             self.check(0, "graph", self.graph(), *more, spelled=not more)
         graph = spoil(records.graph())
         graph["tasks"][0]["reads"] = ["none" + EVIL]
@@ -65,7 +65,7 @@ class Hostile(cli.Case):
 
     def test_graphs_in_other_forms(self):
         self.check(0, "graph", self.graph(), "--dot", "-", spelled=False)
-        text = self.check(0, "graph", self.graph(), "--write", "-", spelled=False)
+        text = self.check(0, "graph", self.graph(), "--out", "-", spelled=False)
         self.assertEqual(json.loads(text)["tasks"][0]["name"], "a" + EVIL)
         self.write("bad.dag", "TASK a" + EVIL.replace("\n", "") + " b c d\n")
         self.check(3, "graph", "bad.dag", spelled=False)
@@ -78,18 +78,18 @@ class Hostile(cli.Case):
             with open(os.path.join(self.folder, name), "wb") as file:
                 file.write(data)
             for command in [["graph"], ["machine"], ["plan"], ["explain"], ["counters", "replay"],
-                            ["simulate", "--machine", "cpu:1", "--graphs", "gen:chain:2", "--costs"]]:
+                            ["simulate", "--machine", "cpu:1", "--graphs", "gen:chain:2", "--times"]]:
                 self.check(3, *command, "./" + name, spelled=False)
 
     def test_machines(self):
-        for more in [[], ["--draw"]]:
+        for more in [[], ["--tree"]]:
             self.check(0, "machine", self.machine(), *more)
         self.check(3, "machine", "cpu:2 gpu" + EVIL)
 
     def test_simulations(self):
         simulate = ["simulate", "--machine", self.machine(), "--graphs", self.graph(), "--policy",
                     "heft", "--seeds", "2"]
-        for more in [["--per-graph"], ["--gantt", "g.svg", "--trace", "t.json", "--paje", "p"]]:
+        for more in [["--per-graph"], ["--plot", "g.svg", "--trace", "t.json", "--paje", "p"]]:
             self.check(0, *simulate, *more)
         xml.dom.minidom.parseString(self.read("g.svg"))
         self.check_harmless(self.read("g.svg").replace(b"\t", b""), "svg")
@@ -150,7 +150,7 @@ class Hostile(cli.Case):
         for args in [[evil], ["graph", evil], ["machine", "./" + evil], ["kernels", "--kernels", "./" + evil],
                      ["run", evil], ["run", "gen:chain:2", "--policy", evil], ["explain", evil],
                      ["starpu", evil], ["bench", evil], ["train", "--resume", evil, "--generations", "1", "--quiet"],
-                     ["counters", evil], ["graph", "gen:chain:2", "--write", evil + "/none"]]:
+                     ["counters", evil], ["graph", "gen:chain:2", "--out", evil + "/none"]]:
             status, out, err = self.run_raw(*args)
             self.assertNotEqual(status, 0, args)
             self.check_harmless(out + err, args)
