@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SPEC_MAX 48u /* of a graph, in a title */
+
 typedef void (*trace_writer)(const struct sy_trace *trace, const struct sy_trace_names *names,
                              struct sy_buffer *buffer);
 
@@ -83,6 +85,13 @@ static int write_file(const struct sy_runs *runs, const struct sy_run_policy *po
     return r;
 }
 
+/* Names of files and many settings would leave no room for the rest of the title. */
+static size_t spec_length(const char *spec) {
+    size_t plugin = strcspn(spec, ":");
+    size_t name = spec[plugin] ? plugin + 1 + strcspn(spec + plugin + 1, ":") : plugin;
+    return strlen(spec) <= SPEC_MAX ? strlen(spec) : name;
+}
+
 static int draw(const struct sy_runs *runs, const struct sy_run_policy *policy, const char *path,
                 trace_writer writer) {
     if (!path) {
@@ -90,7 +99,8 @@ static int draw(const struct sy_runs *runs, const struct sy_run_policy *policy, 
     }
     const struct sy_record *record = policy->record;
     char title[512];
-    snprintf(title, sizeof(title), "%s on %s, %s", record->spec, record->host, policy->name);
+    snprintf(title, sizeof(title), "%.*s on %s, %s", (int)spec_length(record->spec), record->spec,
+             record->host, policy->name);
     struct sy_trace_names names = names_of(record, title, policy->runs[policy->fastest].bound_ns);
     struct sy_buffer picture = {0};
     writer(&record->trace, &names, &picture);

@@ -304,7 +304,8 @@ static int execute(const struct args *args, struct plan *plan) {
     sy_message_note(args->common.quiet, "StarPU %s%s%s%s, policy %s, by %s=%s",
                     known ? plan->use.version : "of unknown version", known ? " (" : "",
                     known ? plan->use.library : "", known ? ")" : "",
-                    plan->policy ? plan->policy : "default", how, plan->settings[0].value);
+                    plan->policy ? plan->policy : sy_scheduler_default(), how,
+                    plan->settings[0].value);
     char **argv = calloc(args->command.count + 1, sizeof(*argv));
     if (!argv) {
         sy_message_fail("out of memory");

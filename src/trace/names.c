@@ -127,10 +127,11 @@ void sy_groups_finish(struct sy_groups *groups) {
     *groups = (struct sy_groups){0};
 }
 
-const char *sy_colour_of(uint32_t group) {
+const char *sy_colour_of(uint32_t group, bool dark) {
     /* Paul Tol's bright scheme, then his muted one: told apart by colour-blind readers. */
     static const char *const colours[SY_TRACE_COLOURS + 1] = {
         "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee8866",
         "#332288", "#44bb99", "#999933", "#882255", "#77aadd", "#8d7b68"};
-    return colours[group < SY_TRACE_COLOURS ? group : SY_TRACE_COLOURS];
+    group = sy_colour_index(group);
+    return dark && group == 7 ? "#7766cc" : dark && group == 10 ? "#b04c80" : colours[group];
 }

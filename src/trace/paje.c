@@ -68,7 +68,7 @@ static void put_time(struct sy_buffer *buffer, uint64_t ns) {
 
 static void put_kernels(struct sy_buffer *buffer, const struct sy_groups *groups) {
     for (uint32_t i = 0; i < groups->count; i++) {
-        unsigned rgb = (unsigned)strtoul(sy_colour_of(i) + 1, NULL, 16);
+        unsigned rgb = (unsigned)strtoul(sy_colour_of(i, false) + 1, NULL, 16);
         sy_buffer_printf(buffer, "4 K%u ST_state ", i);
         sy_put_paje_text(buffer, groups->names[i]);
         sy_buffer_printf(buffer, " \"%.3f %.3f %.3f\"\n", (rgb >> 16) / 255.0,

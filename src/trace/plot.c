@@ -10,7 +10,6 @@
 #include <math.h>
 
 #define WIDTH_PX  1200.0
-#define MARGIN_PX 16.0
 #define RIGHT_PX  24.0
 #define AXIS_PX   40.0
 #define LABEL_MAX 24u
@@ -101,14 +100,14 @@ static bool has_band(const struct sy_plot_line *line, uint32_t k) {
 }
 
 static void put_band(const struct frame *frame, const struct scale *scale,
-                     const struct sy_plot_line *line, const char *colour) {
+                     const struct sy_plot_line *line, uint32_t group) {
     for (uint32_t start = 0; line->low && line->high && start < line->count;) {
         uint32_t end = start;
         while (end < line->count && has_band(line, end)) {
             end++;
         }
         if (end - start > 1) {
-            sy_buffer_printf(frame->buffer, "<path fill=\"%s\" fill-opacity=\".25\" d=\"M", colour);
+            sy_buffer_printf(frame->buffer, "<path class=\"f s%u\" d=\"M", sy_colour_index(group));
             for (uint32_t k = start; k < end; k++) {
                 sy_buffer_printf(frame->buffer, "%.1f %.1f ", x_px(frame, line->x[k]),
                                  y_px(scale, line->high[k]));
@@ -124,11 +123,8 @@ static void put_band(const struct frame *frame, const struct scale *scale,
 }
 
 static void put_line(const struct frame *frame, const struct scale *scale,
-                     const struct sy_plot_line *line, const char *colour) {
-    sy_buffer_printf(frame->buffer,
-                     "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" "
-                     "stroke-linejoin=\"round\" stroke-linecap=\"round\" d=\"",
-                     colour);
+                     const struct sy_plot_line *line, uint32_t group) {
+    sy_buffer_printf(frame->buffer, "<path class=\"l t%u\" d=\"", sy_colour_index(group));
     for (uint32_t k = 0; k < line->count; k++) {
         if (is_drawn(line, k)) {
             bool first = k == 0 || !is_drawn(line, k - 1);
@@ -152,7 +148,7 @@ static void put_scale(const struct frame *frame, const struct sy_plot_panel *pan
          wanted && tick <= scale->high * factor + step * 1e-9; tick += step) {
         double y = y_px(scale, tick / factor);
         sy_buffer_printf(frame->buffer,
-                         "<path d=\"M%g %.1fH%g\" stroke=\"#e3e5e9\"/><text class=\"e q\" x=\"%g\" "
+                         "<path class=\"g\" d=\"M%g %.1fH%g\"/><text class=\"e q\" x=\"%g\" "
                          "y=\"%.1f\">%.6g",
                          frame->left, y, right, frame->left - 5, y + 4,
                          fabs(tick) < step * 1e-9 ? 0 : tick);
@@ -160,9 +156,9 @@ static void put_scale(const struct frame *frame, const struct sy_plot_panel *pan
         sy_buffer_printf(frame->buffer, "</text>\n");
     }
     sy_buffer_printf(frame->buffer,
-                     "<path d=\"M%g %gV%gH%g\" fill=\"none\" stroke=\"#aaa\"/>\n<text x=\"%g\" "
+                     "<path class=\"a\" d=\"M%g %gV%gH%g\"/>\n<text x=\"%g\" "
                      "y=\"%g\">",
-                     frame->left, scale->top, scale->top + scale->height, right, MARGIN_PX,
+                     frame->left, scale->top, scale->top + scale->height, right, SY_PAGE_MARGIN_PX,
                      scale->top + fmin(14, scale->height / 2 + 4));
     sy_put_xml_text(frame->buffer, panel->label ? panel->label : "", LABEL_MAX);
     sy_buffer_printf(frame->buffer, "</text>\n");
@@ -173,10 +169,10 @@ static void put_panel(const struct frame *frame, uint32_t index) {
     struct scale scale = scale_of(frame, index);
     put_scale(frame, panel, &scale);
     for (uint32_t j = 0; j < panel->line_count; j++) {
-        put_band(frame, &scale, &panel->lines[j], sy_colour_of(j));
+        put_band(frame, &scale, &panel->lines[j], j);
     }
     for (uint32_t j = 0; j < panel->line_count; j++) {
-        put_line(frame, &scale, &panel->lines[j], sy_colour_of(j));
+        put_line(frame, &scale, &panel->lines[j], j);
     }
 }
 
@@ -191,7 +187,7 @@ static void put_x_axis(const struct frame *frame) {
          tick <= frame->x_high / unit.ns + step * 1e-9; tick += step) {
         double x = x_px(frame, tick * unit.ns);
         sy_buffer_printf(frame->buffer,
-                         "<path d=\"M%.1f %gv5\" stroke=\"#aaa\"/><text class=\"m\" x=\"%.1f\" "
+                         "<path class=\"a\" d=\"M%.1f %gv5\"/><text class=\"m\" x=\"%.1f\" "
                          "y=\"%g\">%.6g</text>\n",
                          x, bottom, x, bottom + 18, fabs(tick) < step * 1e-9 ? 0 : tick);
     }
@@ -209,36 +205,13 @@ static void put_legend(const struct frame *frame, double y) {
     for (uint32_t j = 0; j < panel->line_count; j++) {
         const char *name = panel->lines[j].name ? panel->lines[j].name : "";
         sy_buffer_printf(frame->buffer,
-                         "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"4\" fill=\"%s\"/>"
+                         "<rect class=\"s%u\" x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"4\"/>"
                          "<text x=\"%.1f\" y=\"%.1f\">",
-                         x, y - 6, sy_colour_of(j), x + 19, y);
+                         sy_colour_index(j), x, y - 6, x + 19, y);
         sy_put_xml_text(frame->buffer, name, LABEL_MAX);
         sy_buffer_printf(frame->buffer, "</text>\n");
         x += 40 + 6.9 * fmin((double)sy_text_characters(name), LABEL_MAX);
     }
-}
-
-static void put_head(const struct frame *frame, double height) {
-    const struct sy_plot *plot = frame->plot;
-    sy_buffer_printf(frame->buffer,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
-                     "viewBox=\"0 0 %g %g\" role=\"img\">\n<title>",
-                     WIDTH_PX, height, WIDTH_PX, height);
-    sy_put_xml_text(frame->buffer, plot->title ? plot->title : "", 200);
-    sy_buffer_printf(frame->buffer,
-                     "</title>\n<style>text{font-family:\"DejaVu Sans\",Verdana,Helvetica,Arial,"
-                     "sans-serif;fill:#222;font-size:11px}.e{text-anchor:end}.m{text-anchor:"
-                     "middle}.q{fill:#6b6b6b}</style>\n<rect width=\"%g\" height=\"%g\" "
-                     "fill=\"#fff\"/>\n<text x=\"%g\" y=\"30\" style=\"font-size:18px;"
-                     "font-weight:bold\">",
-                     WIDTH_PX, height, MARGIN_PX);
-    sy_put_xml_text(frame->buffer, plot->title ? plot->title : "", 90);
-    sy_buffer_printf(frame->buffer,
-                     "</text>\n<text class=\"q\" x=\"%g\" y=\"49\" "
-                     "style=\"font-size:13px\">",
-                     MARGIN_PX);
-    sy_put_xml_text(frame->buffer, plot->subtitle ? plot->subtitle : "", 150);
-    sy_buffer_printf(frame->buffer, "</text>\n");
 }
 
 void sy_plot_write_svg(const struct sy_plot *plot, struct sy_buffer *buffer) {
@@ -251,10 +224,17 @@ void sy_plot_write_svg(const struct sy_plot *plot, struct sy_buffer *buffer) {
     bool legend = plot->panel_count > 0 && plot->panels[0].line_count > 1;
     frame.top += legend ? LEGEND_PX : 0;
     frame.gap_px = frame.panel_px >= 60 ? 14 : 4;
-    frame.left = MARGIN_PX + 7.0 * fmin((double)longest, LABEL_MAX) + 48;
+    frame.left = SY_PAGE_MARGIN_PX + 7.0 * fmin((double)longest, LABEL_MAX) + 48;
     frame.width = WIDTH_PX - frame.left - RIGHT_PX;
     measure_x(&frame);
-    put_head(&frame, frame.top + plot->panel_count * frame.panel_px + AXIS_PX);
+    sy_put_page(buffer, &(struct sy_page){
+                            .width_px = WIDTH_PX,
+                            .height_px = frame.top + plot->panel_count * frame.panel_px + AXIS_PX,
+                            .title = plot->title,
+                            .subtitle = plot->subtitle,
+                            .rules = ".l{fill:none;stroke-width:1.6;stroke-linejoin:round;"
+                                     "stroke-linecap:round}.f{fill-opacity:.25}",
+                            .dark_rules = ".f{fill-opacity:.35}"});
     if (legend) {
         put_legend(&frame, frame.top - 12);
     }

@@ -171,8 +171,8 @@ static void put_edge(const struct chart *chart) {
 static void put_point(const struct chart *chart, const struct sy_scatter_point *point) {
     double x = x_px(chart, point->x), y = y_px(chart, point->y);
     sy_buffer_printf(chart->buffer,
-                     "<circle class=\"p\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" fill=\"%s\"><title>", x,
-                     y, point->marked ? "7" : "5", sy_colour_of(point->group));
+                     "<circle class=\"p s%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"><title>",
+                     sy_colour_index(point->group), x, y, point->marked ? "7" : "5");
     sy_put_xml_text(chart->buffer, point->title ? point->title : "", 400);
     sy_buffer_printf(chart->buffer, "</title></circle>\n");
     if (point->marked) {
@@ -222,7 +222,7 @@ static void put_label(struct chart *chart, const struct sy_scatter_point *point)
             continue;
         }
         sy_buffer_printf(chart->buffer,
-                         "<path class=\"l\" d=\"M%.1f %.1fL%.1f %.1f\"/><text class=\"%s%s\" "
+                         "<path class=\"a\" d=\"M%.1f %.1fL%.1f %.1f\"/><text class=\"%s%s\" "
                          "x=\"%.1f\" y=\"%.1f\">",
                          x, y, right ? x + 15 : x - 15, top - 4, right ? "" : "e",
                          point->marked ? " b" : "", right ? left : left + width, top);
@@ -257,38 +257,13 @@ static void put_legend(const struct chart *chart) {
             break;
         }
         sy_buffer_printf(chart->buffer,
-                         "<circle class=\"p\" cx=\"%.1f\" cy=\"%g\" r=\"5\" fill=\"%s\"/><text "
+                         "<circle class=\"p s%u\" cx=\"%.1f\" cy=\"%g\" r=\"5\"/><text "
                          "x=\"%.1f\" y=\"%g\">",
-                         x + 5, y - 4, sy_colour_of(g), x + 14, y);
+                         sy_colour_index(g), x + 5, y - 4, x + 14, y);
         sy_put_xml_text(chart->buffer, name, LABEL_MAX);
         sy_buffer_printf(chart->buffer, "</text>\n");
         x += width;
     }
-}
-
-static void put_head(const struct chart *chart) {
-    const struct sy_scatter *scatter = chart->scatter;
-    sy_buffer_printf(chart->buffer,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
-                     "viewBox=\"0 0 %g %g\" role=\"img\">\n<title>",
-                     WIDTH_PX, HEIGHT_PX, WIDTH_PX, HEIGHT_PX);
-    sy_put_xml_text(chart->buffer, scatter->title, 200);
-    sy_buffer_printf(
-        chart->buffer,
-        "</title>\n<style>text{font-family:\"DejaVu Sans\",Verdana,Helvetica,Arial,sans-serif;"
-        "fill:#222;font-size:12px}.e{text-anchor:end}.m{text-anchor:middle}.q{fill:#666}"
-        ".b{font-weight:bold}.w{fill:#fff}.g{stroke:#e6e8ec;fill:none}.a{stroke:#888;fill:none}"
-        ".f{stroke:#999;fill:none;stroke-dasharray:4 3}.l{stroke:#999;fill:none}"
-        ".p{stroke:#fff;stroke-width:1}.r{stroke:#222;stroke-width:2;fill:none}\n"
-        "@media (prefers-color-scheme:dark){text{fill:#e6e6e6}.q{fill:#a0a4ab}.w{fill:#16181d}"
-        ".g{stroke:#2c3038}.a,.f,.l{stroke:#787d86}.p{stroke:#16181d}.r{stroke:#e6e6e6}}</style>\n"
-        "<rect class=\"w\" width=\"%g\" height=\"%g\"/>\n<text x=\"16\" y=\"28\" "
-        "style=\"font-size:17px;font-weight:bold\">",
-        WIDTH_PX, HEIGHT_PX);
-    sy_put_xml_text(chart->buffer, scatter->title, 90);
-    sy_buffer_printf(chart->buffer, "</text>\n<text class=\"q\" x=\"16\" y=\"48\">");
-    sy_put_xml_text(chart->buffer, scatter->subtitle, 140);
-    sy_buffer_printf(chart->buffer, "</text>\n");
 }
 
 void sy_scatter_write_svg(const struct sy_scatter *scatter, struct sy_buffer *buffer) {
@@ -296,7 +271,15 @@ void sy_scatter_write_svg(const struct sy_scatter *scatter, struct sy_buffer *bu
                           .buffer = buffer,
                           .x = axis_of(scatter, false),
                           .y = axis_of(scatter, true)};
-    put_head(&chart);
+    sy_put_page(buffer, &(struct sy_page){.width_px = WIDTH_PX,
+                                          .height_px = HEIGHT_PX,
+                                          .title = scatter->title,
+                                          .subtitle = scatter->subtitle,
+                                          .rules = "text{font-size:12px}.f{stroke:#999;fill:none;"
+                                                   "stroke-dasharray:4 3}.p{stroke:#fff}"
+                                                   ".r{stroke:#222;stroke-width:2;fill:none}",
+                                          .dark_rules = ".f{stroke:#787d86}.p{stroke:#16181d}"
+                                                        ".r{stroke:#e6e6e6}"});
     put_legend(&chart);
     put_axes(&chart);
     put_edge(&chart);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define WIDTH_PX       1200.0
-#define MARGIN_PX      16.0
 #define RIGHT_PX       58.0
 #define INDIVIDUAL_MAX 6000u /* rectangles with a tooltip, about 160 bytes each */
 #define LABEL_MAX      24u   /* characters */
@@ -59,13 +58,8 @@ double sy_chart_row_top(const struct sy_chart *chart, uint32_t row) {
            (row - chart->device_count) * chart->memory_height;
 }
 
-const char *sy_chart_colour(uint32_t style) {
-    static const char *const others[] = {"#dfd8c8", "#222222", "#bdbdbd", "#c0392b", "#607d8b"};
-    return style < SY_STYLE_STALL ? sy_colour_of(style) : others[style - SY_STYLE_STALL];
-}
-
 bool sy_chart_is_dark(uint32_t style) {
-    unsigned rgb = (unsigned)strtoul(sy_chart_colour(style) + 1, NULL, 16);
+    unsigned rgb = (unsigned)strtoul(sy_colour_of(style, false) + 1, NULL, 16);
     return 0.299 * (rgb >> 16) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255) < 150;
 }
 
@@ -177,7 +171,7 @@ static void lay_out(struct sy_chart *chart) {
         longest = length > longest ? length : longest;
     }
     longest = longest < LABEL_MAX ? longest : LABEL_MAX;
-    chart->left = MARGIN_PX + 7.0 * (double)longest + 8;
+    chart->left = SY_PAGE_MARGIN_PX + 7.0 * (double)longest + 8;
     chart->plot_width = WIDTH_PX - chart->left - RIGHT_PX;
     chart->px_per_ns = chart->plot_width / chart->horizon_ns;
     uint32_t memories = chart->row_count - chart->device_count;
@@ -195,32 +189,44 @@ static void lay_out(struct sy_chart *chart) {
 
 /* --- frame -------------------------------------------------------------------------------- */
 
-static void put_style_sheet(struct sy_buffer *buffer) {
-    static const char *const hatches[] = {"stall", "reconfigure", "aborted"};
-    static const char *const grounds[] = {"#f6f1e6", "#ffe9a8", "#f8d7d3"};
-    static const char *const lines[] = {"#cfc4ac", "#222222", "#c0392b"};
+/* Colours of what is not a kernel: of the ground of hatched spans, and of their lines or of the
+ * whole span, in light and dark. In the order of the styles behind SY_STYLE_OTHER. */
+static const struct {
+    const char *hatch, *ground[2], *line[2];
+} others[] = {{"stall", {"#f6f1e6", "#26241f"}, {"#cfc4ac", "#5f5a4b"}},
+              {"reconfigure", {"#ffe9a8", "#4a4018"}, {"#222", "#f0d060"}},
+              {NULL, {NULL, NULL}, {"#bdbdbd", "#575c65"}}, /* lost */
+              {"aborted", {"#f8d7d3", "#45201c"}, {"#c0392b", "#e57368"}},
+              {NULL, {NULL, NULL}, {"#607d8b", "#7c98a6"}}}; /* transfer */
+
+static void put_other_rules(struct sy_buffer *buffer, bool dark) {
+    for (uint32_t i = 0; i < SY_COUNT(others); i++) {
+        uint32_t style = SY_STYLE_STALL + i;
+        const char *line = others[i].line[dark];
+        sy_buffer_printf(buffer, ".t%u{stroke:%s}", style, line);
+        if (others[i].hatch) {
+            sy_buffer_printf(buffer, ".s%u{fill:url(#%s)}.u%u{fill:%s}", style, others[i].hatch,
+                             style, others[i].ground[dark]);
+        } else {
+            sy_buffer_printf(buffer, ".s%u{fill:%s;fill-opacity:.75}", style, line);
+        }
+    }
+}
+
+static void put_hatches(struct sy_buffer *buffer) {
     sy_buffer_printf(buffer, "<defs>");
-    for (size_t i = 0; i < SY_COUNT(hatches); i++) {
-        sy_buffer_printf(buffer,
-                         "<pattern id=\"%s\" width=\"5\" height=\"5\" patternUnits="
-                         "\"userSpaceOnUse\" patternTransform=\"rotate(%d)\"><rect width=\"5\" "
-                         "height=\"5\" fill=\"%s\"/><path d=\"M0 0v5\" stroke=\"%s\" "
-                         "stroke-width=\"2\"/></pattern>",
-                         hatches[i], i == 1 ? -45 : 45, grounds[i], lines[i]);
+    for (uint32_t i = 0; i < SY_COUNT(others); i++) {
+        if (others[i].hatch) {
+            sy_buffer_printf(buffer,
+                             "<pattern id=\"%s\" width=\"5\" height=\"5\" patternUnits="
+                             "\"userSpaceOnUse\" patternTransform=\"rotate(%d)\"><rect "
+                             "class=\"u%u\" width=\"5\" height=\"5\"/><path class=\"t%u\" "
+                             "d=\"M0 0v5\" stroke-width=\"2\"/></pattern>",
+                             others[i].hatch, i == 1 ? -45 : 45, SY_STYLE_STALL + i,
+                             SY_STYLE_STALL + i);
+        }
     }
-    sy_buffer_printf(buffer, "</defs>\n<style>text{font-family:\"DejaVu Sans\",Verdana,Helvetica,"
-                             "Arial,sans-serif;fill:#222;font-size:11px}.w,.d{font-size:10px;"
-                             "text-anchor:middle;pointer-events:none}.w{fill:#fff}.e{text-anchor:"
-                             "end}.m{text-anchor:middle}.q{fill:#6b6b6b}");
-    for (uint32_t style = 0; style <= SY_STYLE_OTHER; style++) {
-        sy_buffer_printf(buffer, ".s%u{fill:%s}", style, sy_colour_of(style));
-    }
-    sy_buffer_printf(buffer,
-                     ".s%u{fill:url(#stall)}.s%u{fill:url(#reconfigure)}.s%u{fill:%s}"
-                     ".s%u{fill:url(#aborted)}.s%u{fill:%s;fill-opacity:.75}</style>\n",
-                     SY_STYLE_STALL, SY_STYLE_RECONFIGURE, SY_STYLE_LOST,
-                     sy_chart_colour(SY_STYLE_LOST), SY_STYLE_ABORTED, SY_STYLE_TRANSFER,
-                     sy_chart_colour(SY_STYLE_TRANSFER));
+    sy_buffer_printf(buffer, "</defs>\n");
 }
 
 /* Draws when buffer is set; returns where the legend ends below. */
@@ -228,8 +234,9 @@ static double put_legend(const struct sy_chart *chart, struct sy_buffer *buffer,
     static const char *const fixed[] = {"waits for data", "reconfiguration", "device lost",
                                         "aborted", "copy"};
     char other[64];
-    double x = MARGIN_PX;
-    snprintf(other, sizeof other, "%u other kernels", chart->groups.count - SY_STYLE_OTHER);
+    double x = SY_PAGE_MARGIN_PX;
+    uint32_t more = chart->groups.count - SY_STYLE_OTHER;
+    snprintf(other, sizeof other, "%u other kernel%s", more, more == 1 ? "" : "s");
     for (uint32_t style = 0; style < SY_STYLE_COUNT; style++) {
         if (!chart->used[style]) {
             continue;
@@ -239,8 +246,8 @@ static double put_legend(const struct sy_chart *chart, struct sy_buffer *buffer,
                                                      : fixed[style - SY_STYLE_STALL];
         size_t length = sy_text_characters(text);
         double width = 34 + 6.9 * (double)(length < LEGEND_MAX ? length : LEGEND_MAX);
-        if (x > MARGIN_PX && x + width > WIDTH_PX - MARGIN_PX) {
-            x = MARGIN_PX;
+        if (x > SY_PAGE_MARGIN_PX && x + width > WIDTH_PX - SY_PAGE_MARGIN_PX) {
+            x = SY_PAGE_MARGIN_PX;
             y += 18;
         }
         if (buffer) {
@@ -253,41 +260,37 @@ static double put_legend(const struct sy_chart *chart, struct sy_buffer *buffer,
         }
         x += width;
     }
-    return x > MARGIN_PX ? y + 12 : y - 12;
-}
-
-static const char *text_or(const char *text, const char *instead) {
-    return text && text[0] ? text : instead;
+    return x > SY_PAGE_MARGIN_PX ? y + 12 : y - 12;
 }
 
 static double legend_top(const struct sy_chart *chart) {
-    return text_or(chart->names->subtitle, NULL) ? 72 : 54;
+    return chart->names->subtitle && chart->names->subtitle[0] ? 72 : 54;
 }
 
 static void put_head(const struct sy_chart *chart, double height) {
-    struct sy_buffer *buffer = chart->buffer;
-    const char *title = text_or(chart->names->title, "Schedule");
-    const char *subtitle = text_or(chart->names->subtitle, NULL);
-    sy_buffer_printf(buffer,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
-                     "viewBox=\"0 0 %g %g\" role=\"img\">\n<title>",
-                     WIDTH_PX, height, WIDTH_PX, height);
-    sy_put_xml_text(buffer, title, 200);
-    sy_buffer_printf(buffer, "</title>\n");
-    put_style_sheet(buffer);
-    sy_buffer_printf(buffer,
-                     "<rect width=\"%g\" height=\"%g\" fill=\"#fff\"/>\n<text x=\"%g\" y=\"30\" "
-                     "style=\"font-size:18px;font-weight:bold\">",
-                     WIDTH_PX, height, MARGIN_PX);
-    sy_put_xml_text(buffer, title, 90);
-    sy_buffer_printf(buffer, "</text>\n");
-    if (subtitle) {
-        sy_buffer_printf(buffer, "<text class=\"q\" x=\"%g\" y=\"49\" style=\"font-size:13px\">",
-                         MARGIN_PX);
-        sy_put_xml_text(buffer, subtitle, 140);
-        sy_buffer_printf(buffer, "</text>\n");
+    const char *title = chart->names->title;
+    struct sy_buffer rules = {0}, dark_rules = {0};
+    sy_buffer_printf(&rules, ".w,.d{font-size:10px;text-anchor:middle;pointer-events:none}"
+                             ".w{fill:#fff}.d{fill:#222}.z{fill:#f4f5f7}.k{stroke:#b3261e}"
+                             ".o{fill:#b3261e}");
+    sy_buffer_printf(&dark_rules, ".z{fill:#1d2026}.k{stroke:#ff8a80}.o{fill:#ff8a80}");
+    put_other_rules(&rules, false);
+    put_other_rules(&dark_rules, true);
+    if (rules.failed || dark_rules.failed) {
+        chart->buffer->failed = true;
+    } else {
+        sy_put_page(chart->buffer,
+                    &(struct sy_page){.width_px = WIDTH_PX,
+                                      .height_px = height,
+                                      .title = title && title[0] ? title : "Schedule",
+                                      .subtitle = chart->names->subtitle,
+                                      .rules = rules.text,
+                                      .dark_rules = dark_rules.text});
+        put_hatches(chart->buffer);
+        put_legend(chart, chart->buffer, legend_top(chart));
     }
-    put_legend(chart, buffer, legend_top(chart));
+    sy_buffer_finish(&rules);
+    sy_buffer_finish(&dark_rules);
 }
 
 static void put_row_labels(const struct sy_chart *chart) {
@@ -300,8 +303,7 @@ static void put_row_labels(const struct sy_chart *chart) {
         uint32_t index = device ? row : row - chart->device_count;
         if (index % 2 == 0) {
             sy_buffer_printf(buffer,
-                             "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" "
-                             "fill=\"#f4f5f7\"/>\n",
+                             "<rect class=\"z\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n",
                              chart->left, top, chart->plot_width, pitch);
         }
         if (index % (uint32_t)ceil((font + 1) / pitch) != 0) {
@@ -332,12 +334,12 @@ static void put_axis(const struct sy_chart *chart) {
     for (uint32_t i = 0; i <= ticks; i++) {
         double x = chart->left + i * step * unit.ns * chart->px_per_ns;
         sy_buffer_printf(buffer,
-                         "<path d=\"M%.1f %gV%g\" stroke=\"#d9dce1\"/><text class=\"m\" "
+                         "<path class=\"g\" d=\"M%.1f %gV%g\"/><text class=\"m\" "
                          "x=\"%.1f\" y=\"%g\">%.6g</text>\n",
                          x, chart->top, bottom + 5, x, bottom + 18, i * step);
     }
     sy_buffer_printf(buffer,
-                     "<path d=\"M%g %gH%g\" stroke=\"#888\"/><text class=\"m q\" x=\"%g\" "
+                     "<path class=\"a\" d=\"M%g %gH%g\"/><text class=\"m q\" x=\"%g\" "
                      "y=\"%g\">time (%s)</text>\n",
                      chart->left, bottom, chart->left + chart->plot_width,
                      chart->left + chart->plot_width / 2, bottom + 33, unit.name);
@@ -357,11 +359,11 @@ static void put_bound(const struct sy_chart *chart) {
     }
     bool right = x > chart->left + chart->plot_width / 2;
     sy_buffer_printf(buffer,
-                     "<path d=\"M%.1f %gV%g\" stroke=\"#b3261e\" stroke-width=\"1.6\" "
-                     "stroke-dasharray=\"6 4\"/><text%s x=\"%.1f\" y=\"%g\" "
-                     "style=\"fill:#b3261e\">lower bound ",
-                     x, chart->top - 14, chart->top + chart->plot_height,
-                     right ? " class=\"e\"" : "", x + (right ? -6 : 6), chart->top - 5);
+                     "<path class=\"k\" d=\"M%.1f %gV%g\" stroke-width=\"1.6\" "
+                     "stroke-dasharray=\"6 4\"/><text class=\"o%s\" x=\"%.1f\" y=\"%g\">"
+                     "lower bound ",
+                     x, chart->top - 14, chart->top + chart->plot_height, right ? " e" : "",
+                     x + (right ? -6 : 6), chart->top - 5);
     sy_chart_put_duration(buffer, bound);
     if (chart->makespan_ns > 0) {
         double over = 100 * (chart->makespan_ns / bound - 1);

@@ -41,8 +41,7 @@ uint32_t sy_chart_row(const struct sy_chart *chart, const struct sy_span *span);
 uint32_t sy_chart_style(const struct sy_chart *chart, const struct sy_span *span);
 double sy_chart_row_top(const struct sy_chart *chart, uint32_t row);
 double sy_chart_row_height(const struct sy_chart *chart, uint32_t row);
-/* Plain colour of a style. */
-const char *sy_chart_colour(uint32_t style);
+/* Whether white text can be read on the colour of a kernel. */
 bool sy_chart_is_dark(uint32_t style);
 /* "12.3 ms" */
 void sy_chart_put_duration(struct sy_buffer *buffer, double duration_ns);

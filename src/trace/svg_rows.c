@@ -65,8 +65,7 @@ static uint16_t code_of(const double *share) {
 
 static void put_path(struct sy_buffer *buffer, const struct columns *columns, uint16_t code) {
     uint32_t style = (uint32_t)(code - 1) / LEVELS, level = (uint32_t)(code - 1) % LEVELS;
-    sy_buffer_printf(buffer, "<path stroke=\"%s\" opacity=\"%s\" d=\"", sy_chart_colour(style),
-                     opacities[level]);
+    sy_buffer_printf(buffer, "<path class=\"t%u\" opacity=\"%s\" d=\"", style, opacities[level]);
     for (uint32_t i = 0; i < columns->count; i++) {
         uint32_t start = i;
         while (i < columns->count && columns->code[i] == code) {
@@ -114,19 +113,13 @@ static void put_tooltip(const struct sy_chart *chart, const struct sy_span *span
     sy_buffer_printf(buffer, "</title>");
 }
 
-/* The task's name where it fits, else the kernel's, else nothing. */
+/* The kernel's name where it fits; tooltips name the task. */
 static void put_label(const struct sy_chart *chart, const struct sy_span *span, uint32_t style,
                       double x, double width, double height) {
-    char name[SY_TRACE_NAME_SIZE];
+    const char *text = sy_name_group(chart->names, span);
     double characters = (width - 8) / CHARACTER_PX;
-    if (height < LABEL_FONT_PX + 2 || style >= SY_STYLE_STALL) {
-        return;
-    }
-    const char *text = sy_name_subject(chart->names, span, name);
-    if ((double)sy_text_characters(text) > characters) {
-        text = sy_name_group(chart->names, span);
-    }
-    if ((double)sy_text_characters(text) > characters) {
+    if (height < LABEL_FONT_PX + 2 || style >= SY_STYLE_STALL ||
+        (double)sy_text_characters(text) > characters) {
         return;
     }
     sy_buffer_printf(chart->buffer, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside trace: what the three writers share. Sorted spans, names that are never NULL, text that
+ * Inside trace: what the writers share. Sorted spans, names that are never NULL, text that
  * is safe to put into a file, kernels in order of first appearance.
  */
 #ifndef SY_TRACE_WRITER_H
@@ -44,8 +44,24 @@ void sy_groups_init(struct sy_groups *groups, const struct sy_trace *sorted,
                     const struct sy_trace_names *names);
 uint32_t sy_groups_find(const struct sy_groups *groups, const char *name);
 void sy_groups_finish(struct sy_groups *groups);
-/* "#rrggbb"; distinct for indices below SY_TRACE_COLOURS, one more for all others. */
-const char *sy_colour_of(uint32_t group);
+/* Distinct for groups below SY_TRACE_COLOURS, that number for all others. */
+static inline uint32_t sy_colour_index(uint32_t group) {
+    return group < SY_TRACE_COLOURS ? group : SY_TRACE_COLOURS;
+}
+/* "#rrggbb"; dark: on a dark ground. */
+const char *sy_colour_of(uint32_t group, bool dark);
+
+/* The head of a picture, up to its title. Its style sheet has light and dark colours for the
+ * classes q (quiet text), g (grid), a (axis), s0, s1 ... (filled with the colour of a group) and
+ * t0, t1 ... (drawn with it); b, e and m are bold text and its alignment. rules and dark_rules add
+ * to both. */
+#define SY_PAGE_MARGIN_PX 16.0
+struct sy_page {
+    double width_px, height_px;
+    const char *title, *subtitle; /* may be NULL */
+    const char *rules, *dark_rules;
+};
+void sy_put_page(struct sy_buffer *buffer, const struct sy_page *page);
 
 /* A unit in which duration is a number from about 1 to 1000. */
 struct sy_time_unit {

@@ -75,6 +75,11 @@ class Starpu(cli.Case):
         for word in ["StarPU 1.4 ", "libstarpu-1.4.so.9", "policy heft", "libsymph-starpu.so"]:
             self.assertIn(word, done.stderr)
 
+    def test_the_default_is_named(self):
+        program = self.program("1.4")
+        self.plugin("1.4.10")
+        self.assertIn("policy symphony", self.clean(program).stderr)
+
     def test_old_starpu(self):
         program, plugin = self.program("1.3"), os.path.realpath(self.plugin("1.3.10"))
         other = self.compile("other.so", "int unused;", "-shared", "-fPIC")

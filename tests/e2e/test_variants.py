@@ -74,6 +74,11 @@ class Case(cli.Case):
 
 
 class SameBytes(Case):
+    def test_the_default_policy_is_named(self):
+        done = self.run_symph("call-variants", "--ref", made("s.fa"), "--reads", made("s_1.fq.gz"),
+                              made("s_2.fq.gz"), "-o", "x.vcf.gz")
+        self.assertRegex(done.stdout, r"policy +symphony, StarPU")
+
     def test_wherever_tasks_run(self):
         want = self.call("want.vcf.gz", "--cpus", "1", "--bam", "want.bam")
         self.assertGreater(len(self.lines(want)), 200)

@@ -96,3 +96,9 @@ uint32_t count_of(const char *text, const char *part) {
     }
     return count;
 }
+
+bool has_both_schemes(const char *svg) {
+    const char *drawn = strstr(svg, "</style>");
+    return drawn && strstr(svg, "@media (prefers-color-scheme:dark){") && !strstr(drawn, "\"#") &&
+           !strstr(drawn, ":#") && !strstr(drawn, "fill=") && !strstr(drawn, "stroke=");
+}

@@ -15,5 +15,7 @@ void sample_fill(struct sy_trace *trace);
 /* Many tasks back to back on so many devices. */
 void sample_fill_many(struct sy_trace *trace, uint32_t devices, uint32_t tasks);
 uint32_t count_of(const char *text, const char *part);
+/* Every colour of a picture is in its style sheet, which has two sets of them. */
+bool has_both_schemes(const char *svg);
 
 #endif

@@ -3,8 +3,7 @@
  * Points in two scales: all that can be drawn is, the edge joins only what nothing beats, and names
  * cannot break the file.
  */
-#include "base/base.h"
-#include "trace/trace.h"
+#include "sample.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,14 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static uint32_t count_of(const struct sy_buffer *buffer, const char *word) {
-    uint32_t count = 0;
-    for (const char *at = buffer->text; (at = strstr(at, word)); at += strlen(word)) {
-        count++;
-    }
-    return count;
-}
 
 static struct sy_buffer draw(const struct sy_scatter_point *points, uint32_t count) {
     static const char *const groups[] = {"cpu", "cpu + <gpu>"};
@@ -31,6 +22,7 @@ static struct sy_buffer draw(const struct sy_scatter_point *points, uint32_t cou
     sy_buffer_append(&buffer, "", 1);
     assert_false(buffer.failed);
     assert_non_null(strstr(buffer.text, "</svg>\n"));
+    assert_true(has_both_schemes(buffer.text));
     assert_null(strstr(buffer.text, "nan"));
     assert_null(strstr(buffer.text, "inf"));
     assert_non_null(strstr(buffer.text, "A &amp; B"));
@@ -47,8 +39,9 @@ static void edge_and_points(void **state) {
         {NAN, 5, 0, "not there", "no label", false}, {2, 0, 0, "not there", NULL, false},
     };
     struct sy_buffer buffer = draw(points, SY_COUNT(points));
-    assert_int_equal(count_of(&buffer, "<circle class=\"p\""), 4 + 2); /* and two in the legend */
-    assert_int_equal(count_of(&buffer, "<circle class=\"r\""), 1);
+    assert_int_equal(count_of(buffer.text, "<circle class=\"p s"),
+                     4 + 2); /* and two in the legend */
+    assert_int_equal(count_of(buffer.text, "<circle class=\"r\""), 1);
     assert_non_null(strstr(buffer.text, ">chosen<"));
     assert_non_null(strstr(buffer.text, ">least energy<"));
     assert_null(strstr(buffer.text, "no label"));

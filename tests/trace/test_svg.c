@@ -68,7 +68,9 @@ static void shows_what_there_is(void **state) {
     assert_non_null(strstr(text, ">by hand<"));
     assert_non_null(strstr(text, ">gpu&lt;0&gt;<"));
     assert_non_null(strstr(text, ">to gpu&quot;0&quot;<"));
-    assert_non_null(strstr(text, ">b&amp;b</text>"));
+    assert_int_equal(count_of(text, ">b&amp;b</text>"), 2); /* in the legend and on the task */
+    assert_null(strstr(text, ">t1</text>"));
+    assert_true(has_both_schemes(text));
     assert_non_null(strstr(text, "lower bound 2.5 \xc2\xb5s, this schedule +20 %"));
     assert_non_null(strstr(text, "<title>t0 \xc2\xb7 a\n1.234 \xc2\xb5s from 0 ns</title>"));
     assert_non_null(strstr(text, "time (\xc2\xb5s)"));
@@ -112,6 +114,7 @@ static void long_traces_stay_small(void **state) {
         sample_fill_many(&trace, cases[i].devices, cases[i].tasks);
         char *text = write_svg(&trace, &names, &length);
         check_xml(text);
+        assert_true(has_both_schemes(text));
         assert_in_range(length, 1000, 2000000);
         free(text);
         sy_trace_finish(&trace);

@@ -39,8 +39,6 @@ struct sy_starpu_options {
     struct sy_starpu_job (*job)(const struct starpu_task *task);
 };
 
-#define SY_DEFAULT_POLICY "default"
-
 /* The policy to hand to starpu_conf.sched_policy (or to STARPU_SCHED_LIB). */
 extern struct starpu_sched_policy sy_starpu_policy;
 

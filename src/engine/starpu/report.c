@@ -162,7 +162,7 @@ static int add_names(struct sy_engine *engine, struct sy_record *record) {
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
     }
     record->spec = label(record, engine);
-    record->policy = engine->options.policy ? engine->options.policy : SY_DEFAULT_POLICY;
+    record->policy = engine->options.policy ? engine->options.policy : sy_scheduler_default();
     record->runtime = engine->runtime;
     record->host = sy_arena_strdup(record->arena, host);
     record->date = sy_arena_strdup(record->arena, date);

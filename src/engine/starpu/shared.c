@@ -72,7 +72,7 @@ int sy_starpu_configure(const struct sy_starpu_options *options, struct sy_error
     struct shared *s = &sy_shared;
     const char *asked = options->policy ? options->policy : getenv("SYMPH_POLICY");
     const char *policy =
-        asked && asked[0] && strcmp(asked, "default") != 0 ? asked : SY_DEFAULT_POLICY;
+        asked && asked[0] && strcmp(asked, "default") != 0 ? asked : sy_scheduler_default();
     struct sy_weights weights;
     char *name = NULL;
     int code = sy_live_open_policy(policy, &name, &weights, error);
