@@ -1,63 +1,75 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A made-up sample, its variants called on the devices of this machine under three schedulers in
-# turns, scored against what is there, and a picture. Needs no data and no network.
+# turns, scored against what is there, and a picture; then schedulers on a simulated machine. Needs
+# no data and no network. SYMPH names another symph than build/symph, and then the files go to ./demo.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ -x build/symph ] || { echo "demo: build/symph is missing; run ./bootstrap" >&2; exit 1; }
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+symph=${SYMPH:-build/symph}
+[ -n "${SYMPH:-}" ] || cd "$root"
+command -v "$symph" >/dev/null || { echo "demo: there is no $symph; run ./bootstrap" >&2; exit 1; }
 
 rounds=3
 mkdir -p demo
 say() { printf '\n%s\n' "$*"; }
-act() { printf '+ %s\n' "$*"; "$@"; }
-
-call() { # policy, output, more options
-    local policy=$1 out=$2
-    shift 2
-    build/symph call-variants --ref demo/sample.fa --reads demo/sample_1.fq.gz demo/sample_2.fq.gz \
-        -o "$out" --sample demo --policy "$policy" "$@"
+show() { # a command, as one would type it
+    local word
+    printf '+ symph'
+    for word in "${@:2}"; do
+        case "$word" in *[\ \(]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    echo
 }
+act() { show "$@"; "$@"; }
 
 simulated() {
-    say "Five schedulers on a machine that need not be here (a simulation):"
-    act build/symph simulate --machine "2x(cpu:6 dram:60GB/s) gpu:2@pcie3x16" \
-        --graphs gen:cholesky:12 gen:genomics:24 --policy eager,dmda,dmdas,heft,lb \
-        --seeds 5 --noise 0.2 --contention
+    say "Six schedulers on a machine that need not be here: a simulation with uncertain times."
+    act "$symph" simulate --machine "2x(cpu:6 dram:60GB/s) gpu:2@pcie3x16" \
+        --graphs gen:cholesky:12 gen:genomics:24 --policy symphony,dmdas,dmda,heft,lb,eager \
+        --seeds 5 --noise 0.2 --contention | tee demo/simulated.txt
+    awk '{ ratio[$1] = $2 } END {
+        more = 100 * (ratio["dmdas"] / ratio["symphony"] - 1)
+        print "makespan/bound: how long it takes, as a multiple of a bound that no schedule can beat."
+        printf "Schedules of dmdas, the best of StarPU, are %.1f %% %s than those of symphony, the default.\n",
+            more < 0 ? -more : more, more < 0 ? "shorter" : "longer"
+    }' demo/simulated.txt
 }
 
-if ! build/symph genomics --help >/dev/null 2>&1; then
+if ! "$symph" genomics --help >/dev/null 2>&1; then
     echo "demo: symph was built without htslib, so there is no variant calling to show"
     simulated
     exit
 fi
 
-say "A sample of which all variants are known (reads are simulated):"
-act build/symph genomics simulate --random 1000000 --coverage 30 --out demo/sample
+call=("$symph" call-variants --ref demo/sample.fa --reads demo/sample_1.fq.gz demo/sample_2.fq.gz)
 
-say "From reads to variants; the first run measures how long each stage takes on each device:"
-echo "+ symph call-variants --ref demo/sample.fa --reads demo/sample_1.fq.gz demo/sample_2.fq.gz" \
-    "-o demo/sample.vcf.gz"
-call symphony demo/sample.vcf.gz
+say "A sample of which all variants are known (its reads are simulated):"
+act "$symph" genomics simulate --random 1000000 --coverage 30 --out demo/sample
 
-say "How many were found:"
-act build/symph genomics score --ref demo/sample.fa --truth demo/sample.truth.vcf.gz \
-    --calls demo/sample.vcf.gz
+say "From reads to variants on all devices of this machine:"
+act "${call[@]}" -o demo/sample.vcf.gz --sample demo >demo/call.txt
+sed -n '1,/^time/p' demo/call.txt
 
-say "Three ways to schedule the same work, in turns, $rounds times each:"
+say "How many of them were found:"
+act "$symph" genomics score --ref demo/sample.fa --truth demo/sample.truth.vcf.gz \
+    --calls demo/sample.vcf.gz >demo/score.txt
+sed '/^other/d' demo/score.txt
+
+say "Three schedulers in turns, $rounds runs each, and a picture of each:"
 policies=(symphony eager heft)
 for ((round = 0; round < rounds; round++)); do
     for ((i = 0; i < ${#policies[@]}; i++)); do
         policy=${policies[$(((i + round) % ${#policies[@]}))]}
-        call "$policy" "demo/again.vcf.gz" --plot "demo/gantt.$policy.svg" --json --quiet \
-            >"demo/$policy.$round.json"
+        "${call[@]}" -o demo/again.vcf.gz --sample demo --policy "$policy" --json --quiet \
+            --plot "demo/gantt.$policy.svg" >"demo/$policy.$round.json"
         cmp demo/sample.vcf.gz demo/again.vcf.gz || { echo "demo: $policy gave other variants" >&2; exit 1; }
     done
 done
 python3 - "$rounds" "${policies[@]}" <<'TABLE'
 import json, statistics, sys
-about = {"symphony": "the default: binds late, corrected by what it learns",
+about = {"symphony": "the default: decides late, by what it has learned",
          "eager": "whoever is idle takes the oldest task",
-         "heft": "static: plans what is known before it runs, no change after"}
+         "heft": "plans what is known before it runs, and does not change it"}
 print(f"{'policy':10} {'median':>8} {'best':>8}")
 for policy in sys.argv[2:]:
     runs = []
@@ -67,17 +79,16 @@ for policy in sys.argv[2:]:
     print(f"{policy:10} {statistics.median(runs):6.2f} s {min(runs):6.2f} s   {about[policy]}")
 TABLE
 rm -f demo/again.vcf.gz* demo/*.[0-9]*.json
-echo "All of them wrote the same file, byte for byte. Where cores are all there is, schedulers can"
-echo "hardly differ; on machines that mix devices they do:"
+echo "All of them wrote the same file, byte for byte. Where cores are all there is, schedulers hardly"
+echo "differ; where devices are mixed, they do:"
 simulated
 
-say "What ran where, as a picture: demo/gantt.symphony.svg"
-cat <<'NEXT'
+cat <<NEXT
 
-What to try next:
-  build/symph call-variants --help            with reads of your own, and a BAM file beside
-  build/symph machine --tree                  this machine as the schedulers see it
-  build/symph run linalg:cholesky:n=4096,tile=512 --compare symphony,starpu:dmdas
-  build/symph explain last                    why tasks of that run went where they did
-  build/symph counters watch                  what the machine is doing right now
+What ran where: demo/gantt.symphony.svg (open it in a browser). What to try next:
+  $symph call-variants --help       with reads of your own
+  $symph machine --tree             this machine as schedulers see it
+  $symph run linalg:cholesky:n=4096,tile=512 --compare symphony,starpu:dmdas
+  $symph explain last               why tasks of that run went where they did
+  $symph counters watch             what the machine is doing right now
 NEXT

@@ -87,9 +87,41 @@ class Bootstrap(unittest.TestCase):
         self.assertEqual((result.returncode, calls), (0, []))
         self.assertIn("install -q -y --no-install-recommends alpha beta", result.stdout)
         self.assertIn("would run: tools/demo.sh", result.stdout)
+        self.assertFalse((self.root / "demo").exists())
 
-    def test_demo_and_check(self):
-        self.assertIn("demo.sh ", self.run_it("demo", have="alpha beta")[1])
+    def test_demo_needs_little(self):
+        with open(self.root / "packages.txt", "a", encoding="ascii") as file:
+            file.write("\n# run\ngamma\n\n# test\ndelta # a big one\n")
+        result, calls = self.run_it("demo", have="alpha gamma")
+        self.assertEqual(calls, ["apt-get update -q",
+                                 "apt-get install -q -y --no-install-recommends beta",
+                                 "meson setup -Dtests=false build", "ninja -C build demo",
+                                 "demo.sh "])
+        # The tests come with the first build that wants them, and once.
+        have = "alpha beta gamma"
+        self.assertEqual(self.run_it("demo", have=have)[1], ["ninja -C build demo", "demo.sh "])
+        self.assertEqual(self.run_it(have=have)[1][-2:],
+                         ["meson configure build -Dtests=true", "ninja -C build"])
+        self.assertEqual(self.run_it(have=have + " delta")[1], ["ninja -C build"])
+        self.assertEqual(self.run_it("demo", have=have)[1], ["ninja -C build demo", "demo.sh "])
+
+    def test_demo_says_little(self):
+        for name in ("apt-get", "meson", "ninja"):
+            self.script(self.bin / name, FAKES[name] + "seq 1000\nseq 1000 >&2\n")
+        result, _ = self.run_it("demo")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLess(len((result.stdout + result.stderr).splitlines()), 8)
+        self.assertIn("demo/bootstrap.log", result.stdout)
+        log = (self.root / "demo" / "bootstrap.log").read_text()
+        self.assertEqual(log.splitlines().count("1000"), 8)
+        # Of what fails the end is shown.
+        self.script(self.bin / "ninja", "#!/bin/sh\nseq 1000\necho 'error: no'\nexit 1\n")
+        result, _ = self.run_it("demo")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("error: no\nbootstrap: the build failed\n", result.stderr)
+        self.assertLess(len(result.stderr.splitlines()), 30)
+
+    def test_check(self):
         self.assertEqual(self.run_it("check", "--yes", have="alpha beta")[1],
                          ["python3 tools/check.py"])
 
