@@ -40,7 +40,8 @@ git -C "$root" archive HEAD | tar -x -C "$jail/srv/a clone"
 status=0
 unshare --mount --pid --fork --kill-child sh -c '
     jail=$1 && shift
-    mount -t proc proc "$jail/proc" && mount --rbind /dev "$jail/dev" &&
+    mount -t proc proc "$jail/proc" && mount -t sysfs -o ro sysfs "$jail/sys" &&
+        mount --rbind /dev "$jail/dev" &&
         exec chroot "$jail" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp \
             LANG=C.UTF-8 "/srv/a clone/bootstrap" "$@"
 ' sh "$jail" "$@" </dev/null || status=$?
