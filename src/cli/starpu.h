@@ -36,6 +36,12 @@ struct sy_starpu_plugin {
 
 /* Looks a program up as a shell would. False: there is none of that name. */
 bool sy_starpu_which(const char *program, char *ret_path, size_t size);
+/* Every library that a program would load, in the order of the loader, by the rules of ld.so(8):
+ * each object's own paths, LD_LIBRARY_PATH, the loader's cache, the usual folders. Nothing is run.
+ * path "": it is not found. 0, -ENOEXEC: it names no loader that is here, or a negative errno. */
+SY_MUST_CHECK int sy_starpu_libraries(const char *program,
+                                      void (*visit)(void *user, const char *name, const char *path),
+                                      void *user);
 /* 0 or a negative errno. */
 SY_MUST_CHECK int sy_starpu_inspect(const char *path, struct sy_starpu_use *ret_use);
 /* What a plug-in says of itself. 0, -ENOENT, or -EINVAL: not a plug-in of ours. */

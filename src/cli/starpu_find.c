@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * starpu_find: asks the dynamic loader what a program would load, and plug-ins what they are for.
+ * starpu_find: which StarPU a program would load, and what plug-ins are for.
  *
- * In: paths. Out: what is said in starpu.h. Invariant: nothing of the program is executed; the
- * loader that it names is, to list its libraries.
+ * In: paths. Out: what is said in starpu.h. Invariant: files are read, and nothing is executed: not
+ * the program, and not the loader that it names.
  */
 #include "cli/starpu.h"
 
@@ -12,20 +12,16 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LIBRARY "libstarpu-"
+#define SIMGRID "libsimgrid.so"
 #define PLUGIN  "libsymph-starpu.so"
 /* The lead of the line that every plug-in carries. */
 #define BUILT_FOR "SYMPH-STARPU-BUILT-FOR: "
-
-extern char **environ;
 
 /* --- programs ---------------------------------------------------------------------------------
  */
@@ -56,102 +52,27 @@ bool sy_starpu_which(const char *program, char *ret_path, size_t size) {
     return false;
 }
 
-/* The loader that a program of this machine asks for. */
-static bool read_loader(int fd, char *path, size_t size) {
-    ElfW(Ehdr) header;
-    if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-        header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
-        header.e_phentsize != sizeof(ElfW(Phdr))) {
-        return false;
-    }
-    for (unsigned i = 0; i < header.e_phnum; i++) {
-        ElfW(Phdr) part;
-        off_t at = (off_t)(header.e_phoff + i * sizeof(part));
-        if (pread(fd, &part, sizeof(part), at) != (ssize_t)sizeof(part)) {
-            return false;
-        }
-        if (part.p_type == PT_INTERP && part.p_filesz > 1 && part.p_filesz < size) {
-            ssize_t got = pread(fd, path, part.p_filesz, (off_t)part.p_offset);
-            path[part.p_filesz] = '\0';
-            return got == (ssize_t)part.p_filesz && is_program(path);
-        }
-    }
-    return false;
-}
-
-/* Input from nowhere, output into the pipe; the loader lists what it would load and does not start
- * the program. Unlike its option --list, this goes on where a library is missing. */
-static int start_loader(char *loader, char *program, int output, pid_t *ret_child) {
-    size_t count = 0;
-    while (environ[count]) {
-        count++;
-    }
-    char **environment = calloc(count + 2, sizeof(*environment));
-    if (!environment) {
-        return -ENOMEM;
-    }
-    char trace[] = "LD_TRACE_LOADED_OBJECTS=1";
-    memcpy(environment, environ, count * sizeof(*environment));
-    environment[count] = trace;
-    char *const argv[] = {loader, program, NULL};
-    posix_spawn_file_actions_t actions;
-    int r = posix_spawn_file_actions_init(&actions);
-    if (r == 0) {
-        r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-        r = r ? r : posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-        r = r ? r : posix_spawn(ret_child, loader, &actions, NULL, argv, environment);
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    free(environment);
-    return -r;
-}
-
-static int list_libraries(char *loader, const char *program, struct sy_buffer *ret_text) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0) {
-        return -errno;
-    }
-    char name[SY_STARPU_PATH], part[4096];
-    snprintf(name, sizeof(name), "%s%s", strchr(program, '/') ? "" : "./", program);
-    pid_t child = 0;
-    int r = start_loader(loader, name, ends[1], &child);
-    close(ends[1]);
-    ssize_t got = r;
-    while (got >= 0 && (got = read(ends[0], part, sizeof(part))) > 0) {
-        sy_buffer_append(ret_text, part, (size_t)got);
-    }
-    close(ends[0]);
-    while (r == 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-    }
-    sy_buffer_append(ret_text, "", 1);
-    return r ? r : ret_text->failed ? -ENOMEM : 0;
-}
-
-/* One line is "\tlibstarpu-1.3.so.9 => /usr/lib/libstarpu-1.3.so.9 (0x7f...)" or "=> not found". */
-static bool find_library(const char *text, struct sy_starpu_use *use) {
-    const char *name = strstr(text, LIBRARY);
-    while (name && (name == text || (name[-1] != '\t' && name[-1] != ' '))) {
-        name = strstr(name + 1, LIBRARY);
-    }
-    if (!name) {
-        return false;
-    }
-    snprintf(use->soname, sizeof(use->soname), "%.*s", (int)strcspn(name, " \n"), name);
-    const char *version = name + strlen(LIBRARY);
+/* "libstarpu-1.3.so.9": which StarPU. */
+static void take_version(const char *soname, struct sy_starpu_use *use) {
+    const char *version = soname + strlen(LIBRARY);
+    snprintf(use->soname, sizeof(use->soname), "%s", soname);
     snprintf(use->version, sizeof(use->version), "%.*s", (int)strspn(version, "0123456789."),
              version);
     size_t length = strlen(use->version);
     if (length && use->version[length - 1] == '.') {
         use->version[length - 1] = '\0';
     }
-    const char *path = name + strlen(use->soname);
-    if (strncmp(path, " => /", 5) == 0) {
-        path += 4;
-        snprintf(use->library, sizeof(use->library), "%.*s", (int)strcspn(path, " \n"), path);
+}
+
+/* One library that the program would load; path "": the loader would not find it. */
+static void meet_library(void *user, const char *name, const char *path) {
+    struct sy_starpu_use *use = user;
+    use->simulated |= strncmp(name, SIMGRID, strlen(SIMGRID)) == 0;
+    if (!use->soname[0] && strncmp(name, LIBRARY, strlen(LIBRARY)) == 0) {
+        take_version(name, use);
+        snprintf(use->library, sizeof(use->library), "%s", path);
+        use->kind = path[0] ? SY_STARPU_LINKED : SY_STARPU_LOST;
     }
-    use->simulated = strstr(text, "\tlibsimgrid.so");
-    use->kind = use->library[0] ? SY_STARPU_LINKED : SY_STARPU_LOST;
-    return true;
 }
 
 /* libtool leaves a script under the program's name, and the program beside it in .libs. */
@@ -162,35 +83,25 @@ static bool past_libtool(const char *path, char *real, size_t size) {
     return (size_t)need < size && is_program(real);
 }
 
-static int inspect_elf(const char *path, int fd, struct sy_starpu_use *use) {
-    char loader[SY_STARPU_PATH];
-    if (!read_loader(fd, loader, sizeof(loader))) {
-        use->kind = SY_STARPU_FOREIGN;
-        return 0;
-    }
-    struct sy_buffer text = {0};
-    int r = list_libraries(loader, path, &text);
-    if (r == 0 && !find_library(text.text, use)) {
-        use->kind = SY_STARPU_OTHER;
-    }
-    sy_buffer_finish(&text);
-    return r;
-}
-
 int sy_starpu_inspect(const char *path, struct sy_starpu_use *ret_use) {
     struct sy_starpu_use use = {.kind = SY_STARPU_MISSING};
     char magic[SELFMAG] = {0}, real[SY_STARPU_PATH];
     int r = 0, fd = is_program(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd >= 0 && pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0) {
-        r = inspect_elf(path, fd, &use);
-    } else if (fd >= 0 && past_libtool(path, real, sizeof(real))) {
+    ssize_t got = fd >= 0 ? pread(fd, magic, SELFMAG, 0) : -1;
+    if (fd >= 0) {
         close(fd);
+    }
+    if (got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0) {
+        use.kind = SY_STARPU_OTHER;
+        r = sy_starpu_libraries(path, meet_library, &use);
+    } else if (fd >= 0 && past_libtool(path, real, sizeof(real))) {
         return sy_starpu_inspect(real, ret_use);
     } else if (fd >= 0) {
         use.kind = SY_STARPU_SCRIPT;
     }
-    if (fd >= 0) {
-        close(fd);
+    if (r == -ENOEXEC) { /* it names no loader, or one that is not here */
+        use.kind = SY_STARPU_FOREIGN;
+        r = 0;
     }
     if (r == 0) {
         *ret_use = use;

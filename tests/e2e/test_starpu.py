@@ -118,6 +118,54 @@ class Starpu(cli.Case):
                          ("symph-starpu-1", "1.4", plugin, "1.4.10 maxcpus=4"))
         self.assertEqual(found["environment"]["SYMPH_POLICY"], "peft")
 
+    def test_nothing_is_run(self):
+        """Not even the loader that the program names: whoever wrote the program chose it."""
+        os.chmod(self.write("loader", f"#!/bin/sh\necho ran >>{self.folder}/ran\n"), 0o755)
+        program = self.program("1.4", "prog", f"-Wl,--dynamic-linker={self.folder}/loader")
+        plugin = os.path.realpath(self.plugin("1.4.10"))
+        self.assertEqual(self.clean("--show", program).stdout,
+                         f"STARPU_SCHED_LIB={plugin}\nSTARPU_SCHED=symphony\n")
+        self.assertEqual(json.loads(self.clean("--json", program).stdout)["library"],
+                         os.path.realpath(f"{self.folder}/pre/lib/libstarpu-1.4.so.9"))
+        self.assertFalse(os.path.exists(f"{self.folder}/ran"))
+
+    def test_libraries_are_found_as_the_loader_does(self):
+        """By the paths of the library that asks, of those above it, and of the environment."""
+        plugin = self.plugin("1.4.10", "libsymph-starpu.so")
+        deep = f"{self.folder}/deep"
+        soname = "libstarpu-1.4.so.9"
+        starpu = self.compile(f"deep/er/{soname}", "int starpu_init(void *c){return c != 0;}",
+                              "-shared", "-fPIC", f"-Wl,-soname,{soname}")
+        middle = "int starpu_init(void *); int middle(void) { return starpu_init(0); }"
+        main = "int middle(void); int main(void) { return middle(); }"
+        new, old = "-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags"
+        for case, (middle_flags, main_flags, env, found) in {
+                "its own, relative to itself":
+                    ([new, "-Wl,-rpath,$ORIGIN/er"], [new, f"-Wl,-rpath,{deep}"], {}, True),
+                "of the program, as old ones": ([old], [old, f"-Wl,-rpath,{deep}:{deep}/er"], {}, True),
+                "not of the program, as new ones":
+                    ([new], [new, f"-Wl,-rpath,{deep}:{deep}/er"], {}, False),
+                "of the environment":
+                    ([new], [new], {"LD_LIBRARY_PATH": f"/nowhere:{deep};{deep}/er"}, True)}.items():
+            library = self.compile("deep/libmiddle.so", middle, "-shared", "-fPIC", *middle_flags,
+                                   starpu, "-Wl,-soname,libmiddle.so")
+            program = self.compile("prog", main, *main_flags, library,
+                                   "-Wl,--allow-shlib-undefined", "-Wl,--no-as-needed")
+            done = self.clean("--json", "--plugin", plugin, program, **env)
+            if found:
+                self.assertEqual(done.returncode, 0, f"{case}: {done.stderr}")
+                library = json.loads(done.stdout)["library"]
+                self.assertEqual(os.path.realpath(library), os.path.realpath(starpu), case)
+            else:
+                self.assertEqual(done.returncode, 3, case)
+                self.assertIn(f"needs {soname}, which is not found", done.stderr)
+
+    def test_damaged_program(self):
+        program = self.program()
+        with open(program, "r+b") as file:
+            file.truncate(1000)
+        self.assertIn("not for this machine", self.refused(3, program))
+
     def test_launcher(self):
         self.program(name="prog")
         self.plugin("1.4.10")
