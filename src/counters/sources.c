@@ -266,13 +266,8 @@ static int check_only(const char *only, struct sy_error *error) {
             known |= strcmp(word, names[i]) == 0;
         }
         if (!known) {
-            const char *near = sy_nearest(word, names, SY_PROVIDER_COUNT);
             sy_fail(error, -EINVAL, "there is no source '%s'", word);
-            sy_hint(error,
-                    near ? "did you mean '%s'?"
-                         : "sources are %s, resctrl, rapl, psi, proc, "
-                           "cgroup, nvml, fpga, tasks, pushed",
-                    near ? near : "perf");
+            sy_hint_names(error, word, names, SY_PROVIDER_COUNT);
             return -EINVAL;
         }
         at += length;
