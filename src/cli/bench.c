@@ -42,64 +42,73 @@ struct bench_args {
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "data", "FOLDER",
-     "recorded graphs, machines and timings (default: SYMPH_DATA of the environment)", AT(data), 0,
-     0, 0},
-    {SY_OPTION_U32, "seeds", "N", "worlds per noisy scenario (default 20)", AT(seeds), 0, 1, 1e5},
-    {SY_OPTION_U32, "threads", "N", "simulations at a time (default: the cores available)",
-     AT(threads), 0, 1, 4096},
+     "recorded graphs, machines and timings (default: the environment variable "
+     "SYMPH_DATA)",
+     AT(data), 0, 0, 0},
+    {SY_OPTION_U32, "seeds", "N", "worlds for each noisy scenario (default 20)", AT(seeds), 0, 1,
+     1e5},
+    {SY_OPTION_U32, "threads", "N",
+     "number of simulations at the same time (default: the available cores)", AT(threads), 0, 1,
+     4096},
     {SY_OPTION_HEADING, NULL, NULL, "For counters", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "traces", "FOLDER",
-     "exact time series of programs, as tools/callgrind_traces.py makes them", AT(counters.traces),
-     0, 0, 0},
-    {SY_OPTION_TEXT, "counters", "LIST", "counters that the events share (default 4,8)",
-     AT(counters.counters), 0, 0, 0},
-    {SY_OPTION_TEXT, "split", "SPLIT", "only programs for development, or only those held-out",
-     AT(counters.split), 0, 0, 0},
-    {SY_OPTION_NUMBER, "noise", "RATIO", "relative spread of one reading (default 0.02)",
-     AT(counters.noise), 0, 1e-6, 1},
+     "exact time series of programs, made by tools/callgrind_traces.py", AT(counters.traces), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "counters", "LIST",
+     "numbers of hardware counters that the events share (default 4,8)", AT(counters.counters), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "split", "SPLIT",
+     "only the programs of the development set, or only the held-out ones", AT(counters.split), 0,
+     0, 0},
+    {SY_OPTION_NUMBER, "noise", "RATIO",
+     "relative standard deviation of one reading (default 0.02)", AT(counters.noise), 0, 1e-6, 1},
     {SY_OPTION_NUMBER, "outliers", "RATIO",
      "share of readings that are 10 times too large or too small (default 0.03)",
      AT(counters.outliers), 0, 0, 1},
-    {SY_OPTION_FLAG, "ablations", NULL, "also without parts of it, and with more noise",
+    {SY_OPTION_FLAG, "ablations", NULL, "also with parts left out, and with more noise",
      AT(counters.ablations), 0, 0, 0},
-    {SY_OPTION_FLAG, "papers", NULL, "the papers' setting, on a synthetic trace",
+    {SY_OPTION_FLAG, "papers", NULL, "the setting of the papers, on a synthetic trace",
      AT(counters.papers), 0, 0, 0},
-    {SY_OPTION_FILE, "plot", "FILE", "draw the errors and an example as SVG", AT(counters.plot), 0,
+    {SY_OPTION_FILE, "plot", "FILE", "draw the errors and an example (SVG)", AT(counters.plot), 0,
      0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "For policy", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "suite", "LIST",
      "tracks to run: S, D, C, M, ablation, zero-shot, speed or all (default all)", AT(suite), 0, 0,
      0},
-    {SY_OPTION_TEXT, "only", "GLOB", "of a track, the suites whose name matches", AT(only), 0, 0,
-     0},
+    {SY_OPTION_TEXT, "only", "GLOB", "only the suites of a track whose name matches GLOB", AT(only),
+     0, 0, 0},
     {SY_OPTION_TEXT, "policy", "A,B,...",
-     "policies to be judged, as learned@my.weights (default: as shipped)", AT(policy), 0, 0, 0},
+     "policies to evaluate, such as learned@my.weights (default: the shipped ones)", AT(policy), 0,
+     0, 0},
     {SY_OPTION_U32, "rollouts", "N",
-     "worlds replayed by the clairvoyant for one plan (default 200; 0: without it)", AT(rollouts),
-     0, 0, 1e6},
+     "number of worlds that the clairvoyant policy replays for one plan (default 200; "
+     "0: leave it out)",
+     AT(rollouts), 0, 0, 1e6},
     {SY_OPTION_REPEAT, "zero-shot", "KIND=WITH,WITHOUT",
-     "two policies, trained with and without what is left out: machine, size, family or "
-     "factorisations; may be given several times",
+     "two policies, trained with and without something: machine, size, family or "
+     "factorisations; may be repeated",
      AT(zero_shot), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "For adversarial", 0, 0, 0, 0},
-    {SY_OPTION_U32, "mutations", "N", "graphs tried per baseline (default 10000)", AT(mutations), 0,
-     1, 1e9},
-    {SY_OPTION_TEXT, "worst", "FOLDER", "write the worst graph against each baseline there",
-     AT(worst), 0, 0, 0},
-    {SY_OPTION_HEADING, NULL, NULL,
-     "For dype, together with --noise (of what a plan took) and --plot", 0, 0, 0, 0},
+    {SY_OPTION_U32, "mutations", "N",
+     "number of graphs to try against each baseline (default 10000)", AT(mutations), 0, 1, 1e9},
+    {SY_OPTION_TEXT, "worst", "FOLDER",
+     "write the worst graph found against each baseline to this folder", AT(worst), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "For dype (also: --noise, of measured times; --plot)", 0, 0, 0,
+     0},
     {SY_OPTION_REPEAT, "times", "FILE",
-     "times of kernels, as symph run --calibrate writes them (default: as shipped); may be given "
-     "several times",
+     "measured times of kernels, as symph run --calibrate writes them (default: those "
+     "installed); may be repeated",
      AT(times), 0, 0, 0},
     {SY_OPTION_REPEAT, "pipeline", "NAME|FILE",
-     "only this pipeline, as gnn:gcn or a file; may be given several times", AT(pipelines), 0, 0,
+     "only this pipeline: a name such as gnn:gcn, or a file; may be repeated", AT(pipelines), 0, 0,
      0},
-    {SY_OPTION_ANY, "kernels", "PATH", "kernel plug-ins: files and folders, with colons",
+    {SY_OPTION_ANY, "kernels", "PATH",
+     "kernel plug-ins: files or folders, separated by colons (default: those "
+     "installed)",
      AT(kernels), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "out", "FOLDER", "write FOLDER/NAME.md and FOLDER/NAME.json instead", AT(out),
-     0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FOLDER",
+     "write FOLDER/NAME.md and FOLDER/NAME.json instead of printing the tables", AT(out), 0, 0, 0},
     SY_OPTION_COMMON(struct bench_args),
 };
 
@@ -113,14 +122,15 @@ static const struct sy_command command = {
                 "  symph bench policy --suite C --policy learned@my.weights\n"
                 "  symph bench dype --times times.csv --plot plans.svg\n"
                 "  symph bench all --data recorded --out docs/bench",
-    .about = "Benches: classic (policies against lower bounds), ablation (what contention "
-             "awareness is worth), streams (job orders, tenants), decisions and speed (what "
-             "deciding and simulating cost here), counters (what multiplexing hides, and how much "
-             "of it the belief finds again), belief (what policies make of it), policy (learned "
-             "policies against "
-             "heuristics and oracles, goal by goal), adversarial (the worst graphs for the default "
-             "that a search finds), applications (shapes of the papers' workloads), dype (plans "
-             "for pipelines on a calibrated system against static ones), all.",
+    .about = "Benches: classic (policies compared with lower bounds), ablation (the value of "
+             "knowing about contention), streams (job orders and tenants), decisions and "
+             "speed (the time to decide and to simulate on this machine), counters (the error "
+             "of multiplexed counters, and how much of it inference removes), belief (what "
+             "policies gain from it), policy (learned policies compared with heuristics and "
+             "with clairvoyant policies), adversarial (a search for the graphs on which the "
+             "default policy is worst), applications (graphs shaped like the workloads of the "
+             "papers), dype (plans for pipelines on a calibrated system compared with static "
+             "ones), all.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),

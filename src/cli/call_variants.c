@@ -17,53 +17,56 @@
 #define AT(field) offsetof(struct sy_call_args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "ref", "REF.fa", "the reference; its index is built once and kept", AT(ref), 0,
-     0, 0},
+    {SY_OPTION_TEXT, "ref", "REF.fa", "the reference genome; its index is built once and kept",
+     AT(ref), 0, 0, 0},
     {SY_OPTION_LIST, "reads", "R1.fq.gz [R2.fq.gz]",
-     "reads of one sample: single, or both ends of pairs", AT(reads), 0, 0, 0},
-    {SY_OPTION_TEXT, "out", "OUT.vcf.gz", "where the variants go; also -o", AT(out), 0, 0, 0},
-    {SY_OPTION_TEXT, "bam", "OUT.bam", "write the alignments, too", AT(bam), 0, 0, 0},
-    {SY_OPTION_TEXT, "sample", "NAME", "the sample's name (default: from the output's)", AT(sample),
-     0, 0, 0},
+     "reads of one sample: one file of single reads, or two files of paired reads", AT(reads), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "out", "OUT.vcf.gz", "write the variants to this file", AT(out), 0, 0, 0},
+    {SY_OPTION_TEXT, "bam", "OUT.bam", "also write the alignments", AT(bam), 0, 0, 0},
+    {SY_OPTION_TEXT, "sample", "NAME", "name of the sample (default: from the name of the output)",
+     AT(sample), 0, 0, 0},
     {SY_OPTION_TEXT, "samples", "TABLE",
-     "several samples at once, each a tenant of its own; a line each: name, first file, second "
-     "file or "
+     "call several samples at once; a line for each: name, first file, second file or "
      "-, output, BAM or -; separated by tabs",
      AT(samples), 0, 0, 0},
-    {SY_OPTION_TEXT, "regions", "BED", "call only there", AT(regions), 0, 0, 0},
+    {SY_OPTION_TEXT, "regions", "BED", "call variants only in these regions", AT(regions), 0, 0, 0},
     {SY_OPTION_TEXT, "index", "FOLDER",
-     "where the index is kept (default: beside the reference, or in the user's cache)", AT(index),
-     0, 0, 0},
+     "where the index is kept (default: next to the reference, or in your cache "
+     "folder)",
+     AT(index), 0, 0, 0},
     {SY_OPTION_NUMBER, "memory", "GB",
-     "reads that wait for their turn take at most so much, the rest waits in a file (default: a "
-     "quarter "
-     "of what the machine has)",
+     "keep at most this much of the reads in memory, and the rest in a temporary file "
+     "(default: a quarter of the memory of the machine)",
      AT(memory_gb), 0, 1e-3, 1e6},
-    {SY_OPTION_U32, "batch", "PAIRS", "reads of one task (default 10000)", AT(batch), 0, 1,
+    {SY_OPTION_U32, "batch", "PAIRS", "reads in one task (default 10000)", AT(batch), 0, 1,
      1000000},
     {SY_OPTION_NUMBER, "limit", "SECONDS",
-     "a task that takes longer, perhaps waiting for reads, fails the run (default 3600)",
+     "fail the run if a task takes longer than this, even if it waits for reads "
+     "(default 3600)",
      AT(run.limit_s), 0, 0.001, 1e9},
     {SY_OPTION_HEADING, NULL, NULL, "Scheduling", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "policy", "P",
-     "one of symph simulate --list-policies, or starpu:NAME (default symphony)", AT(run.policy), 0,
-     0, 0},
-    {SY_OPTION_ANY, "kernels", "PATH", "plug-ins (default: those installed)", AT(run.kernels), 0, 0,
-     0},
+    {SY_OPTION_TEXT, "policy", "NAME",
+     "a policy of symph simulate --list-policies, or starpu:NAME (default symphony)",
+     AT(run.policy), 0, 0, 0},
+    {SY_OPTION_ANY, "kernels", "PATH",
+     "kernel plug-ins: files or folders, separated by colons (default: those "
+     "installed)",
+     AT(run.kernels), 0, 0, 0},
     {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(run.models), 0,
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(run.models), 0,
      0, 0},
-    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that may be used)",
+    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that this process may use)",
      AT(run.cpus), 0, 0, 4096},
-    {SY_OPTION_U32, "opencl", "N", "use at most N OpenCL devices (default 0)", AT(run.opencl), 0, 0,
-     4096},
-    {SY_OPTION_U32, "cuda", "N", "use at most N CUDA devices (default: all)", AT(run.cuda), 0, 0,
-     4096},
+    {SY_OPTION_U32, "opencl", "N", "use N OpenCL devices, CPUs included (default 0)",
+     AT(run.opencl), 0, 0, 4096},
+    {SY_OPTION_U32, "cuda", "N", "use N CUDA devices (default: all)", AT(run.cuda), 0, 0, 4096},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
-    {SY_OPTION_FILE, "plot", "FILE.svg", "chart of the run", AT(run.plot), 0, 0, 0},
-    {SY_OPTION_FILE, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(run.trace), 0,
-     0, 0},
-    {SY_OPTION_FILE, "record", "FILE.json", "everything about the run, for symph explain",
+    {SY_OPTION_FILE, "plot", "FILE.svg", "draw a Gantt chart of the run (SVG)", AT(run.plot), 0, 0,
+     0},
+    {SY_OPTION_FILE, "trace", "FILE.json", "write the same as a Chrome/Perfetto trace",
+     AT(run.trace), 0, 0, 0},
+    {SY_OPTION_FILE, "record", "FILE.json", "write everything about the run, for symph explain",
      AT(run.record), 0, 0, 0},
     SY_OPTION_COMMON(struct sy_call_args),
 };
@@ -75,11 +78,10 @@ static const struct sy_command command = {
         "  symph call-variants --ref chrX.fa --reads a_1.fq.gz a_2.fq.gz -o a.vcf.gz\n"
         "  symph call-variants --ref chrX.fa --reads a_1.fq.gz a_2.fq.gz -o a.vcf.gz --bam a.bam\n"
         "  symph call-variants --ref chrX.fa --samples family.tsv --plot family.svg",
-    .about =
-        "Short reads of a diploid sample are aligned, duplicates are set aside, haplotypes are "
-        "assembled where reads differ from the reference, and genotypes are worked out. Every "
-        "stage is a task; tasks go to cores and GPUs as the policy decides. The output does not "
-        "depend on that.",
+    .about = "Aligns the short reads of a diploid sample, marks duplicates, assembles "
+             "haplotypes where reads differ from the reference, and computes genotypes. Every "
+             "stage is divided into tasks, which run on cores and GPUs as the policy decides. "
+             "The output is the same for all devices and policies.",
     .options = options,
     .option_count = SY_COUNT(options),
 };

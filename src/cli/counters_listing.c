@@ -24,22 +24,26 @@ struct args {
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "arch", "NAME",
-     "only this micro-architecture, and its PMUs; \"own\" is this processor's", AT(arch), 0, 0, 0},
-    {SY_OPTION_FLAG, "events", NULL, "with --arch: every event and its encoding", AT(events), 0, 0,
+     "only this micro-architecture and its PMUs; \"own\": that of this processor", AT(arch), 0, 0,
      0},
-    {SY_OPTION_FLAG, "metrics", NULL, "with --arch: every metric and its expression", AT(metrics),
+    {SY_OPTION_FLAG, "events", NULL, "with --arch: list every event and its encoding", AT(events),
+     0, 0, 0},
+    {SY_OPTION_FLAG, "metrics", NULL, "with --arch: list every metric and its formula", AT(metrics),
      0, 0, 0},
     {SY_OPTION_TEXT, "processor", "ID",
-     "the micro-architecture of this processor: GenuineIntel-6-8F-8, an Arm MIDR, a POWER PVR",
+     "find the micro-architecture of this processor: GenuineIntel-6-8F-8, an Arm "
+     "MIDR, a POWER PVR",
      AT(processor), 0, 0, 0},
     {SY_OPTION_TEXT, "listings", "FOLDER", "where the listings are (default: those installed)",
      AT(folder), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Making listings", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "compile", "TREE",
-     "make listings from the pmu-events of this Linux source tree; --arch: only that one",
+     "create listings from the pmu-events of this Linux source tree; with --arch only "
+     "that one",
      AT(compile), 0, 0, 0},
-    {SY_OPTION_TEXT, "out", "FOLDER", "with --compile: where they go", AT(out), 0, 0, 0},
-    {SY_OPTION_TEXT, "source", "TEXT", "with --compile: what they say about where they come from",
+    {SY_OPTION_TEXT, "out", "FOLDER", "with --compile: write the listings to this folder", AT(out),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "source", "TEXT", "with --compile: text that says where the events come from",
      AT(source), 0, 0, 0},
     SY_OPTION_COMMON(struct args),
 };
@@ -51,8 +55,8 @@ static const struct sy_command command = {
                 "  symph counters listing --arch own\n"
                 "  symph counters listing --arch skylakex --metrics\n"
                 "  symph counters listing --compile linux-6.12 --out listings",
-    .about = "Shows which events the performance counters of each micro-architecture can count, "
-             "and which metrics its maker derives from them.",
+    .about = "Lists the events that the performance counters of each micro-architecture can "
+             "count, and the metrics that the vendor derives from them.",
     .options = options,
     .option_count = SY_COUNT(options),
 };

@@ -25,16 +25,18 @@ struct args {
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "arch", "NAME",
-     "the micro-architecture (default: \"own\", this processor's); listing --help says where from",
+     "the micro-architecture (default \"own\": that of this processor); symph counters "
+     "listing lists them",
      AT(arch), 0, 0, 0},
-    {SY_OPTION_TEXT, "scope", "WHAT", "core, package (or socket), gpu (default: core and package)",
-     AT(scope), 0, 0, 0},
+    {SY_OPTION_TEXT, "scope", "WHAT",
+     "core, package (or socket) or gpu (default: core and package)", AT(scope), 0, 0, 0},
     {SY_OPTION_TEXT, "machine", "MACHINE",
-     "the shared resources of this machine instead: \"here\", a file, or a line of text",
+     "instead, show the shared resources of this machine: \"here\", a file, or a line "
+     "of text",
      AT(machine), 0, 0, 0},
-    {SY_OPTION_FLAG, "all", NULL, "a table of all micro-architectures", AT(all), 0, 0, 0},
-    {SY_OPTION_TEXT, "dot", "FILE", "write the model in DOT, for Graphviz ('-': stdout)", AT(dot),
-     0, 0, 0},
+    {SY_OPTION_FLAG, "all", NULL, "print a table of all micro-architectures", AT(all), 0, 0, 0},
+    {SY_OPTION_TEXT, "dot", "FILE", "write the model in DOT, for Graphviz ('-': standard output)",
+     AT(dot), 0, 0, 0},
     {SY_OPTION_TEXT, "listings", "FOLDER", "where the listings are (default: those installed)",
      AT(folder), 0, 0, 0},
     SY_OPTION_COMMON(struct args),
@@ -49,9 +51,10 @@ static const struct sy_command command = {
         "  symph counters model --arch amdzen4 --scope core --dot - | dot -Tsvg > zen4.svg\n"
         "  symph counters model --machine \"2x(cpu:16) gpu:4\"\n"
         "  symph counters model --all",
-    .about = "Shows the factor graph that counters are joined in: variables are rates, relations "
-             "are what unit masks, names, metrics, roles and the topology say about them. A "
-             "relation is a start: its width is learned, and one that is refuted is left out.",
+    .about = "Shows the factor graph that connects the counters of a processor. Variables are "
+             "rates; relations between them come from unit masks, names, metrics, roles and "
+             "the topology. A relation is only a starting point: its tolerance is learned, "
+             "and a relation that the readings contradict is dropped.",
     .options = options,
     .option_count = SY_COUNT(options),
 };

@@ -27,24 +27,28 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "out", "FILE", "where to write ('-': stdout)", AT(out), 0, 0, 0},
-    {SY_OPTION_TEXT, "interval", "T", "between two readings: 10ms, 1s ... (default 100ms)",
-     AT(interval), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FILE", "write the recording to FILE ('-': standard output)", AT(out),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "interval", "T",
+     "time between two readings, such as 10ms or 1s (default 100ms)", AT(interval), 0, 0, 0},
     {SY_OPTION_TEXT, "duration", "T", "stop after this time (default: until Ctrl-C)", AT(duration),
      0, 0, 0},
     {SY_OPTION_TEXT, "only", "SOURCES",
-     "read these sources only, separated by commas; symph counters sources lists them",
+     "read only these sources, separated by commas; symph counters sources lists them",
      AT(base.only), 0, 0, 0},
     {SY_OPTION_TEXT, "arch", "NAME",
-     "use the listing of this architecture (default: this processor's)", AT(base.arch), 0, 0, 0},
+     "use the event listing of this architecture (default: of this processor)", AT(base.arch), 0, 0,
+     0},
     {SY_OPTION_TEXT, "machine", "MACHINE",
-     "here, a file or a line of text: written into the recording (default here)", AT(base.machine),
-     0, 0, 0},
+     "\"here\", a file, or a line of text: the machine to write into the recording "
+     "(default here)",
+     AT(base.machine), 0, 0, 0},
     {SY_OPTION_TEXT, "group", "PID|CGROUP",
-     "record a process or a control group, where the source can (default: the whole machine)",
+     "record one process or control group, if the source can (default: the whole "
+     "machine)",
      AT(base.group), 0, 0, 0},
-    {SY_OPTION_FLAG, "json", NULL, "say what was recorded as one JSON object on stdout",
-     AT(base.common.json), 0, 0, 0},
+    {SY_OPTION_FLAG, "json", NULL, "print a summary as one JSON object", AT(base.common.json), 0, 0,
+     0},
     {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
 };
 
@@ -54,8 +58,9 @@ static const struct sy_command command = {
     .examples = "  symph counters record -o night.counters\n"
                 "  symph counters record -o night.counters --duration 10min --interval 10ms\n"
                 "  symph counters record -o - --only psi,proc --duration 5s",
-    .about = "Writes every reading of every counter, and the machine, so that symph counters "
-             "replay can form the belief again, here or elsewhere.",
+    .about = "Writes every reading of every counter, and a description of the machine, so "
+             "that symph counters replay can estimate the utilisation again, here or "
+             "elsewhere.",
     .options = options,
     .option_count = SY_COUNT(options),
 };

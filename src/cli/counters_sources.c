@@ -21,11 +21,12 @@ struct args {
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "only", "SOURCES",
-     "these alone: perf, resctrl, rapl, psi, proc, cgroup, nvml, fpga, separated by commas",
+     "try only these sources, separated by commas: perf, resctrl, rapl, psi, proc, "
+     "cgroup, nvml, fpga",
      AT(only), 0, 0, 0},
     {SY_OPTION_TEXT, "group", "GROUP",
-     "watch a control group (its folder below /sys/fs/cgroup) or a process (pid:N)", AT(group), 0,
-     0, 0},
+     "also try a control group (its folder below /sys/fs/cgroup) or a process (pid:N)", AT(group),
+     0, 0, 0},
     SY_OPTION_COMMON(struct args),
 };
 
@@ -35,8 +36,8 @@ static const struct sy_command command = {
     .examples = "  symph counters sources\n"
                 "  symph counters sources --only psi,proc --json\n"
                 "  sudo symph counters sources",
-    .about = "Tries everything that this machine could tell and says what answers. What does not "
-             "is listed with the reason and, where there is one, the remedy.",
+    .about = "Tries every source of counters and lists what can be read on this machine. What "
+             "cannot be read is listed with the reason and, if there is one, the remedy.",
     .options = options,
     .option_count = SY_COUNT(options),
 };

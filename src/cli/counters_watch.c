@@ -25,33 +25,37 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "interval", "T", "between two outputs: 100ms, 2s ... (default 1s)",
+    {SY_OPTION_TEXT, "interval", "T", "time between two outputs, such as 100ms or 2s (default 1s)",
      AT(interval), 0, 0, 0},
     {SY_OPTION_TEXT, "duration", "T", "stop after this time (default: until q or Ctrl-C)",
      AT(duration), 0, 0, 0},
-    {SY_OPTION_FLAG, "once", NULL, "one output after one interval, or after --duration", AT(once),
+    {SY_OPTION_FLAG, "once", NULL, "print once, after one interval or after --duration", AT(once),
      0, 0, 0},
     {SY_OPTION_TEXT, "only", "SOURCES",
-     "read these sources only, separated by commas; symph counters sources lists them",
+     "read only these sources, separated by commas; symph counters sources lists them",
      AT(base.only), 0, 0, 0},
     {SY_OPTION_TEXT, "arch", "NAME",
-     "use the listing of this architecture (default: this processor's)", AT(base.arch), 0, 0, 0},
-    {SY_OPTION_TEXT, "machine", "MACHINE",
-     "here, a file or a line of text: whose resources are shown (default here)", AT(base.machine),
-     0, 0, 0},
-    {SY_OPTION_TEXT, "group", "PID|CGROUP",
-     "watch a process or a control group, where the source can (default: the whole machine)",
-     AT(base.group), 0, 0, 0},
-    {SY_OPTION_FILE, "plot", "FILE", "at the end, draw utilisation over time (SVG)", AT(plot), 0, 0,
+     "use the event listing of this architecture (default: of this processor)", AT(base.arch), 0, 0,
      0},
-    {SY_OPTION_FLAG, "all", NULL, "a line for each resource, also those that are not measured",
+    {SY_OPTION_TEXT, "machine", "MACHINE",
+     "\"here\", a file, or a line of text: the machine whose resources are shown "
+     "(default here)",
+     AT(base.machine), 0, 0, 0},
+    {SY_OPTION_TEXT, "group", "PID|CGROUP",
+     "watch one process or control group, if the source can (default: the whole "
+     "machine)",
+     AT(base.group), 0, 0, 0},
+    {SY_OPTION_FILE, "plot", "FILE", "at the end, draw the utilisation over time (SVG)", AT(plot),
+     0, 0, 0},
+    {SY_OPTION_FLAG, "all", NULL, "print a line for each resource, even if it is not measured",
      AT(all), 0, 0, 0},
     {SY_OPTION_FLAG, "prometheus", NULL,
-     "one output in Prometheus' text format; with --out, one at every interval", AT(prometheus), 0,
-     0, 0},
-    {SY_OPTION_TEXT, "out", "FILE", "replace FILE by each output, instead of printing it", AT(out),
-     0, 0, 0},
-    {SY_OPTION_FLAG, "json", NULL, "one JSON object per output, each on a line",
+     "print once, in Prometheus' text format; with --out, write it at every interval",
+     AT(prometheus), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FILE",
+     "write each output to FILE, replacing the one before, instead of printing it", AT(out), 0, 0,
+     0},
+    {SY_OPTION_FLAG, "json", NULL, "print one JSON object per output, each on its own line",
      AT(base.common.json), 0, 0, 0},
     {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
 };
@@ -64,9 +68,10 @@ static const struct sy_command command = {
                 "  symph counters watch --interval 100ms --duration 1min --plot load.svg\n"
                 "  symph counters watch --json | jq '.resources[] | {name, mean}'\n"
                 "  symph counters watch --prometheus --interval 15s --out symph.prom",
-    .about = "Shows how much of each processor, memory and link is in use, as far as the counters "
-             "that can be read here tell: the mean of the belief, its 95 % band, and how long ago "
-             "something was measured. What is not measured is said, with what would help.",
+    .about = "Shows how much of each processor, memory and link is in use, estimated from all "
+             "counters that can be read here: the mean, the 95 % interval, and the time since "
+             "the last measurement. It lists resources that cannot be measured, and what "
+             "would make them measurable.",
     .options = options,
     .option_count = SY_COUNT(options),
 };

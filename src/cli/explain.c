@@ -27,10 +27,10 @@ static const struct sy_command command = {
     .examples = "  symph explain last\n"
                 "  symph explain last 17\n"
                 "  symph explain run.json \"gemm 3 2 1\" --json",
-    .about = "RUN is a record that symph run --record wrote, or \"last\" (the default), the one it "
-             "keeps of the latest run. TASK is a name or a number from 0. Without TASK: the worst "
-             "predictions, the chain of tasks that made the run as long as it was, and why devices "
-             "were idle.",
+    .about = "RUN is a record written by symph run --record, or \"last\" (the default): symph "
+             "run keeps a record of its latest run. TASK is the name of a task, or its number "
+             "from 0. Without TASK it prints the worst predictions, the chain of tasks that "
+             "determined the makespan, and why devices were idle.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = offsetof(struct args, operands),

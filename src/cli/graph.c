@@ -27,19 +27,20 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "dot", "FILE", "write the graph in DOT; '-' is standard output", AT(dot), 0, 0,
+    {SY_OPTION_TEXT, "dot", "FILE", "write the graph in DOT ('-': standard output)", AT(dot), 0, 0,
      0},
-    {SY_OPTION_TEXT, "out", "FILE", "write the graph in the native JSON format ('-': stdout)",
-     AT(out), 0, 0, 0},
-    {SY_OPTION_FLAG, "check", NULL, "only check: one line per file, exit 3 if one is bad",
-     AT(check), 0, 0, 0},
-    {SY_OPTION_FLAG, "list-generators", NULL,
-     "the names and arguments behind gen:", AT(list_generators), 0, 0, 0},
-    {SY_OPTION_TEXT, "only", "GLOB", "keep the graphs whose name matches, as in 'tpch_q1*'",
-     AT(graphs.only), 0, 0, 0},
+    {SY_OPTION_TEXT, "out", "FILE",
+     "write the graph in the native JSON format ('-': standard output)", AT(out), 0, 0, 0},
+    {SY_OPTION_FLAG, "check", NULL,
+     "only check the files: print one line for each, exit with 3 if one is invalid", AT(check), 0,
+     0, 0},
+    {SY_OPTION_FLAG, "list-generators", NULL, "list the generators and their arguments",
+     AT(list_generators), 0, 0, 0},
+    {SY_OPTION_TEXT, "only", "GLOB",
+     "use only the graphs whose name matches GLOB, such as 'tpch_q1*'", AT(graphs.only), 0, 0, 0},
     {SY_OPTION_U32, "max-instances", "N",
-     "a stage of more instances is folded into N tasks (default 32)", AT(graphs.max_instances), 0,
-     1, 1e6},
+     "fold a stage with more than N instances into N tasks (default 32)", AT(graphs.max_instances),
+     0, 1, 1e6},
     SY_OPTION_COMMON(struct args),
 };
 
@@ -50,8 +51,9 @@ static const struct sy_command command = {
                 "  symph graph workflow.json --dot - | dot -Tsvg > workflow.svg\n"
                 "  symph graph gen:fft:6 --out fft.json\n"
                 "  symph graph --check *.json *.dag",
-    .about = "Reads native JSON, WfCommons WfFormat, .dag lines and StarPU's tasks.rec, told apart "
-             "by content.",
+    .about = "Reads native JSON, WfCommons WfFormat, .dag files and StarPU's tasks.rec; the "
+             "format is recognised by the content. Without an option it prints the size and "
+             "shape of each graph.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(specs),

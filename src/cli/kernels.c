@@ -28,19 +28,21 @@ struct args {
 
 static const struct sy_option options[] = {
     {SY_OPTION_ANY, "kernels", "PATH",
-     "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
-     0, 0},
+     "kernel plug-ins: files or folders, separated by colons (default: those "
+     "installed)",
+     AT(kernels), 0, 0, 0},
     {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
      0},
     {SY_OPTION_FLAG, "calibrate", NULL,
-     "run the plug-ins' workloads to measure each kernel on each class of devices", AT(calibrate),
-     0, 0, 0},
+     "run the workloads of the plug-ins to measure each kernel on each class of "
+     "devices",
+     AT(calibrate), 0, 0, 0},
     {SY_OPTION_U32, "samples", "N",
-     "with --calibrate: at least so many runs of each kernel and size (default 9)", AT(samples), 0,
+     "with --calibrate: run each kernel at least N times at each size (default 9)", AT(samples), 0,
      1, 10000},
     {SY_OPTION_FLAG, "forget", NULL,
-     "forget the measured times of the kernels named, or of all; before --calibrate", AT(forget), 0,
+     "delete the measured times of the named kernels, or of all; before --calibrate", AT(forget), 0,
      0, 0},
     SY_OPTION_COMMON(struct args),
 };
@@ -52,9 +54,9 @@ static const struct sy_command command = {
                 "  symph kernels --calibrate\n"
                 "  symph kernels linalg --kernels ./linalg.so --json\n"
                 "  symph kernels --forget gemm",
-    .about = "Lists the kernel plug-ins, their kernels and workloads, and the times measured on "
-             "this machine. NAME is a plug-in or a kernel: only those are shown, calibrated or "
-             "forgotten.",
+    .about = "Lists the kernel plug-ins, their kernels, workloads and pipelines, and the "
+             "times measured on this machine. NAME is a plug-in or a kernel: only those are "
+             "listed, calibrated or forgotten.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(names),

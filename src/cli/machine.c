@@ -24,8 +24,8 @@ struct args {
 #define ROUTE_ROW_MAX 40
 
 static const struct sy_option options[] = {
-    {SY_OPTION_FLAG, "tree", NULL, "a tree of memories and devices instead of tables", AT(tree), 0,
-     0, 0},
+    {SY_OPTION_FLAG, "tree", NULL, "print a tree of memories and devices instead of tables",
+     AT(tree), 0, 0, 0},
     SY_OPTION_COMMON(struct args),
 };
 
@@ -36,8 +36,8 @@ static const struct sy_command command = {
                 "  symph machine \"2x(cpu:12 dram:80GB/s) gpu:4@pcie3x16 fpga:1@regions=4\"\n"
                 "  symph machine topology.xml --tree\n"
                 "  symph machine here --json > here.json",
-    .about = "SPEC is \"here\" (the default: this machine, by hwloc), a file (native JSON, hwloc "
-             "XML, X.bus.csv of a recorded machine) or a line of text.",
+    .about = "SPEC is \"here\" (the default: this machine, as hwloc sees it), a file (native "
+             "JSON, hwloc XML, or X.bus.csv of a recorded machine) or a line of text.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(specs),

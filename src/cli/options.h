@@ -45,7 +45,7 @@ struct sy_option {
 #define SY_OPTION_COMMON(type)                                                                     \
     {SY_OPTION_FLAG, "json", NULL, "print one JSON object", offsetof(type, common.json), 0, 0, 0}, \
     {                                                                                              \
-        SY_OPTION_FLAG, "quiet", NULL, "no progress bar and no notes on stderr",                   \
+        SY_OPTION_FLAG, "quiet", NULL, "no progress bar and no notes",                             \
             offsetof(type, common.quiet), 0, 0, 0                                                  \
     }
 

@@ -59,5 +59,5 @@ void sy_options_help(const struct sy_command *command, struct sy_buffer *buffer)
             put_option(buffer, option->name, option->metavar, option->help);
         }
     }
-    put_option(buffer, "help", NULL, "this text");
+    put_option(buffer, "help", NULL, "print this text");
 }

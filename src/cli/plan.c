@@ -14,43 +14,56 @@
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "input-features", "F",
-     "what an item is like: an example's name, nodes=1e5,edges=2e6, both, or a JSON file",
+     "what one item is like: the name of an example, values such as "
+     "nodes=1e5,edges=2e6, both, or a JSON file",
      AT(features), 0, 0, 0},
     {SY_OPTION_TEXT, "objective", "O",
-     "throughput, latency, energy, money or balanced (energy * time); default throughput",
+     "what to optimise: throughput, latency, energy, money or balanced (energy * "
+     "time); default throughput",
      AT(objective), 0, 0, 0},
     {SY_OPTION_REPEAT, "constraint", "C",
-     "'latency<=2ms', 'throughput>=500/s', 'energy<=3J', 'power<=300W', 'money<=0.01', "
-     "'memory.gpu<=40GB', 'gpu<=1'",
+     "a limit that the plan must keep: 'latency<=2ms', 'throughput>=500/s', "
+     "'energy<=3J', 'power<=300W', 'money<=0.01', 'memory.gpu<=40GB', 'gpu<=1'; may "
+     "be repeated",
      AT(constraints), 0, 0, 0},
-    {SY_OPTION_TEXT, "machine", "M", "\"here\", a file, or a line of text (default here)",
-     AT(machine), AT(machine_given), 0, 0},
+    {SY_OPTION_TEXT, "machine", "MACHINE",
+     "\"here\", a file, or a line of text such as \"cpu:8 gpu:2\" (default here)", AT(machine),
+     AT(machine_given), 0, 0},
     {SY_OPTION_REPEAT, "times", "FILE",
-     "measured times, as symph run --pipeline --calibrate writes them (default with --machine "
-     "here: what was learned here)",
+     "measured times of kernels, as symph run --pipeline --calibrate writes them "
+     "(default with --machine here: what was learned here); may be repeated",
      AT(times), 0, 0, 0},
     {SY_OPTION_REPEAT, "class", "CLASS=NAME",
-     "what the times call a class of the machine, such as gpu=h200", AT(classes), 0, 0, 0},
+     "the name that the measured times use for a class of devices, such as gpu=h200; "
+     "may be repeated",
+     AT(classes), 0, 0, 0},
     {SY_OPTION_REPEAT, "busy", "CLASS=N",
-     "devices that others hold; auto: ask this machine's counters", AT(busy), 0, 0, 0},
-    {SY_OPTION_REPEAT, "price", "CLASS=X", "what a device costs an hour", AT(prices), 0, 0, 0},
-    {SY_OPTION_FLAG, "overlap", NULL, "transfers go on while devices compute (the default)",
+     "number of devices that others use; \"auto\" asks the counters of this machine; "
+     "may be repeated",
+     AT(busy), 0, 0, 0},
+    {SY_OPTION_REPEAT, "price", "CLASS=X",
+     "price of a device per hour, such as gpu=2.5; may be repeated", AT(prices), 0, 0, 0},
+    {SY_OPTION_FLAG, "overlap", NULL, "transfers overlap with computation (the default)",
      AT(overlap), 0, 0, 0},
-    {SY_OPTION_FLAG, "no-overlap", NULL, "a device waits for what is moved to it", AT(no_overlap),
+    {SY_OPTION_FLAG, "no-overlap", NULL, "a device waits while data is moved to it", AT(no_overlap),
      0, 0, 0},
     {SY_OPTION_FLAG, "side-by-side", NULL,
-     "also several pipelines at once, each on devices of its own (throughput only)",
+     "also try several copies of the pipeline, each on its own devices (throughput "
+     "only)",
      AT(side_by_side), 0, 0, 0},
-    {SY_OPTION_REPEAT, "plan", "TEXT", "judge this plan beside: 'gemm1+spmm1@gpu | gemm2@cpu:4x2'",
-     AT(beside), 0, 0, 0},
-    {SY_OPTION_FLAG, "front", NULL, "every plan of the front, not the ten that say most", AT(front),
-     0, 0, 0},
-    {SY_OPTION_FILE, "plot", "FILE", "draw the front as SVG", AT(plot), 0, 0, 0},
-    {SY_OPTION_ANY, "kernels", "PATH",
-     "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
+    {SY_OPTION_REPEAT, "plan", "TEXT",
+     "also evaluate this plan: 'gemm1+spmm1@gpu | gemm2@cpu:4x2'; may be repeated", AT(beside), 0,
      0, 0},
+    {SY_OPTION_FLAG, "front", NULL,
+     "print every plan of the Pareto front, not only the ten most different ones", AT(front), 0, 0,
+     0},
+    {SY_OPTION_FILE, "plot", "FILE", "draw the Pareto front (SVG)", AT(plot), 0, 0, 0},
+    {SY_OPTION_ANY, "kernels", "PATH",
+     "kernel plug-ins: files or folders, separated by colons (default: those "
+     "installed)",
+     AT(kernels), 0, 0, 0},
     {SY_OPTION_ANY, "models", "FOLDER",
-     "where learned times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
      0},
     SY_OPTION_COMMON(struct sy_planning_args),
 };
@@ -66,10 +79,11 @@ static const struct sy_command command = {
         "  symph plan mine.json --input-features rows=1e6 --machine \"cpu:8 gpu:2\" --plot "
         "front.svg\n"
         "  symph plan gnn:gin --input-features arxiv,width=256 --times times.csv --busy gpu=1",
-    .about = "PIPELINE is PLUGIN:NAME (symph kernels lists them) or a file (symph-pipeline-1). "
-             "Alone it shows its kernels, the features an item has, and examples. With features "
-             "of an item it is planned: which kernels run on which devices, so that the objective "
-             "is best and all constraints hold.",
+    .about = "PIPELINE is PLUGIN:NAME (symph kernels lists them) or a file in the format "
+             "symph-pipeline-1. Without features it prints the kernels of the pipeline, the "
+             "features of an item, and examples. With the features of an item it decides "
+             "which kernel runs on which devices, so that the objective is best and every "
+             "constraint holds.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(pipelines),

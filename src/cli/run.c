@@ -18,76 +18,86 @@
 #define STARPU    "starpu:"
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "policy", "P",
-     "one of symph simulate --list-policies, or starpu:NAME for a scheduler of StarPU's own "
-     "(default symphony)",
+    {SY_OPTION_TEXT, "policy", "NAME",
+     "a policy of symph simulate --list-policies, or starpu:NAME for one of the "
+     "schedulers of StarPU (default symphony)",
      AT(policy), 0, 0, 0},
-    {SY_OPTION_TEXT, "compare", "P1,P2,...",
-     "run these in turns and compare them with the first, or with --policy if that is given",
+    {SY_OPTION_TEXT, "compare", "A,B,...",
+     "run these policies in turn and compare them with the first one, or with "
+     "--policy if it is given",
      AT(compare), 0, 0, 0},
     {SY_OPTION_U32, "repeat", "N", "runs of each policy (default 1)", AT(repeat), 0, 1, 10000},
-    {SY_OPTION_U64, "seed", "N", "of the policy's random numbers (default 1)", AT(seed), 0, 0,
+    {SY_OPTION_U64, "seed", "N", "seed of the policy's random numbers (default 1)", AT(seed), 0, 0,
      SEED_MAX},
-    {SY_OPTION_FLAG, "check", NULL,
-     "insist on checking the result: fail where that is not possible", AT(check), 0, 0, 0},
+    {SY_OPTION_FLAG, "check", NULL, "fail if the result cannot be checked", AT(check), 0, 0, 0},
     {SY_OPTION_FLAG, "no-check", NULL, "do not check the result", AT(no_check), 0, 0, 0},
     {SY_OPTION_NUMBER, "limit", "SECONDS",
-     "a task that takes longer fails the run (default 60); other steps have ten times as long",
-     AT(limit_s), 0, 1e-3, 1e6},
+     "fail the run if a task takes longer than this (default 60)", AT(limit_s), 0, 1e-3, 1e6},
     {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
     {SY_OPTION_ANY, "kernels", "PATH",
-     "plug-ins, or folders of them, separated by colons (default: those installed)", AT(kernels), 0,
-     0, 0},
+     "kernel plug-ins: files or folders, separated by colons (default: those "
+     "installed)",
+     AT(kernels), 0, 0, 0},
     {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: the user's cache; \"\": nowhere)", AT(models), 0, 0,
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
      0},
-    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that may be used)", AT(cpus), 0,
-     0, 4096},
-    {SY_OPTION_U32, "opencl", "N", "use at most N OpenCL devices (default: all)", AT(opencl), 0, 0,
-     4096},
-    {SY_OPTION_U32, "cuda", "N", "use at most N CUDA devices (default: all)", AT(cuda), 0, 0, 4096},
+    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that this process may use)",
+     AT(cpus), 0, 0, 4096},
+    {SY_OPTION_U32, "opencl", "N",
+     "use N OpenCL devices, CPUs included (default: GPUs only, and none if CUDA "
+     "drives them)",
+     AT(opencl), 0, 0, 4096},
+    {SY_OPTION_U32, "cuda", "N", "use N CUDA devices (default: all)", AT(cuda), 0, 0, 4096},
     {SY_OPTION_FLAG, "emulate", NULL,
-     "a kernel that no plug-in has is stood in for by one that takes the graph's times",
+     "replace kernels that no plug-in has by busy waiting for the time stated in the "
+     "graph",
      AT(emulate), 0, 0, 0},
-    {SY_OPTION_HEADING, NULL, NULL, "Pipelines: the same kernels for every item of a stream", 0, 0,
+    {SY_OPTION_HEADING, NULL, NULL, "Pipelines (the same kernels for every item of a stream)", 0, 0,
      0, 0},
     {SY_OPTION_TEXT, "pipeline", "SPEC",
-     "instead of a graph: PLUGIN:PIPELINE:ARGUMENTS (symph kernels lists them); a plan that "
-     "follows "
-     "the data puts kernels on devices",
+     "instead of a graph: PLUGIN:PIPELINE:ARGUMENTS (symph kernels lists them); a "
+     "plan decides where kernels run, and changes with the data",
      AT(pipeline), 0, 0, 0},
     {SY_OPTION_TEXT, "objective", "O",
-     "throughput, latency, energy, money or balanced (energy * time); default throughput",
+     "what to optimise: throughput, latency, energy, money or balanced (energy * "
+     "time); default throughput",
      AT(objective), 0, 0, 0},
     {SY_OPTION_REPEAT, "constraint", "C",
-     "what the plan must keep to, as of symph plan: 'latency<=2ms', 'gpu<=1' ...", AT(constraints),
-     0, 0, 0},
+     "a limit that the plan must keep, as in symph plan: 'latency<=2ms', 'gpu<=1'; "
+     "may be repeated",
+     AT(constraints), 0, 0, 0},
     {SY_OPTION_TEXT, "plan", "TEXT",
-     "this plan and no other, as symph plan writes it; cpu or gpu: the best on these alone",
+     "use this plan and no other, as symph plan prints it; \"cpu\" or \"gpu\": the best "
+     "plan on these devices alone",
      AT(plan), 0, 0, 0},
     {SY_OPTION_FLAG, "side-by-side", NULL,
-     "also several pipelines at once, each on devices of its own (throughput only)",
+     "also try several copies of the pipeline, each on its own devices (throughput "
+     "only)",
      AT(side_by_side), 0, 0, 0},
     {SY_OPTION_TEXT, "times", "FILE",
-     "measured times to begin with (default: what was learned here)", AT(times), 0, 0, 0},
+     "measured times to start with (default: what was learned here)", AT(times), 0, 0, 0},
     {SY_OPTION_FLAG, "calibrate", NULL,
      "measure every kernel alone on every device, with the inputs of the items", AT(calibrate), 0,
      0, 0},
-    {SY_OPTION_FILE, "out", "FILE.csv", "with --calibrate: write the times there", AT(out), 0, 0,
-     0},
-    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: measure power too, where it can be read",
+    {SY_OPTION_FILE, "out", "FILE.csv", "with --calibrate: write the times to this file", AT(out),
+     0, 0, 0},
+    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: also measure power, where it can be read",
      AT(watts), 0, 0, 0},
-    {SY_OPTION_U32, "window", "N", "items under way (default: from the plan and the memory)",
-     AT(window), 0, 1, 65536},
+    {SY_OPTION_U32, "window", "N",
+     "number of items in progress (default: from the plan and the memory)", AT(window), 0, 1,
+     65536},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FILE, "plot", "FILE.svg",
-     "chart of the fastest run; with several policies their names are inserted", AT(plot), 0, 0, 0},
-    {SY_OPTION_FILE, "trace", "FILE.json", "the same as a Chrome/Perfetto trace", AT(trace), 0, 0,
-     0},
-    {SY_OPTION_FILE, "paje", "FILE", "the same as a Paje trace", AT(paje), 0, 0, 0},
-    {SY_OPTION_FILE, "record", "FILE.json",
-     "everything about the fastest run, for symph explain and symph simulate --replay", AT(record),
+     "draw a Gantt chart of the fastest run (SVG); with several policies, one file "
+     "for each",
+     AT(plot), 0, 0, 0},
+    {SY_OPTION_FILE, "trace", "FILE.json", "write the same as a Chrome/Perfetto trace", AT(trace),
      0, 0, 0},
+    {SY_OPTION_FILE, "paje", "FILE", "write the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_FILE, "record", "FILE.json",
+     "write everything about the fastest run, for symph explain and symph simulate "
+     "--replay",
+     AT(record), 0, 0, 0},
     SY_OPTION_COMMON(struct sy_run_args),
 };
 
@@ -100,9 +110,10 @@ static const struct sy_command command = {
         "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
         "  symph run graph.json --kernels ./mine.so --record run.json\n"
         "  symph run --pipeline gnn:gcn:items=200 --objective energy --constraint 'latency<=50ms'",
-    .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or a "
-             "generator such as gen:cholesky:8, whose kernels some plug-in has. It runs in a "
-             "process of its own: a kernel that crashes or hangs fails the run and nothing else.",
+    .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or "
+             "a generator such as gen:cholesky:8, provided that plug-ins have its kernels. "
+             "The graph runs in a separate process: a kernel that crashes or hangs fails the "
+             "run and nothing else.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(graphs),

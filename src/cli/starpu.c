@@ -48,18 +48,20 @@ struct plan {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "policy", "P", "one of our policies (default: SYMPH_POLICY, else the default)",
+    {SY_OPTION_TEXT, "policy", "NAME",
+     "a policy of symph simulate --list-policies (default: SYMPH_POLICY, or else "
+     "symphony)",
      AT(policy), 0, 0, 0},
     {SY_OPTION_TEXT, "plugin", "FILE",
-     "this libsymph-starpu.so (default: SYMPH_STARPU_PLUGIN, else one that fits)", AT(plugin), 0, 0,
-     0},
-    {SY_OPTION_FLAG, "show", NULL, "print the environment that would be set, run nothing", AT(show),
-     0, 0, 0},
-    {SY_OPTION_FLAG, "verbose", NULL, "the plug-in says what it did when the program ends",
+     "use this libsymph-starpu.so (default: SYMPH_STARPU_PLUGIN, or else one that "
+     "fits)",
+     AT(plugin), 0, 0, 0},
+    {SY_OPTION_FLAG, "show", NULL,
+     "print the environment variables that would be set, and run nothing", AT(show), 0, 0, 0},
+    {SY_OPTION_FLAG, "verbose", NULL, "the plug-in reports what it did when the program ends",
      AT(verbose), 0, 0, 0},
-    {SY_OPTION_FLAG, "json", NULL, "the same as --show, as one JSON object", AT(common.json), 0, 0,
-     0},
-    {SY_OPTION_FLAG, "quiet", NULL, "do not say what was set up", AT(common.quiet), 0, 0, 0},
+    {SY_OPTION_FLAG, "json", NULL, "like --show, as one JSON object", AT(common.json), 0, 0, 0},
+    {SY_OPTION_FLAG, "quiet", NULL, "do not print what was set up", AT(common.quiet), 0, 0, 0},
 };
 
 static const struct sy_command command = {
@@ -69,9 +71,10 @@ static const struct sy_command command = {
                 "  symph starpu --policy heft -- ./cholesky -size 19200\n"
                 "  symph starpu -- mpirun -np 2 ./solver\n"
                 "  symph starpu --show ./cholesky",
-    .about = "Runs a StarPU program, unchanged, under one of our policies. With StarPU 1.4 the "
-             "plug-in is loaded by STARPU_SCHED_LIB, with 1.3 by LD_PRELOAD. The exit code is the "
-             "program's; 126 and 127 say that it could not be run or found.",
+    .about = "Runs a StarPU program, unchanged, under one of the policies of symph. With "
+             "StarPU 1.4 the plug-in is loaded by STARPU_SCHED_LIB, with 1.3 by LD_PRELOAD. "
+             "The exit code is that of the program; 126 and 127 mean that it could not be run "
+             "or found.",
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(command),
