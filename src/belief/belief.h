@@ -158,6 +158,7 @@ struct sy_utilisation {
     const char *unit;
     double age_ns;
     bool measured; /* something speaks of it; false: prior only */
+    bool nominal;  /* the capacity is what a description says: the rate may exceed it */
 };
 
 struct sy_belief;

@@ -4,8 +4,9 @@
  *
  * In: the parts. Out: a share in [0,1] with its band for every hardware thread, resource, GPU and
  * board of the machine, and for power and pressure where they are read. What nothing speaks of is
- * the prior, and says so. Invariant: mean and spread are those of the rate clipped at its capacity,
- * not a clipped mean.
+ * the prior, and says so. Invariants: mean and spread are those of the rate clipped at its
+ * capacity, not a clipped mean; so is the rate, unless the capacity is only nominal: what the
+ * machine's description says must not bend what is measured.
  */
 #include "belief/parts.h"
 #include <errno.h>
@@ -78,6 +79,8 @@ static int add(struct sy_belief *belief, const char *name, const struct sy_utili
         (struct sy_shown){.part = part, .variable = binding.variable, .factor = binding.factor};
     if (binding.variable != SY_NONE) {
         find_witnesses(&belief->parts[part], shown);
+        utilisation->nominal =
+            !isfinite(belief->parts[part].model->variables[binding.variable].capacity);
     }
     return utilisation->name ? 0 : -ENOMEM;
 }
@@ -267,7 +270,11 @@ static void refresh(struct sy_belief *belief, uint32_t index) {
     utilisation->sd = sqrt(fmax(second - first * first, 0)) / capacity;
     utilisation->low = fmin(clip(posterior.low / capacity), utilisation->mean);
     utilisation->high = fmax(clip(posterior.high / capacity), utilisation->mean);
-    utilisation->rate = shown->factor * (sd < 1 ? posterior.mean : posterior.median);
+    if (utilisation->nominal) {
+        utilisation->rate = shown->factor * (sd < 1 ? posterior.mean : posterior.median);
+    } else {
+        utilisation->rate = utilisation->mean * utilisation->capacity;
+    }
     for (uint32_t i = 0; i < shown->witness_count; i++) {
         double age = sy_filter_estimate(part->filter, shown->witnesses[i]).age_ns;
         utilisation->age_ns = fmin(utilisation->age_ns, age);

@@ -82,6 +82,8 @@ static void put_item(struct sy_json_writer *json, const struct sy_utilisation *i
         sy_json_member_number(json, "age_s", item->age_ns / 1e9);
     }
     sy_json_member_number(json, "capacity", item->capacity);
+    sy_json_key(json, "nominal");
+    sy_json_put_bool(json, item->nominal);
     sy_json_member_string(json, "unit", item->unit ? item->unit : "");
     sy_json_close(json, '}');
 }
@@ -230,6 +232,9 @@ static void put_gauge(const struct sy_counters_view *view, enum gauge gauge, con
             sy_buffer_printf(buffer, "\",unit=\"");
             sy_prometheus_put_label(buffer, item->unit ? item->unit : "");
         }
+        if (gauge == CAPACITY) {
+            sy_buffer_printf(buffer, "\",kind=\"%s", item->nominal ? "nominal" : "limit");
+        }
         sy_buffer_printf(buffer, "\"} ");
         put_value(buffer, gauge_value(item, gauge));
     }
@@ -261,7 +266,9 @@ void sy_counters_write_prometheus(const struct sy_counters_view *view, struct sy
     put_gauge(view, LOW, "symph_utilisation_ratio_low", "Lower end of the 95 % band.", buffer);
     put_gauge(view, HIGH, "symph_utilisation_ratio_high", "Upper end of the 95 % band.", buffer);
     put_gauge(view, RATE, "symph_rate", "Traffic or work of the resource, in its unit.", buffer);
-    put_gauge(view, CAPACITY, "symph_capacity", "Rate at which the resource is full, in its unit.",
+    put_gauge(view, CAPACITY, "symph_capacity",
+              "Rate at which the resource is full, in its unit. Kind limit: no rate exceeds it. "
+              "Kind nominal: as the machine is described; a measured rate may exceed it.",
               buffer);
     put_gauge(view, AGE, "symph_measurement_age_seconds",
               "Time since something that speaks of the resource was measured.", buffer);

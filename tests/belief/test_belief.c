@@ -93,6 +93,7 @@ static const struct sy_utilisation *used(const struct scene *scene, const char *
         assert_true(all[i].mean >= 0 && all[i].mean <= 1 && all[i].low >= 0 && all[i].high <= 1);
         assert_true(all[i].low <= all[i].mean && all[i].mean <= all[i].high);
         assert_true(all[i].sd >= 0 && isfinite(all[i].sd));
+        assert_true(all[i].nominal || !(all[i].rate > all[i].capacity));
         if (strcmp(all[i].name, name) == 0) {
             return &all[i];
         }
@@ -138,6 +139,32 @@ static void processors_and_pressure_are_enough(void **state) {
     assert_false(dram->measured);
     assert_true(isinf(dram->age_ns) && dram->high - dram->low > 0.2);
     assert_int_equal(dram->resource, 0);
+    close_scene(&scene);
+}
+
+/* A processor has no second hour in an hour, however noisy its counter is; but a memory may well be
+ * faster than somebody thought. */
+static void rates_keep_to_limits_and_not_to_guesses(void **state) {
+    (void)state;
+    struct scene scene;
+    open_scene(&scene, "cpu:1 dram:40GB/s gpu:1@link=10GB/s", 1);
+    uint32_t busy = add(&scene, "busy", SY_COUNTER_SHARE, SY_SCOPE_CPU, 0, SY_PMU_NONE);
+    uint32_t dram = add_bytes(&scene, "dram0", SY_SCOPE_MACHINE, 0);
+    uint32_t link = add_bytes(&scene, "gpu0.down", SY_SCOPE_MACHINE, 0);
+    begin(&scene, NULL);
+    for (uint32_t i = 0; i < 50; i++) {
+        see_noisy(&scene, busy, 1);
+        see_noisy(&scene, dram, 60e9);
+        see_noisy(&scene, link, 10e9);
+        update(&scene);
+        const struct sy_utilisation *cpu = used(&scene, "cpu0");
+        assert_true(!cpu->nominal && cpu->rate <= 1 && cpu->rate > 0.8);
+        const struct sy_utilisation *down = used(&scene, "gpu0.down");
+        assert_true(!down->nominal && down->rate <= 10e9 && down->rate > 8e9);
+    }
+    const struct sy_utilisation *memory = used(&scene, "dram0");
+    assert_true(memory->nominal && memory->capacity == 40e9 && memory->mean > 0.95);
+    assert_true(fabs(memory->rate / 60e9 - 1) < 0.1);
     close_scene(&scene);
 }
 
@@ -527,6 +554,7 @@ static void multiplexed_samples_weigh_less(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processors_and_pressure_are_enough),
+        cmocka_unit_test(rates_keep_to_limits_and_not_to_guesses),
         cmocka_unit_test(nothing_at_all_is_a_prior),
         cmocka_unit_test(threads_add_up_to_a_core),
         cmocka_unit_test(a_socket_hears_its_cores),

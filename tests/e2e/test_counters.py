@@ -195,6 +195,16 @@ class Counters(cli.Case):
                                   capture_output=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_no_rate_exceeds_its_limit(self):
+        text = self.ok("counters", "replay", os.path.join(cli.ROOT, "tests", "e2e", "busy.counters"),
+                       "--prometheus")
+        rates = dict(re.findall(r'^symph_rate\{resource="([^"]*)",.*\} (.*)$', text, re.M))
+        limits = re.findall(r'^symph_capacity\{resource="([^"]*)",.*kind="limit"\} (.*)$', text, re.M)
+        self.assertGreater(float(rates["cpu0"]), 0.9)
+        self.assertGreaterEqual(len(limits), 2)
+        for name, limit in limits:
+            self.assertLessEqual(float(rates[name]), float(limit), name)
+
     def test_output_is_replaced(self):
         self.write("symph.prom", "old\n")
         self.assertEqual(self.ok("counters", "watch", "--prometheus", "--interval", "50ms",
