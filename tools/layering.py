@@ -61,9 +61,9 @@ SPEAKS = re.compile(r"\b(v?printf|puts|putchar|perror|exit|_exit|_Exit|quick_exi
                     r"errx?)\s*\(|\b(stdout|stderr)\b")
 # Words of SPEAKS that one file may use, and why.
 MAY_SPEAK = {
-    # Ends a forked, resource-limited child that shields the caller from hwloc's XML parser: to
-    # return from there would run the rest of the caller's program twice.
-    "src/topology/xml.c": {"_exit"},
+    # Ends a forked child that shields the caller from other people's code: to return from there
+    # would run the rest of the caller's program twice.
+    "src/base/shield.c": {"_exit"},
     # The engine is a process of its own: it ends here, on failure in the middle of a kernel.
     "src/engine/starpu/main.c": {"_exit"},
     "src/engine/starpu/faults.c": {"_exit"},

@@ -6,12 +6,16 @@
  * the same name.
  */
 #include "kernels/set.h"
+#include "base/elf_file.h"
+#include "base/shield.h"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define PLUGIN_SYMBOL "sy_kernel_plugin"
 
 static int out_of_memory(struct sy_error *error) {
     return sy_fail(error, -ENOMEM, "out of memory");
@@ -66,9 +70,39 @@ static int not_a_plugin(const char *path, struct sy_error *error) {
     return -EINVAL;
 }
 
+/* In a child: whatever its constructors do, or its table leads to. What is merely wrong with it the
+ * parent will find, too. */
+static int try_file(void *path, struct sy_buffer *answer) {
+    (void)answer;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const uint32_t *abi = handle ? dlsym(handle, "sy_kernel_plugin_abi") : NULL;
+    const struct sy_kernel_table *const *table = handle ? dlsym(handle, PLUGIN_SYMBOL) : NULL;
+    if (abi && *abi == SY_KERNEL_ABI && table && *table) {
+        (void)!sy_kernel_table_check(*table, path, NULL);
+    }
+    return 0;
+}
+
+/* True: a shared object that can be no plug-in; it is not even loaded. */
+static bool is_stranger(const char *path) {
+    struct sy_elf elf = {0};
+    bool stranger = sy_elf_read_file(path, &elf) == 0 && !sy_elf_names(&elf, PLUGIN_SYMBOL);
+    sy_elf_finish(&elf);
+    return stranger;
+}
+
 /* named: the file was asked for, so it must be a plug-in. */
 static int add_file(struct sy_kernel_set *set, const char *path, bool named,
                     struct sy_error *error) {
+    char fault[128];
+    if (is_stranger(path)) {
+        return named ? not_a_plugin(path, error) : 0;
+    }
+    if (sy_shield_load(try_file, (void *)(uintptr_t)path, fault, sizeof fault) < 0) {
+        set->met_count++;
+        return named ? sy_fail_at(error, -EINVAL, path, 0, 0, "%s", fault)
+                     : skip(set, path, fault, "", error);
+    }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *why = dlerror();
@@ -77,7 +111,7 @@ static int add_file(struct sy_kernel_set *set, const char *path, bool named,
         return named ? fail_to_load(path, why, error) : skip(set, path, why, "", error);
     }
     const uint32_t *abi = dlsym(handle, "sy_kernel_plugin_abi");
-    const struct sy_kernel_table *const *table = dlsym(handle, "sy_kernel_plugin");
+    const struct sy_kernel_table *const *table = dlsym(handle, PLUGIN_SYMBOL);
     if (!abi || !table || !*table) {
         dlclose(handle);
         return named ? not_a_plugin(path, error) : 0;

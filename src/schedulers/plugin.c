@@ -3,6 +3,7 @@
  * Policies from shared objects. In: a path. Out: the policy it holds. The object stays loaded until
  * the process ends: a policy may be in use whenever it could be closed.
  */
+#include "base/shield.h"
 #include "schedulers/policy.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +21,23 @@ static const struct sy_scheduler_ops *refuse(void *handle, struct sy_error *erro
     return NULL;
 }
 
+/* In a child, which a constructor may crash, hang or end. */
+static int try_file(void *path, struct sy_buffer *answer) {
+    (void)answer;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct sy_scheduler_ops *const *ops =
+        handle ? dlsym(handle, "sy_scheduler_plugin") : NULL;
+    return ops && *ops && (*ops)->name && (*ops)->name[0] == '\0';
+}
+
 static const struct sy_scheduler_ops *load(const char *path, struct sy_error *error) {
+    char fault[128];
+    void *before = dlopen(path, RTLD_NOLOAD | RTLD_NOW | RTLD_LOCAL);
+    if (before) { /* it has proven itself */
+        dlclose(before);
+    } else if (sy_shield_load(try_file, (void *)(uintptr_t)path, fault, sizeof fault) < 0) {
+        return refuse(NULL, error, path, fault);
+    }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *why = dlerror();
