@@ -108,6 +108,21 @@ class Engine(cli.Case):
                  "0.5")
         self.assertEqual(self.files(), [])
 
+    def test_writing_past_the_data(self):
+        """Found in every run that is checked, in graphs and in sessions."""
+        for workload in ["chain", "session"]:
+            for kernel, words in [("overrun", "64 bytes behind the end of v0 4096 bytes"),
+                                  ("underrun", "3 bytes before the start of v0 4096 bytes")]:
+                spec = f"{workload}:tasks=8,kernel={kernel},at=3"
+                command = [word.replace("chain:", spec) for word in self.command("")]
+                done = subprocess.run(command, cwd=self.folder, env=self.env, text=True,
+                                      capture_output=True, stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertIn(f"{words} were overwritten while kernel {kernel} ran on", done.stderr)
+                self.assertIn("task step3", done.stderr)
+        done = self.run_chain("tasks=8,kernel=underrun,at=3", "--no-check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_steps_that_hang(self):
         """Every step of a run has a limit, and is named."""
         env = {**self.env, "SYMPH_START_LIMIT": "2"}

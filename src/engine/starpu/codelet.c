@@ -80,6 +80,9 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
     if (code != 0) {
         sy_engine_fail_kernel(engine, worker, slot, code);
     }
+    if (flavour == SY_FLAVOUR_C) {
+        sy_engine_check_call(engine, worker, slot);
+    }
 }
 
 static void call_c(void **buffers, void *slot) {

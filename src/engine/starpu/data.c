@@ -4,7 +4,7 @@
  *
  * In: sizes from the graph. Out: StarPU handles whose home is the block. Pinned, so that copies to
  * a GPU run beside kernels; one block, because pinning is slow per call. Invariant: a datum that
- * some task reads before any writes it has been filled.
+ * some task reads before any writes it has been filled; data of a run that is checked have guards.
  */
 #include "engine/starpu/process.h"
 #include <errno.h>
@@ -17,6 +17,16 @@
 static uint64_t size_of(const struct sy_graph *graph, uint32_t datum) {
     double bytes = ceil(graph->data_bytes[datum]);
     return bytes < 1 ? 1 : (uint64_t)bytes;
+}
+
+uint64_t sy_engine_datum_bytes(const struct sy_engine *engine, uint32_t datum) {
+    return size_of(engine->graph, datum);
+}
+
+/* Room in the block, with its guards where there are some. */
+static uint64_t room_of(const struct sy_engine *engine, uint32_t datum) {
+    uint64_t guards = engine->options.check ? 2 * SY_GUARD_BYTES : 0;
+    return (size_of(engine->graph, datum) + guards + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 static int check_memory(const struct sy_engine *engine, double need, struct sy_error *error) {
@@ -34,7 +44,7 @@ int sy_engine_add_data(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_graph *graph = engine->graph;
     double need = 0;
     for (uint32_t d = 0; d < graph->data_count; d++) {
-        need += graph->data_bytes[d] + ALIGNMENT;
+        need += (double)room_of(engine, d);
     }
     int code = check_memory(engine, need, error);
     if (code < 0) {
@@ -44,7 +54,7 @@ int sy_engine_add_data(struct sy_engine *engine, struct sy_error *error) {
     engine->handles = sy_arena_alloc(engine->arena, graph->data_count + 1, sizeof *engine->handles);
     size_t total = ALIGNMENT;
     for (uint32_t d = 0; d < graph->data_count; d++) {
-        total += (size_of(graph, d) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        total += room_of(engine, d);
     }
     if (!engine->pointers || !engine->handles || starpu_malloc(&engine->block, total) != 0) {
         return sy_fail(error, -ENOMEM, "no memory for %.1f MB of data", (double)total / 1e6);
@@ -53,12 +63,16 @@ int sy_engine_add_data(struct sy_engine *engine, struct sy_error *error) {
     at += (ALIGNMENT - (uintptr_t)at % ALIGNMENT) % ALIGNMENT;
     for (uint32_t d = 0; d < graph->data_count; d++) {
         engine->pointers[d] = at;
-        starpu_variable_data_register(&engine->handles[d], STARPU_MAIN_RAM, (uintptr_t)at,
-                                      size_of(graph, d));
+        if (engine->options.check) {
+            engine->pointers[d] = at + SY_GUARD_BYTES;
+            sy_guard_set(engine->pointers[d], size_of(graph, d));
+        }
+        starpu_variable_data_register(&engine->handles[d], STARPU_MAIN_RAM,
+                                      (uintptr_t)engine->pointers[d], size_of(graph, d));
         if (graph->is_explicit) {
             starpu_data_set_sequential_consistency_flag(engine->handles[d], 0);
         }
-        at += (size_of(graph, d) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        at += room_of(engine, d);
     }
     return 0;
 }

@@ -187,6 +187,27 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
     _exit(SY_EXIT_RUN);
 }
 
+/* "64 bytes behind the end of v0 4096 bytes were overwritten while kernel ..." */
+_Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_engine_worker *worker,
+                                    const struct sy_engine_slot *slot, uint32_t datum,
+                                    uint32_t before, uint32_t behind) {
+    if (!begin_telling()) {
+        wait_for_end();
+    }
+    struct text text = page_text(engine->page);
+    put_u64(&text, behind ? behind : before, 10);
+    put(&text, behind ? " bytes behind the end of " : " bytes before the start of ");
+    put_datum(&text, engine, datum);
+    put(&text, slot ? " were overwritten while " : " were overwritten");
+    if (slot) {
+        put_kernel(&text, engine, slot, worker, " ran on ");
+        put_input(&text, engine, slot);
+    }
+    publish(engine->page, SY_EXIT_RUN,
+            "a kernel writes past its data; built with -fsanitize=address it shows where");
+    _exit(SY_EXIT_RUN);
+}
+
 /* --- signals ------------------------------------------------------------------------------------
  */
 void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engine_slot *slot) {

@@ -114,6 +114,9 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_kernel_workload *workload = engine->workload;
     bool check = engine->options.check && workload && workload->check;
     sy_engine_phase(engine, SY_PHASE_CHECKING);
+    if (!engine->session) {
+        sy_engine_check_data(engine);
+    }
     int code = check ? sy_engine_fetch_data(engine, error) : 0;
     starpu_pause();
     if (!code && check) {

@@ -184,6 +184,22 @@ SY_MUST_CHECK int sy_engine_fill_data(struct sy_engine *engine, struct sy_error 
 /* Brings all data home, so that pointers are what the run left. */
 SY_MUST_CHECK int sy_engine_fetch_data(struct sy_engine *engine, struct sy_error *error);
 
+/* Of a graph: as it is registered. */
+uint64_t sy_engine_datum_bytes(const struct sy_engine *engine, uint32_t datum);
+
+/* guard.c; in runs whose results are checked */
+#define SY_GUARD_BYTES 256u
+/* Both guards around pointer[0..bytes). */
+void sy_guard_set(void *pointer, uint64_t bytes);
+/* False: so many bytes before it, or behind its end, up to the farthest, were overwritten. */
+bool sy_guard_holds(const void *pointer, uint64_t bytes, uint32_t *ret_before,
+                    uint32_t *ret_behind);
+/* After a C function has returned. Ends the process if it wrote past its data. */
+void sy_engine_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
+                          const struct sy_engine_slot *slot);
+/* All data of a graph. */
+void sy_engine_check_data(struct sy_engine *engine);
+
 /* codelet.c */
 /* A codelet per kernel; prepares every kernel on every device. */
 SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error);
@@ -228,6 +244,8 @@ struct sy_engine_times sy_session_times(const struct session *session, uint32_t 
 /* Notes of the driver, for the record. */
 uint32_t sy_session_notes(const struct session *session, const struct sy_note **ret_notes);
 
+/* Memory of a datum that has guards; NULL: it has none. */
+const void *sy_session_guarded(const struct session *session, uint32_t datum, uint64_t *ret_bytes);
 /* Calls of the driver so far. */
 uint32_t sy_session_calls(const struct session *session);
 
@@ -262,6 +280,11 @@ _Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
 _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
                                      const struct sy_engine_worker *worker,
                                      const struct sy_engine_slot *slot, int code);
+/* Bytes around a datum were overwritten. worker and slot: who found it; NULL: the end of the run.
+ */
+_Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_engine_worker *worker,
+                                    const struct sy_engine_slot *slot, uint32_t datum,
+                                    uint32_t before, uint32_t behind);
 /* The calling thread begins or has left a kernel that runs on the host. */
 void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engine_slot *slot);
 void sy_engine_leave(void);

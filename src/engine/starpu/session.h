@@ -36,10 +36,11 @@ static inline void *blocks_at(const struct blocks *blocks, uint32_t index) {
 struct session_datum {
     starpu_data_handle_t handle; /* NULL: the number is free */
     uint64_t bytes;
-    uint32_t recorded;  /* its number in the record */
-    uint32_t next_free; /* SY_NONE: none */
-    bool used;          /* some task was submitted that accesses it */
-    bool homeless;      /* without memory of the driver's */
+    uint32_t recorded;   /* its number in the record */
+    uint32_t next_free;  /* SY_NONE: none */
+    bool used;           /* some task was submitted that accesses it */
+    bool homeless;       /* without memory of the driver's */
+    const void *guarded; /* its memory, if that has guards; else NULL */
     /* What was last written in parts: the first part's is the datum itself, the others' pieces are
      * recorded behind each other. */
     uint32_t piece_start, piece_count;
@@ -105,6 +106,7 @@ struct session {
     struct blocks data; /* struct session_datum */
     uint32_t free_datum;
     void *free_memory[SIZE_CLASSES]; /* the first word is the next one */
+    void *allocations;               /* a tree (search.h) of those that have guards */
     /* Tasks. */
     struct blocks tasks;        /* struct session_task */
     struct blocks rows;         /* struct session_row */

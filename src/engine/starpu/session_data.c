@@ -7,6 +7,7 @@
  */
 #include "engine/starpu/session.h"
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +23,8 @@ static uint32_t size_class(uint64_t bytes, uint64_t *ret_size) {
     return (shift << STEP_BITS) + (uint32_t)(steps - (UINT64_C(1) << STEP_BITS));
 }
 
-void *session_allocate(struct sy_session *base, uint64_t bytes) {
-    struct session *session = session_of(base);
+static void *take_memory(struct session *session, uint64_t bytes) {
     uint64_t size;
-    if (bytes > UINT64_C(1) << 60) {
-        return NULL;
-    }
     uint32_t number = size_class(bytes, &size);
     void *pointer = session->free_memory[number];
     if (pointer) {
@@ -40,15 +37,97 @@ void *session_allocate(struct sy_session *base, uint64_t bytes) {
     return posix_memalign(&pointer, ALIGNMENT, size) == 0 ? pointer : NULL;
 }
 
+static void give_memory(struct session *session, void *pointer, uint64_t bytes) {
+    uint64_t size;
+    uint32_t number = size_class(bytes, &size);
+    memcpy(pointer, &session->free_memory[number], sizeof(void *));
+    session->free_memory[number] = pointer;
+}
+
+/* --- guards -------------------------------------------------------------------------------------
+ */
+struct allocation {
+    void *pointer; /* what the driver sees; guards before and behind */
+    uint64_t bytes;
+};
+
+static int compare_allocations(const void *left, const void *right) {
+    const struct allocation *a = left, *b = right;
+    return ((uintptr_t)a->pointer > (uintptr_t)b->pointer) -
+           ((uintptr_t)a->pointer < (uintptr_t)b->pointer);
+}
+
+static struct allocation *find_allocation(const struct session *session, const void *pointer) {
+    const struct allocation wanted = {.pointer = (void *)(uintptr_t)pointer};
+    struct allocation *const *found = tfind(&wanted, &session->allocations, compare_allocations);
+    return found ? *found : NULL;
+}
+
+static void *allocate_guarded(struct session *session, uint64_t bytes) {
+    struct allocation *allocation = malloc(sizeof *allocation);
+    char *memory = allocation ? take_memory(session, bytes + 2 * SY_GUARD_BYTES) : NULL;
+    if (!memory) {
+        free(allocation);
+        return NULL;
+    }
+    *allocation = (struct allocation){memory + SY_GUARD_BYTES, bytes};
+    if (!tsearch(allocation, &session->allocations, compare_allocations)) {
+        give_memory(session, memory, bytes + 2 * SY_GUARD_BYTES);
+        free(allocation);
+        return NULL;
+    }
+    sy_guard_set(allocation->pointer, bytes);
+    return allocation->pointer;
+}
+
+static void release_guarded(struct session *session, void *pointer) {
+    struct allocation *allocation = find_allocation(session, pointer);
+    uint32_t before, behind;
+    if (!allocation) {
+        return; /* not ours, or given back before: to keep it would be worse */
+    }
+    if (!sy_guard_holds(pointer, allocation->bytes, &before, &behind)) {
+        struct sy_error error = {0};
+        sy_fail(&error, -EFAULT,
+                "%u bytes %s memory of %llu bytes, which %s allocated, were "
+                "overwritten",
+                behind ? behind : before, behind ? "behind the end of" : "before the start of",
+                (unsigned long long)allocation->bytes, session->engine->options.spec);
+        sy_engine_fail(session->engine, SY_EXIT_RUN, &error);
+    }
+    tdelete(allocation, &session->allocations, compare_allocations);
+    give_memory(session, (char *)pointer - SY_GUARD_BYTES, allocation->bytes + 2 * SY_GUARD_BYTES);
+    free(allocation);
+}
+
+const void *sy_session_guarded(const struct session *session, uint32_t datum, uint64_t *ret_bytes) {
+    const struct session_datum *found = blocks_at(&session->data, datum);
+    *ret_bytes = found->bytes;
+    return found->guarded;
+}
+
+/* --- memory -------------------------------------------------------------------------------------
+ */
+void *session_allocate(struct sy_session *base, uint64_t bytes) {
+    struct session *session = session_of(base);
+    if (bytes > UINT64_C(1) << 60) {
+        return NULL;
+    }
+    return session->engine->options.check ? allocate_guarded(session, bytes)
+                                          : take_memory(session, bytes);
+}
+
 void session_release(struct sy_session *base, void *pointer, uint64_t bytes) {
     struct session *session = session_of(base);
-    uint64_t size;
-    if (pointer) {
-        uint32_t number = size_class(bytes, &size);
-        memcpy(pointer, &session->free_memory[number], sizeof(void *));
-        session->free_memory[number] = pointer;
+    if (pointer && session->engine->options.check) {
+        release_guarded(session, pointer);
+    } else if (pointer) {
+        give_memory(session, pointer, bytes);
     }
 }
+
+/* --- data ---------------------------------------------------------------------------------------
+ */
 
 struct session_datum *session_find_datum(const struct session *session, uint32_t datum) {
     struct session_datum *found =
@@ -77,6 +156,8 @@ int session_add_data(struct sy_session *base, const char *name, void *pointer, u
     }
     datum->used = false;
     datum->homeless = !pointer;
+    const struct allocation *allocation = pointer ? find_allocation(session, pointer) : NULL;
+    datum->guarded = allocation && allocation->bytes == bytes ? pointer : NULL;
     datum->piece_count = 0;
     snprintf(datum->name, sizeof datum->name, "%s", name ? name : "");
     datum->bytes = bytes;
