@@ -122,6 +122,23 @@ uint64_t sy_hash(const char *text, size_t length);
 /* SipHash-1-3: nobody can, who does not know the key. */
 uint64_t sy_siphash(const uint64_t key[2], const char *text, size_t length);
 
+/* --- quantities: a number and its unit ------------------------------------------------------ */
+struct sy_unit_name {
+    const char *name; /* NULL ends a list */
+    double factor;
+};
+/* The whole of text[0..length) must be a number of at least 0 and one of the units: "2.5ms". A bare
+ * number is refused, unless it is 0. */
+bool sy_parse_quantity(const char *text, size_t length, const struct sy_unit_name *units,
+                       double *ret_value);
+/* ns, us, ms, s, min, h. */
+bool sy_parse_time(const char *text, size_t length, double *ret_ns);
+/* B, kB, MB, GB, TB, KiB, MiB, GiB, TiB; the same per second as GB/s. */
+bool sy_parse_size(const char *text, size_t length, double *ret_bytes);
+bool sy_parse_bandwidth(const char *text, size_t length, double *ret_bytes_per_s);
+/* 2.5/h, or per s, min, day; in no particular currency. */
+bool sy_parse_price(const char *text, size_t length, double *ret_per_hour);
+
 /* --- random numbers: counter based (Philox 4x32-10 of Random123) --------------------------- */
 /* One stream per (seed, purpose, index): streams never overlap and cost nothing to make. */
 struct sy_rng {

@@ -59,7 +59,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "lp", NULL,
      "also solve the mixed LP bound with an installed solver (clp, cbc or glpsol)", AT(lp), 0, 0,
      0},
-    {SY_OPTION_NUMBER, "limit", "SECONDS", "time limit of the solver for each graph (default 60)",
+    {SY_OPTION_TIME, "limit", "T", "time limit of the solver for each graph (default 60s)",
      AT(limit_s), 0, 0.01, 1e6},
     {SY_OPTION_FLAG, "exact", NULL,
      "also prove the optimum by branch and bound, for graphs of at most 64 tasks", AT(exact), 0, 0,

@@ -35,15 +35,15 @@ static const struct sy_option options[] = {
      "where the index is kept (default: next to the reference, or in your cache "
      "folder)",
      AT(index), 0, 0, 0},
-    {SY_OPTION_NUMBER, "memory", "GB",
-     "keep at most this much of the reads in memory, and the rest in a temporary file "
+    {SY_OPTION_SIZE, "memory", "SIZE",
+     "keep at most this much of the reads in memory, such as 8GB, and the rest in a temporary file "
      "(default: a quarter of the memory of the machine)",
-     AT(memory_gb), 0, 1e-3, 1e6},
+     AT(memory_bytes), 0, 1e6, 1e15},
     {SY_OPTION_U32, "batch", "PAIRS", "reads in one task (default 10000)", AT(batch), 0, 1,
      1000000},
-    {SY_OPTION_NUMBER, "limit", "SECONDS",
+    {SY_OPTION_TIME, "limit", "T",
      "fail the run if a task takes longer than this, even if it waits for reads "
-     "(default 3600)",
+     "(default 1h)",
      AT(run.limit_s), 0, 0.001, 1e9},
     {SY_OPTION_HEADING, NULL, NULL, "Scheduling", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "policy", "NAME",
@@ -148,8 +148,8 @@ static void put_spec(const struct sy_call_args *args, struct sy_buffer *spec) {
     put_argument(spec, "samples", args->samples);
     put_argument(spec, "regions", args->regions);
     put_argument(spec, "index", args->index);
-    if (args->memory_gb > 0) {
-        snprintf(number, sizeof(number), "%.0f", args->memory_gb * 1e9);
+    if (args->memory_bytes > 0) {
+        snprintf(number, sizeof(number), "%.0f", args->memory_bytes);
         put_argument(spec, "memory", number);
     }
     if (args->batch) {

@@ -16,25 +16,21 @@
     "memory.CLASS<=40GB and CLASS<=1 (devices)"
 #define QUOTE "the shell takes < and > for itself: put it in quotes, 'latency<=2ms'"
 
-struct unit {
-    const char *name;
-    double scale;
-};
-
-static const struct unit energy_units[] = {{"", 1},      {"J", 1},    {"mJ", 1e-3}, {"uJ", 1e-6},
-                                           {"nJ", 1e-9}, {"kJ", 1e3}, {"Wh", 3600}, {NULL, 0}};
-static const struct unit power_units[] = {{"", 1},     {"W", 1},    {"mW", 1e-3},
-                                          {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
-static const struct unit rate_units[] = {
-    {"", 1},      {"/s", 1},    {"items/s", 1}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600},
-    {"/ms", 1e3}, {"k/s", 1e3}, {"M/s", 1e6},   {NULL, 0}};
-static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
+static const struct sy_unit_name energy_units[] = {
+    {"J", 1}, {"mJ", 1e-3}, {"uJ", 1e-6}, {"nJ", 1e-9}, {"kJ", 1e3}, {"Wh", 3600}, {NULL, 0}};
+static const struct sy_unit_name power_units[] = {
+    {"W", 1}, {"mW", 1e-3}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
+static const struct sy_unit_name rate_units[] = {
+    {"/s", 1},    {"items/s", 1}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600},
+    {"/ms", 1e3}, {"k/s", 1e3},   {"M/s", 1e6},       {NULL, 0}};
+static const struct sy_unit_name money_units[] = {{"", 1},
+                                                  {NULL, 0}}; /* in no particular currency */
 
 struct quantity {
     const char *name;
     enum sy_constraint_kind kind;
     bool at_least;
-    const struct unit *units; /* NULL: a time */
+    const struct sy_unit_name *units; /* NULL: a time */
     const char *example;
 };
 
@@ -43,7 +39,7 @@ static const struct quantity quantities[] = {
     {"throughput", SY_CONSTRAINT_THROUGHPUT, true, rate_units, "throughput>=500/s"},
     {"energy", SY_CONSTRAINT_ENERGY, false, energy_units, "energy<=3J"},
     {"power", SY_CONSTRAINT_POWER, false, power_units, "power<=300W"},
-    {"money", SY_CONSTRAINT_MONEY, false, plain_units, "money<=0.01"},
+    {"money", SY_CONSTRAINT_MONEY, false, money_units, "money<=0.01"},
 };
 
 static const struct quantity *find(const char *name) {
@@ -53,20 +49,6 @@ static const struct quantity *find(const char *name) {
         }
     }
     return NULL;
-}
-
-static bool parse_units(const struct unit *units, const char *text, double *ret_value) {
-    size_t length = strlen(text);
-    for (; units->name; units++) {
-        size_t n = strlen(units->name);
-        double value;
-        if (length > n && strcmp(text + length - n, units->name) == 0 &&
-            sy_parse_double(text, length - n, &value)) {
-            *ret_value = value * units->scale;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* --- one constraint -----------------------------------------------------------------------------
@@ -102,8 +84,13 @@ static int parse_quantity(const struct quantity *quantity, bool at_least, const 
     if (quantity->at_least != at_least) {
         return bad_direction(c, quantity->name, quantity->at_least, error);
     }
-    bool ok = quantity->units ? parse_units(quantity->units, value, &c->value)
-                              : sy_units_parse_time(value, strlen(value), &c->value);
+    size_t length = strlen(value);
+    bool ok = quantity->units ? sy_parse_quantity(value, length, quantity->units, &c->value)
+                              : sy_parse_time(value, length, &c->value);
+    if (!ok && sy_parse_double(value, length, &c->value)) {
+        return sy_fail(error, -EINVAL, "constraint '%s': '%s' has no unit; write it as %s", c->text,
+                       value, quantity->example);
+    }
     if (!ok || !(c->value > 0) || !isfinite(c->value)) {
         return sy_fail(error, -EINVAL, "constraint '%s': '%s' is not a %s above 0; write it as %s",
                        c->text, value, quantity->units ? "number" : "time", quantity->example);
@@ -143,7 +130,7 @@ static int parse_class(const char *name, bool at_least, const char *value, struc
         return sy_fail(error, -EINVAL, "constraint '%s': say of which class: %s", c->text,
                        name[0] == 'm' ? "memory.gpu<=40GB" : "devices.gpu<=1");
     }
-    if (memory && !sy_parse_size(value, strlen(value), &c->value)) {
+    if (memory && !(sy_parse_size(value, strlen(value), &c->value) && c->value > 0)) {
         return sy_fail(error, -EINVAL,
                        "constraint '%s': '%s' is not a size; write it as memory.%s<=40GB", c->text,
                        value, class_name);

@@ -251,7 +251,7 @@ bool sy_counters_time(const struct sy_command *command, const char *name, const 
     if (!text) {
         return true;
     }
-    if (!sy_units_parse_time(text, strlen(text), &ns)) {
+    if (!sy_parse_time(text, strlen(text), &ns)) {
         *ret_exit = sy_options_usage(
             command, "--%s takes a time such as 100ms, 2s or 5min, not '%s'", name, text);
         return false;

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/complete.h"
+#include "cli/units.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,28 @@ static int set_number(const struct parser *parser, const struct sy_option *optio
     return SY_EXIT_OK;
 }
 
+/* A time or a size; without a unit nobody can tell what was meant. */
+static int set_quantity(const struct parser *parser, const struct sy_option *option,
+                        const char *text) {
+    bool time = option->type == SY_OPTION_TIME;
+    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
+    double value = 0, scale = time ? 1e9 : 1;
+    if (time ? !sy_parse_time(text, strlen(text), &value)
+             : !sy_parse_size(text, strlen(text), &value)) {
+        return sy_options_usage(
+            parser->command, "--%s takes a %s, not '%s'", option->name,
+            time ? "time such as 500ms, 60s or 10min" : "size such as 500MB or 16GiB", text);
+    }
+    const char *(*put)(double, char *) = time ? sy_units_time : sy_units_bytes;
+    if (value < option->low * scale || value > option->high * scale) {
+        return sy_options_usage(parser->command, "--%s must be %s to %s, not %s", option->name,
+                                put(option->low * scale, low), put(option->high * scale, high),
+                                text);
+    }
+    *(double *)(void *)(parser->args + option->target) = value / scale;
+    return SY_EXIT_OK;
+}
+
 static int add_to_list(struct sy_text_list *list, const char *text) {
     if (sy_text_list_add(list, text) < 0) {
         sy_message_fail("out of memory");
@@ -190,6 +213,9 @@ static int set_value(struct parser *parser, const struct sy_option *option, cons
         return set_number(parser, option, text);
     case SY_OPTION_FILE:
         return set_file(parser, option, text);
+    case SY_OPTION_TIME:
+    case SY_OPTION_SIZE:
+        return set_quantity(parser, option, text);
     case SY_OPTION_TEXT:
     case SY_OPTION_ANY:
         *(const char **)(void *)(parser->args + option->target) = text;

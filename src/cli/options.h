@@ -22,6 +22,8 @@ enum sy_option_type {
     SY_OPTION_U32,     /* uint32_t */
     SY_OPTION_U64,     /* uint64_t */
     SY_OPTION_NUMBER,  /* double */
+    SY_OPTION_TIME,    /* double, seconds: 2ms, 0.5s, 10min */
+    SY_OPTION_SIZE,    /* double, bytes: 500MB, 16GiB */
 };
 
 /* Texts borrowed from argv. */
@@ -39,7 +41,7 @@ struct sy_option {
     const char *help;
     size_t target;    /* offset of the value in the arguments' struct */
     size_t given;     /* offset of a bool set when the option is there; 0: none */
-    double low, high; /* what a number may be */
+    double low, high; /* what a number may be; of seconds, of bytes */
 };
 
 #define SY_OPTION_COMMON(type)                                                                     \

@@ -42,7 +42,7 @@ static const struct sy_option options[] = {
      "may be repeated",
      AT(busy), 0, 0, 0},
     {SY_OPTION_REPEAT, "price", "CLASS=X",
-     "price of a device per hour, such as gpu=2.5; may be repeated", AT(prices), 0, 0, 0},
+     "price of a device per hour, such as gpu=2.5/h; may be repeated", AT(prices), 0, 0, 0},
     {SY_OPTION_FLAG, "overlap", NULL, "transfers overlap with computation (the default)",
      AT(overlap), 0, 0, 0},
     {SY_OPTION_FLAG, "no-overlap", NULL, "a device waits while data is moved to it", AT(no_overlap),

@@ -204,9 +204,9 @@ static int set_price(struct sy_planning *planning, const char *text) {
     uint32_t classes = 0;
     double price = 0;
     int code = sy_system_setting(&planning->system, "price", text, &classes, &value, &error);
-    if (!code && (!sy_parse_double(value, strlen(value), &price) || price < 0)) {
+    if (!code && !sy_parse_price(value, strlen(value), &price)) {
         code = sy_fail(&error, -EINVAL,
-                       "--price takes the price of a device per hour, such as gpu=2.5, not '%s'",
+                       "--price takes the price of a device per hour, such as gpu=2.5/h, not '%s'",
                        text);
     }
     if (code) {
@@ -221,7 +221,7 @@ static int set_price(struct sy_planning *planning, const char *text) {
     return SY_EXIT_OK;
 }
 
-/* "gpu=2.5,cpu=0.1", or several such options. */
+/* "gpu=2.5/h,cpu=0.1/h", or several such options. */
 static int set_prices(struct sy_planning *planning) {
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; i < planning->args->prices.count && r == SY_EXIT_OK; i++) {

@@ -32,8 +32,8 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "check", NULL, "fail if the result cannot be checked", AT(check), 0, 0, 0},
     {SY_OPTION_FLAG, "no-check", NULL,
      "do not check the result, nor whether kernels write past their data", AT(no_check), 0, 0, 0},
-    {SY_OPTION_NUMBER, "limit", "SECONDS",
-     "fail the run if a task takes longer than this (default 60)", AT(limit_s), 0, 1e-3, 1e6},
+    {SY_OPTION_TIME, "limit", "T", "fail the run if a task takes longer than this (default 60s)",
+     AT(limit_s), 0, 1e-3, 1e6},
     {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
     {SY_OPTION_ANY, "kernels", "PATH",
      "kernel plug-ins: files or folders, separated by colons (default: those "

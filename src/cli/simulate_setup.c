@@ -92,7 +92,7 @@ static int read_period(const char *option, const char *text, double *ret_ns) {
     if (!text) {
         return SY_EXIT_OK;
     }
-    if (!sy_units_parse_time(text, strlen(text), &ns) || !(ns > 0)) {
+    if (!sy_parse_time(text, strlen(text), &ns) || !(ns > 0)) {
         return sy_options_usage(sy_simulate_command(),
                                 "--%s takes a time such as 2ms or 0.5s, not '%s'", option, text);
     }
@@ -153,7 +153,7 @@ static bool parse_moment(const char *text, size_t length, double *ret_value, boo
         *ret_value /= 100;
         return ok;
     }
-    return sy_units_parse_time(text, length, ret_value);
+    return sy_parse_time(text, length, ret_value);
 }
 
 /* The dash between two times, not the one of an exponent. */

@@ -74,7 +74,7 @@ static const struct sy_option options[] = {
      "money, or a weighted sum (default slowdown=1,p99=0.2)",
      AT(utility), 0, 0, 0},
     {SY_OPTION_REPEAT, "price", "CLASS=X",
-     "for --utility money: price of a working device per hour, such as gpu=2.5; may "
+     "for --utility money: price of a working device per hour, such as gpu=2.5/h; may "
      "be repeated (see symph-train(1) for the defaults)",
      AT(prices), 0, 0, 0},
     {SY_OPTION_TEXT, "references", "A,B,...",

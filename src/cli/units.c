@@ -65,24 +65,3 @@ const char *sy_units_count(uint64_t count, const char *one, const char *many, ch
     snprintf(buffer, SY_UNITS_SIZE, "%llu %s", (unsigned long long)count, count == 1 ? one : many);
     return buffer;
 }
-
-bool sy_units_parse_time(const char *text, size_t length, double *ret_ns) {
-    static const struct unit units[] = {{"ns", 1},  {"us", 1e3},   {"ms", 1e6},
-                                        {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}};
-    double scale = 1e9;
-    size_t digits = length;
-    for (size_t i = 0; i < SY_COUNT(units); i++) {
-        size_t n = strlen(units[i].name);
-        if (length > n && memcmp(text + length - n, units[i].name, n) == 0) {
-            scale = units[i].scale;
-            digits = length - n;
-            break;
-        }
-    }
-    double value = 0;
-    if (!sy_parse_double(text, digits, &value) || value < 0) {
-        return false;
-    }
-    *ret_ns = value * scale;
-    return true;
-}

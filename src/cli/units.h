@@ -2,8 +2,8 @@
  *
  * units: times and sizes as people write them.
  *
- * In: numbers in base units, or text with a unit. Out: short text, or numbers. Invariant: the text
- * is in the caller's buffer of SY_UNITS_SIZE bytes; a value that is not finite reads "-".
+ * In: numbers in base units. Out: short text; base.h reads it. Invariant: the text is in the
+ * caller's buffer of SY_UNITS_SIZE bytes; a value that is not finite reads "-".
  */
 #ifndef SY_CLI_UNITS_H
 #define SY_CLI_UNITS_H
@@ -24,7 +24,5 @@ const char *sy_units_rate(double bytes_per_s, char *buffer);
 const char *sy_units_number(double value, int decimals, char *buffer);
 /* "1 memory", "2 memories". */
 const char *sy_units_count(uint64_t count, const char *one, const char *many, char *buffer);
-/* "2ms", "0.5s", "300us", "10ns", "3min"; a bare number is seconds. False if it is none. */
-bool sy_units_parse_time(const char *text, size_t length, double *ret_ns);
 
 #endif

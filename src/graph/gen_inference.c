@@ -157,17 +157,17 @@ const struct sy_generator sy_generators_inference[] = {
      "eeg:CHUNKS[,groups=8,seed=1]  shape of EEG-Graph: filters and features per group of "
      "channels, "
      "inference from chunk to chunk",
-     {{"chunks", 8, 1, 1e5, true},
-      {"groups", 8, 1, 1e5, true},
-      {"seed", 1, 0, 9007199254740992.0, true}},
+     {{"chunks", 8, 1, 1e5, SY_WHOLE},
+      {"groups", 8, 1, 1e5, SY_WHOLE},
+      {"seed", 1, 0, 9007199254740992.0, SY_WHOLE}},
      eeg_size,
      eeg},
     {"attack",
      "attack:BATCHES[,users=16,seed=1]  shape of AttackTagger: logs in batches, inference per user "
      "from batch to batch",
-     {{"batches", 8, 1, 1e5, true},
-      {"users", 16, 1, 1e5, true},
-      {"seed", 1, 0, 9007199254740992.0, true}},
+     {{"batches", 8, 1, 1e5, SY_WHOLE},
+      {"users", 16, 1, 1e5, SY_WHOLE},
+      {"seed", 1, 0, 9007199254740992.0, SY_WHOLE}},
      attack_size,
      attack},
     {.name = NULL},

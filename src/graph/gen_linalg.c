@@ -258,9 +258,9 @@ static double gauss_size(const double *values) {
 }
 
 #define TILES(high)                                                                                \
-    { "tiles", 10, 1, high, true }
+    { "tiles", 10, 1, high, SY_WHOLE }
 #define TILE                                                                                       \
-    { "tile", 960, 1, 100000, true }
+    { "tile", 960, 1, 100000, SY_WHOLE }
 
 const struct sy_generator sy_generators_linalg[] = {
     {"cholesky",
@@ -280,12 +280,12 @@ const struct sy_generator sy_generators_linalg[] = {
      qr},
     {"fft",
      "fft:LEVELS[,points=65536]  butterfly over 2^LEVELS blocks of points",
-     {{"levels", 4, 1, 24, true}, {"points", 65536, 2, 1e9, true}},
+     {{"levels", 4, 1, 24, SY_WHOLE}, {"points", 65536, 2, 1e9, SY_WHOLE}},
      fft_size,
      fft},
     {"gauss",
      "gauss:COLUMNS[,tile=960]  Gaussian elimination by block columns",
-     {{"columns", 10, 2, 10000, true}, TILE},
+     {{"columns", 10, 2, 10000, SY_WHOLE}, TILE},
      gauss_size,
      gauss},
     {.name = NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Generators: plain shapes, regular or random. Work is in milliseconds of a CPU core.
+ * Generators: plain shapes, regular or random. Work is the time on a CPU core.
  */
 #include "graph/internal.h"
 #include <errno.h>
@@ -230,51 +230,54 @@ static double layered_size(const double *values) {
 }
 
 #define WORK                                                                                       \
-    { "work", 10, 0, 1e9, false }
+    { "work", 10, 0, 1e9, SY_TIME }
 #define BYTES                                                                                      \
-    { "bytes", 8e6, 0, 1e15, false }
+    { "bytes", 8e6, 0, 1e15, SY_REAL }
 #define SEED                                                                                       \
-    { "seed", 1, 0, 9007199254740992.0, true }
+    { "seed", 1, 0, 9007199254740992.0, SY_WHOLE }
 
 const struct sy_generator sy_generators_shapes[] = {
     {"chain",
-     "chain:TASKS[,work=10,bytes=8e6]  each task after the other",
-     {{"tasks", 10, 1, 1e7, true}, WORK, BYTES},
+     "chain:TASKS[,work=10ms,bytes=8e6]  each task after the other",
+     {{"tasks", 10, 1, 1e7, SY_WHOLE}, WORK, BYTES},
      line_size,
      chain},
     {"independent",
-     "independent:TASKS[,work=10,bytes=8e6]  no dependencies at all",
-     {{"tasks", 10, 1, 1e7, true}, WORK, BYTES},
+     "independent:TASKS[,work=10ms,bytes=8e6]  no dependencies at all",
+     {{"tasks", 10, 1, 1e7, SY_WHOLE}, WORK, BYTES},
      line_size,
      independent},
     {"stencil",
-     "stencil:WIDTH[,steps=10,work=1,bytes=1e6]  one-dimensional stencil over time",
-     {{"width", 16, 1, 1e6, true}, {"steps", 10, 1, 1e6, true}, {"work", 1, 0, 1e9, false}, BYTES},
+     "stencil:WIDTH[,steps=10,work=1ms,bytes=1e6]  one-dimensional stencil over time",
+     {{"width", 16, 1, 1e6, SY_WHOLE},
+      {"steps", 10, 1, 1e6, SY_WHOLE},
+      {"work", 1, 0, 1e9, SY_TIME},
+      BYTES},
      stencil_size,
      stencil},
     {"outtree",
-     "outtree:LEVELS[,arity=2,work=10,bytes=8e6]  from one root",
-     {{"levels", 5, 1, 1e6, true}, {"arity", 2, 1, 1e6, true}, WORK, BYTES},
+     "outtree:LEVELS[,arity=2,work=10ms,bytes=8e6]  from one root",
+     {{"levels", 5, 1, 1e6, SY_WHOLE}, {"arity", 2, 1, 1e6, SY_WHOLE}, WORK, BYTES},
      tree_size,
      outtree},
     {"intree",
-     "intree:LEVELS[,arity=2,work=10,bytes=8e6]  into one root",
-     {{"levels", 5, 1, 1e6, true}, {"arity", 2, 1, 1e6, true}, WORK, BYTES},
+     "intree:LEVELS[,arity=2,work=10ms,bytes=8e6]  into one root",
+     {{"levels", 5, 1, 1e6, SY_WHOLE}, {"arity", 2, 1, 1e6, SY_WHOLE}, WORK, BYTES},
      tree_size,
      intree},
     {"forkjoin",
-     "forkjoin:WIDTH[,phases=4,work=10,bytes=8e6,seed=1]  phases with a join each",
-     {{"width", 16, 1, 1e6, true}, {"phases", 4, 1, 1e6, true}, WORK, BYTES, SEED},
+     "forkjoin:WIDTH[,phases=4,work=10ms,bytes=8e6,seed=1]  phases with a join each",
+     {{"width", 16, 1, 1e6, SY_WHOLE}, {"phases", 4, 1, 1e6, SY_WHOLE}, WORK, BYTES, SEED},
      forkjoin_size,
      forkjoin},
     {"layered",
-     "layered:WIDTH[,depth=10,density=0.2,ccr=0.1,types=6,work=10,seed=1]  random layers; ccr: "
+     "layered:WIDTH[,depth=10,density=0.2,ccr=0.1,types=6,work=10ms,seed=1]  random layers; ccr: "
      "transfer time / run time",
-     {{"width", 8, 1, 20000, true},
-      {"depth", 10, 1, 1e6, true},
-      {"density", 0.2, 0, 1, false},
-      {"ccr", 0.1, 0, 1e6, false},
-      {"types", 6, 1, 1000, true},
+     {{"width", 8, 1, 20000, SY_WHOLE},
+      {"depth", 10, 1, 1e6, SY_WHOLE},
+      {"density", 0.2, 0, 1, SY_REAL},
+      {"ccr", 0.1, 0, 1e6, SY_REAL},
+      {"types", 6, 1, 1000, SY_WHOLE},
       WORK,
       SEED},
      layered_size,

@@ -62,15 +62,23 @@ static int find(const char *spec, size_t length, const struct sy_generator **ret
 
 static int set_value(const char *spec, const struct sy_generator_parameter *parameter,
                      const char *text, size_t length, double *ret_value, struct sy_error *error) {
+    static const struct sy_unit_name ms[] = {{"ms", 1},    {"us", 1e-3}, {"ns", 1e-6}, {"s", 1e3},
+                                             {"min", 6e4}, {"h", 3.6e6}, {NULL, 0}};
     double value;
-    if (!sy_parse_double(text, length, &value)) {
+    if (parameter->number == SY_TIME && !sy_parse_quantity(text, length, ms, &value)) {
+        fail_at(spec, text, error, "not a time:", text, length);
+        sy_hint(error, "a number and a unit, such as %s=10ms", parameter->key);
+        return -EINVAL;
+    }
+    if (parameter->number != SY_TIME && !sy_parse_double(text, length, &value)) {
         return fail_at(spec, text, error, "not a number:", text, length);
     }
     if (!(value >= parameter->low && value <= parameter->high) ||
-        (parameter->is_integer && value != floor(value))) {
+        (parameter->number == SY_WHOLE && value != floor(value))) {
         return sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)(text - spec) + 1,
                           "%s is %g, but must be a %snumber in %g .. %g", parameter->key, value,
-                          parameter->is_integer ? "whole " : "", parameter->low, parameter->high);
+                          parameter->number == SY_WHOLE ? "whole " : "", parameter->low,
+                          parameter->high);
     }
     *ret_value = value;
     return 0;

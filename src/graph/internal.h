@@ -68,10 +68,16 @@ __attribute__((format(printf, 2, 3))) int sy_lines_fail(struct sy_lines *lines, 
 #define SY_GENERATOR_PARAMETERS 8
 #define SY_GENERATOR_SIZE_MAX   4e7 /* tasks and accesses together */
 
+enum sy_generator_number {
+    SY_REAL,
+    SY_WHOLE,
+    SY_TIME, /* written with a unit; the values are ms */
+};
+
 struct sy_generator_parameter {
     const char *key;
     double fallback, low, high;
-    bool is_integer;
+    enum sy_generator_number number;
 };
 
 struct sy_generator {

@@ -76,14 +76,31 @@ int sy_text_count(struct sy_text *text, const char *at, size_t length, const cha
     return 0;
 }
 
+bool sy_text_size(const char *at, size_t length, double *ret_bytes) {
+    double bytes;
+    bool ok = sy_parse_size(at, length, &bytes) && bytes >= SY_BYTES_MIN && bytes <= SY_BYTES_MAX;
+    *ret_bytes = ok ? bytes : *ret_bytes;
+    return ok;
+}
+
+bool sy_text_time(const char *at, size_t length, double *ret_ns) {
+    double ns;
+    bool ok = sy_parse_time(at, length, &ns) && ns >= SY_NS_MIN && ns <= SY_NS_MAX;
+    *ret_ns = ok ? ns : *ret_ns;
+    return ok;
+}
+
 int sy_text_bandwidth(struct sy_text *text, const char *at, size_t length,
                       double *ret_bytes_per_s) {
-    if (!sy_parse_bandwidth(at, length, ret_bytes_per_s)) {
+    double bytes_per_s;
+    if (!sy_parse_bandwidth(at, length, &bytes_per_s) || !(bytes_per_s >= SY_BYTES_PER_S_MIN) ||
+        bytes_per_s > SY_BYTES_PER_S_MAX) {
         sy_text_fail(text, at, "expected a bandwidth, not \"%.*s\"",
                      (int)(length < 40 ? length : 40), at);
         sy_hint(text->error, "for example 40GB/s; units are B, kB, MB, GB, TB, KiB ... TiB per s");
         return -EINVAL;
     }
+    *ret_bytes_per_s = bytes_per_s;
     return 0;
 }
 
@@ -119,7 +136,7 @@ static int parse_dram(struct sy_text *text, struct sy_text_group *group, const c
     size_t length = sy_text_word(text, text->at);
     int code = sy_text_bandwidth(text, text->at, length, &group->dram_bytes_per_s);
     text->at += code ? 0 : length;
-    return code ? code : parse_one_option(text, "memory", sy_parse_size, &group->capacity_bytes);
+    return code ? code : parse_one_option(text, "memory", sy_text_size, &group->capacity_bytes);
 }
 
 static int parse_interconnect(struct sy_text *text, const struct sy_text_group *group,
@@ -136,7 +153,7 @@ static int parse_interconnect(struct sy_text *text, const struct sy_text_group *
     int code = sy_text_bandwidth(text, text->at, length, &text->interconnect_bytes_per_s);
     text->at += code ? 0 : length;
     return code ? code
-                : parse_one_option(text, "latency", sy_parse_time, &text->interconnect_latency_ns);
+                : parse_one_option(text, "latency", sy_text_time, &text->interconnect_latency_ns);
 }
 
 static int parse_part(struct sy_text *text, enum sy_device_kind kind, uint32_t socket_group,

@@ -50,6 +50,9 @@ SY_MUST_CHECK int sy_text_count(struct sy_text *text, const char *at, size_t len
                                 const char *what, uint32_t high, uint32_t *ret_count);
 /* The options behind '@', where the cursor stands; fills part. */
 SY_MUST_CHECK int sy_text_options(struct sy_text *text, struct sy_text_part *part);
+/* A size or a time within the limits of topology.h. */
+bool sy_text_size(const char *at, size_t length, double *ret_bytes);
+bool sy_text_time(const char *at, size_t length, double *ret_ns);
 /* A bandwidth behind a word such as dram:. */
 SY_MUST_CHECK int sy_text_bandwidth(struct sy_text *text, const char *at, size_t length,
                                     double *ret_bytes_per_s);

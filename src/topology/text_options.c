@@ -83,11 +83,11 @@ static int parse_number(struct sy_text *text, const struct option *option, doubl
                    : fail_value(text, at, length, option->name,
                                 "how many times as fast as the reference, such as 1.5");
     case SIZE:
-        return sy_parse_size(at, length, field)
+        return sy_text_size(at, length, field)
                    ? 0
                    : fail_value(text, at, length, option->name, "a size such as 16GB or 80GiB");
     case TIME:
-        return sy_parse_time(at, length, field)
+        return sy_text_time(at, length, field)
                    ? 0
                    : fail_value(text, at, length, option->name, "a time such as 10us");
     default:

@@ -20,6 +20,7 @@
 #define SY_BYTES_PER_S_MAX 1e18
 #define SY_BYTES_MIN       1e-3
 #define SY_BYTES_MAX       1e20
+#define SY_NS_MIN          1e-6
 #define SY_NS_MAX          1e15
 #define SY_WATTS_MAX       1e9
 
@@ -127,14 +128,6 @@ bool sy_machine_csv_pair(const char *path, struct sy_buffer *ret_bus_path,
 
 /* Native JSON; reads back as the same machine. A failed allocation shows in buffer->failed. */
 void sy_machine_write_json(const struct sy_machine *machine, struct sy_buffer *buffer);
-
-/* --- numbers with units -------------------------------------------------------------------------
- */
-/* The whole of text[0..length) must be a number and a unit: 16GB, 80GB/s, 10us. Positive, finite.
- */
-bool sy_parse_size(const char *text, size_t length, double *ret_bytes);
-bool sy_parse_bandwidth(const char *text, size_t length, double *ret_bytes_per_s);
-bool sy_parse_time(const char *text, size_t length, double *ret_ns);
 
 /* "dram", "link", "switch", "interconnect". */
 const char *sy_resource_kind_name(enum sy_resource_kind kind);

@@ -65,7 +65,7 @@ static void write_fft(char *spec, double tasks, bool recorded, struct sy_rng *rn
 /* Work in ms on a core and bytes of each datum, of the plain shapes. */
 static void add_sizes(char *spec, size_t length, double work, struct sy_rng *rng) {
     double bytes = sy_log_between(rng, 2.5e5, 1.6e7);
-    snprintf(spec + length, SPEC_SIZE - length, ",work=%.3g,bytes=%.3g",
+    snprintf(spec + length, SPEC_SIZE - length, ",work=%.3gms,bytes=%.3g",
              work * sy_log_between(rng, 0.3, 3), bytes);
 }
 
@@ -119,7 +119,7 @@ static void write_layered(char *spec, double tasks, bool recorded, struct sy_rng
     double width = sqrt(tasks) * sy_log_between(rng, 0.5, 2.5);
     (void)recorded;
     snprintf(spec, SPEC_SIZE,
-             "layered:%u,depth=%u,density=%.2f,ccr=%.3g,types=%u,work=%.3g,seed=%u",
+             "layered:%u,depth=%u,density=%.2f,ccr=%.3g,types=%u,work=%.3gms,seed=%u",
              whole(width, 2), whole(tasks / fmax(width, 2), 2), sy_between(rng, 0.05, 0.5),
              sy_log_between(rng, 0.01, 1), 3 + sy_rng_below(rng, 6),
              10 * sy_log_between(rng, 0.3, 3), sy_rng_below(rng, 1000000));

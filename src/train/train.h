@@ -37,7 +37,7 @@ struct sy_prices {
 };
 /* Of the order of what clouds ask; assumed, not measured. */
 struct sy_prices sy_prices_default(void);
-/* "cpu=0.05,gpu=2.5"; kinds that are not named keep the price they have. */
+/* "cpu=0.05/h,gpu=2.5/h"; kinds that are not named keep the price they have. */
 SY_MUST_CHECK int sy_prices_parse(const char *text, struct sy_prices *known,
                                   struct sy_error *error);
 /* busy_ns per device; threads, streams and regions share the price of the whole. */

@@ -104,12 +104,12 @@ int sy_prices_parse(const char *text, struct sy_prices *known, struct sy_error *
         if (kind == SY_KIND_COUNT) {
             sy_fail(error, -EINVAL, "'%.*s' is no price of a kind of device",
                     (int)(end - at < 40 ? end - at : 40), at);
-            sy_hint(error, "write cpu=0.05,gpu=2.5: of cpu, gpu, fpga and asic, per hour");
+            sy_hint(error, "write cpu=0.05/h,gpu=2.5/h: of cpu, gpu, fpga and asic, per hour");
             return -EINVAL;
         }
-        if (!sy_parse_double(equals + 1, (size_t)(end - equals) - 1, &price) || price < 0 ||
-            price > PRICE_MAX) {
-            return sy_fail(error, -EINVAL, "the price of %s must be a number from 0 to 1e6",
+        if (!sy_parse_price(equals + 1, (size_t)(end - equals) - 1, &price) || price > PRICE_MAX) {
+            return sy_fail(error, -EINVAL,
+                           "the price of %s must be from 0/h to 1e6/h, such as 2.5/h",
                            sy_device_kind_name((enum sy_device_kind)kind));
         }
         prices.per_hour[kind] = price;

@@ -38,7 +38,6 @@ static void test_units(void **state) {
     near(bounds_of("latency <= 0.5 s").latency_ns, 5e8);
     near(bounds_of("latency≤300us").latency_ns, 3e5);
     near(bounds_of("throughput>=500/s").period_ns, 2e6);
-    near(bounds_of("throughput>=500").period_ns, 2e6);
     near(bounds_of("throughput>60/min").period_ns, 1e9);
     near(bounds_of("energy<=3J").energy_joules, 3);
     near(bounds_of("energy<=300mJ").energy_joules, 0.3);
@@ -55,7 +54,7 @@ static void test_skip(void **state) {
     (void)state;
     struct sy_constraint_list list = {.count = 0};
     struct sy_error error;
-    assert_int_equal(parse("latency<=2ms,throughput>=5,gpu<=1", &list, &error), 0);
+    assert_int_equal(parse("latency<=2ms,throughput>=5/s,gpu<=1", &list, &error), 0);
     assert_int_equal(list.count, 3);
     assert_true(isinf(sy_constraints_bounds(&list, 0).latency_ns));
     near(sy_constraints_bounds(&list, 0).period_ns, 2e8);
@@ -74,6 +73,11 @@ static void test_wrong(void **state) {
         {"throughput<=5", "from below"},
         {"latency<=fast", "not a time"},
         {"latency<=0ms", "above 0"},
+        {"latency<=50", "no unit; write it as latency<=2ms"},
+        {"throughput>=500", "no unit; write it as throughput>=500/s"},
+        {"energy<=3", "no unit; write it as energy<=3J"},
+        {"power<=300", "no unit; write it as power<=300W"},
+        {"memory.gpu<=0", "not a size"},
         {"power<=300 J", "power<=300W"},
         {"memory<=40GB", "of which class"},
         {"memory.gpu<=40", "not a size"},

@@ -105,7 +105,7 @@ class Engine(cli.Case):
 
     def test_kernel_that_hangs(self):
         self.bad(1, ["kernel hang ", "step3", "--limit"], "tasks=8,kernel=hang,at=3", "--limit",
-                 "0.5")
+                 "500ms")
         self.assertEqual(self.files(), [])
 
     def test_writing_past_the_data(self):

@@ -82,7 +82,8 @@ class Plan(cli.Case):
         self.assertRegex(text, r"power<=200W +costs [\d.]+x throughput +\d+/s without it")
         self.assertIn("items wait", text)
         # In what the objective counts.
-        text = self.ok(*self.asked, "--objective", "money", "--constraint", "latency<=1ms")
+        text = self.ok(*self.asked, "--objective", "money", "--price", "gpu=4/h",
+                       "--constraint", "latency<=1ms")
         self.assertRegex(text, r"latency<=1ms +costs .* money +[\d.e-]+ without it")
         text = self.ok(*self.asked, "--objective", "balanced", "--constraint", "gpu<=1")
         self.assertRegex(text, r"gpu<=1 +costs .* energy \* time +[\d.]+ .?J, [\d.]+/s without it")
@@ -180,12 +181,12 @@ class Plan(cli.Case):
         self.assertRegex(here.stderr, r"--busy auto: (others use .* of|what others use of)")
 
     def test_prices(self):
-        result = self.ok_json(*self.asked, "--price", "gpu=1000", "--price", "cpu=0.01",
+        result = self.ok_json(*self.asked, "--price", "gpu=1000/h", "--price", "cpu=0.01/h",
                               "--objective", "money")
         self.assertEqual({s["class"] for s in result["plan"]["stages"]}, {"cpu"})
-        text = self.ok(*self.asked, "--price", "gpu=1")
+        text = self.ok(*self.asked, "--price", "gpu=1/h")
         self.assertRegex(text, r"prices are assumed, an hour of a device: cpu [\d.]+;")
-        text = self.ok(*self.asked, "--price", "gpu=1", "--price", "cpu=0.01")
+        text = self.ok(*self.asked, "--price", "gpu=1/h", "--price", "cpu=0.01/h")
         self.assertNotIn("prices are assumed", text)
         self.assertEqual(text, self.ok(*self.asked, "--price", "gpu=1,cpu=0.01"))
 
@@ -201,7 +202,8 @@ class Plan(cli.Case):
         most = self.ok_json(*lanes, "--side-by-side")["plan"]
         alone = self.ok_json(*lanes)["plan"]
         self.assertGreater(most["throughput_per_s"], alone["throughput_per_s"] * 1.001)
-        bound = f"throughput>={math.sqrt(most['throughput_per_s'] * alone['throughput_per_s']):.6g}"
+        middle = math.sqrt(most["throughput_per_s"] * alone["throughput_per_s"])
+        bound = f"throughput>={middle:.6g}/s"
         self.fails(3, *lanes, "--constraint", bound)
         lanes += ["--side-by-side", "--constraint", bound]
         result = self.ok_json(*lanes)
@@ -383,7 +385,7 @@ class Plan(cli.Case):
     def test_no_plan(self):
         text = self.fails(3, *self.asked, "--constraint", "latency<=1us")
         self.assertIn("latency", text)
-        text = self.fails(3, *self.asked, "--constraint", "throughput>=1e9")
+        text = self.fails(3, *self.asked, "--constraint", "throughput>=1e9/s")
         self.assertIn("throughput", text)
         text = self.fails(3, *self.asked, "--constraint", "latency<=1us,power<=500W")
         self.assertIn("without 'latency<=1us' there is a plan", text)

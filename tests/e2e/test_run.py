@@ -134,7 +134,7 @@ class Results(Fake):
         self.assertIn("cannot be checked", self.bad(1, "--check"))
 
     def test_arguments_reach_the_engine(self):
-        self.good("--policy", "dmdas", "--seed", "7", "--limit", "2.5", "--cpus", "3", "--opencl",
+        self.good("--policy", "dmdas", "--seed", "7", "--limit", "2.5s", "--cpus", "3", "--opencl",
                   "0", "--kernels", "a.so:b", "--models", "", "--no-check")
         self.assertLessEqual(
             {"spec": GRAPH, "policy": "dmdas", "seed": "7", "limit": "2.5", "cpus": "3",
@@ -266,9 +266,9 @@ class Ends(Fake):
     def test_it_hangs(self):
         self.end("never ready", 1, r"not ready after \d+ s", SYMPH_START_LIMIT="0.3")
         self.end("stuck", 1, r"no sign of life for \d+ s while running tasks",
-                 "after 2 of 5 tasks", args=["--limit", "0.01"])
+                 "after 2 of 5 tasks", args=["--limit", "10ms"])
         self.end("never checks", 1, r"no sign of life for \d+ s while checking the result",
-                 args=["--limit", "0.01"])
+                 args=["--limit", "10ms"])
 
     def test_it_is_of_another_kind(self):
         self.end("other magic", 1, "does not fit")

@@ -55,14 +55,14 @@ class Train(cli.Case):
                                                    "--resume", "c.weights.checkpoint"))
 
     def test_money(self):
-        for prices in ["gpu=1,cpu=0,fpga=0,asic=0", "cpu=1,gpu=0,fpga=0,asic=0"]:
+        for prices in ["gpu=1/h,cpu=0,fpga=0,asic=0", "cpu=1/h,gpu=0,fpga=0,asic=0"]:
             told = self.ok_json("train", "--compare", "eager", "--tasks", "20", "--scenarios", "6",
                                 "--utility", "money", "--price", prices)
             every = {p["policy"]: p["groups"][0] for p in told["policies"]}
             self.assertNotEqual(every["eager"]["ratio"], 1)
         told = self.ok_json(*TINY, "--generations", "1", "--out", "a.weights", "--utility",
-                            "slowdown=1,money=.5", "--price", "gpu=4", "--price", "cpu=1")
-        self.assertIn("--price gpu=4 --price cpu=1", told["settings"])
+                            "slowdown=1,money=.5", "--price", "gpu=4/h", "--price", "cpu=1/h")
+        self.assertIn("--price gpu=4/h --price cpu=1/h", told["settings"])
 
     def test_gradient_through_the_belief(self):
         command = ["train", "--policy", "symphony-paper", "--tasks", "20", "--validation", "2",
@@ -126,7 +126,7 @@ class Train(cli.Case):
         tiny = [*TINY, "--generations", "1"]
         self.assertIn("did you mean lu", self.fails(3, *tiny, "--families", "luu"))
         self.assertIn("and money", self.fails(2, *tiny, "--utility", "coins"))
-        self.assertIn("per hour", self.fails(2, *tiny, "--price", "tpu=1"))
+        self.assertIn("per hour", self.fails(2, *tiny, "--price", "tpu=1/h"))
         self.assertIn("a2c", self.fails(2, *tiny, "--gradient", "pathwise"))
         paper = ["train", "--tasks", "20", "--validation", "2", "--generations", "1", "--policy"]
         self.assertIn("not 'steep'", self.fails(2, *paper, "symphony-paper", "--gradient", "steep"))

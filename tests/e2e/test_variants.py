@@ -89,7 +89,7 @@ class SameBytes(Case):
         self.call("got.vcf.gz", "--batch", "700", "--bam", "got.bam")
         self.assertEqual(self.read("got.vcf.gz"), data, "small batches")
         self.assertEqual(self.read("got.bam"), bam, "small batches")
-        self.call("got.vcf.gz", "--batch", "1000000", "--memory", "0.001")
+        self.call("got.vcf.gz", "--batch", "1000000", "--memory", "1MB")
         self.assertEqual(self.read("got.vcf.gz"), data, "one batch, reads wait in a file")
         self.assertEqual(self.call("got.vcf"), want, "not compressed")
         self.assertEqual(glob.glob(os.path.join(self.folder, "*.partial*")), [])

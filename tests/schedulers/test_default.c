@@ -87,7 +87,7 @@ static void single_tasks_do_not_end_a_plan(void **state) {
     fixture_init(&f, "cpu:9 gpu:3@link=6GB/s,latency=10us");
     fixture_add(&f, fixture_graph("cholesky:10"), 0, 0, 1);
     for (uint32_t j = 1; j < FIXTURE_JOBS; j++) {
-        fixture_add(&f, fixture_graph("chain:1,work=0.1,bytes=8"), j * 1e6, 0, 1);
+        fixture_add(&f, fixture_graph("chain:1,work=0.1ms,bytes=8"), j * 1e6, 0, 1);
     }
     fixture_seal(&f);
     double late = makespan_ns(f.workload, "lb", false);

@@ -234,7 +234,7 @@ static void losses_over_and_over(void **state) {
     char policy[64];
     fixture_init(&f, "cpu:1 gpu:1");
     for (uint32_t j = 0; j < 3; j++) { /* 1 ms on the GPU, 100 ms on the core */
-        struct sy_graph *graph = fixture_graph("independent:6,work=100,bytes=1000");
+        struct sy_graph *graph = fixture_graph("independent:6,work=100ms,bytes=1000");
         fixture_add(&f, graph, 0, j, 1);
     }
     fixture_seal(&f);

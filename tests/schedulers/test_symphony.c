@@ -226,7 +226,7 @@ static void spread_makes_it_fall_back(void **state) {
     (void)state;
     unsigned long fell = 0;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        watch("layered:width=40,depth=6,work=2000,seed=2", 0.6, seed);
+        watch("layered:width=40,depth=6,work=2000ms,seed=2", 0.6, seed);
         assert_int_equal(allocated, 0);
         fell += guards[SY_GUARD_FALLBACK] > 0;
     }

@@ -239,24 +239,6 @@ static void no_error_wanted(void **state) {
     assert_null(machine);
 }
 
-static void units(void **state) {
-    (void)state;
-    double value = 0;
-    assert_true(sy_parse_size("16GB", 4, &value) && value == 16e9);
-    assert_true(sy_parse_size("1.5KiB", 6, &value) && value == 1536);
-    assert_true(sy_parse_bandwidth("2.5TB/s", 7, &value) && value == 2.5e12);
-    assert_true(sy_parse_time("10us", 4, &value) && value == 10e3);
-    assert_true(sy_parse_time("2s", 2, &value) && value == 2e9);
-    assert_false(sy_parse_size("16", 2, &value));
-    assert_false(sy_parse_size("GB", 2, &value));
-    assert_false(sy_parse_size("1.GB", 4, &value));
-    assert_false(sy_parse_size("1..2GB", 6, &value));
-    assert_false(sy_parse_size("0GB", 3, &value));
-    assert_false(sy_parse_size("1gb", 3, &value));
-    assert_false(sy_parse_bandwidth("/s", 2, &value));
-    assert_false(sy_parse_time("1m", 2, &value));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_socket),
@@ -270,7 +252,6 @@ int main(void) {
         cmocka_unit_test(dram_outside_is_the_default),
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(no_error_wanted),
-        cmocka_unit_test(units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

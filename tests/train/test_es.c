@@ -3,6 +3,7 @@
  * Evolution strategies find the lowest point of a bowl, with the same bytes each time, and a run
  * that was cut in two is the run that was not.
  */
+#include "topology/topology.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -130,16 +131,23 @@ static void prices(void **state) {
     struct sy_prices p;
     struct sy_error error = {0};
     (void)state;
-    assert_int_equal(sy_prices_parse("gpu=3.6,cpu=.36", &p, &error), 0);
+    assert_int_equal(sy_prices_parse("gpu=3.6/h,cpu=.36/h", &p, &error), 0);
     assert_true(p.per_hour[SY_GPU] == 3.6 && p.per_hour[SY_CPU] == 0.36);
     assert_true(p.per_hour[SY_FPGA] == sy_prices_default().per_hour[SY_FPGA]);
+    for (int kind = 0; kind < SY_KIND_COUNT; kind++) { /* those that symph plan assumes */
+        double price = sy_default_price_per_hour((enum sy_device_kind)kind);
+        assert_true(sy_prices_default().per_hour[kind] == price);
+    }
     assert_int_equal(sy_machine_parse("cpu:2 gpu:1@streams=2", &machine, &error), 0);
     double busy_ns[4] = {10e9, 0, 1e9, 1e9}; /* two cores, two streams that share a GPU */
     assert_int_equal(machine->device_count, 4);
     assert_true(fabs(sy_prices_sum(&p, machine, busy_ns) - (1e-3 + 1e-3)) < 1e-12);
     sy_machine_destroy(machine);
-    static const char *const wrong[] = {"",      "gpu",     "gpu=",    "gpu=-1", "=1",
-                                        "tpu=1", "gpu=1e9", "gpu=1,,", "gpu=x",  "cpugpu=1"};
+    assert_int_equal(sy_prices_parse("gpu=24/day,cpu=0", &p, &error), 0);
+    assert_true(p.per_hour[SY_GPU] == 1 && p.per_hour[SY_CPU] == 0);
+    static const char *const wrong[] = {"",        "gpu",       "gpu=",      "gpu=-1/h",  "=1/h",
+                                        "tpu=1/h", "gpu=1e9/h", "gpu=1/h,,", "gpu=x",     "gpu=1",
+                                        "gpu=/h",  "gpu=1/y",   "gpu=1h",    "cpugpu=1/h"};
     for (size_t i = 0; i < SY_COUNT(wrong); i++) {
         error = (struct sy_error){0};
         assert_true(sy_prices_parse(wrong[i], &p, &error) < 0);
