@@ -57,7 +57,7 @@ struct sy_reading {
                                   of; NAN: not told apart */
 };
 
-/* The hidden state. NULL for every policy but the oracles. */
+/* The hidden state. NULL for every policy but those with needs_truth. */
 struct sy_truth {
     const double *resource_bytes_per_s; /* what flows now, all tenants */
     const double *others_bytes_per_s;   /* of it, what others than this world's tasks cause */
@@ -162,7 +162,7 @@ struct sy_policy_setup;
 struct sy_scheduler_ops {
     const char *name;
     const char *summary;
-    bool needs_truth;    /* an oracle: view->truth is set */
+    bool needs_truth;    /* view->truth is set: a yardstick, no scheduler */
     bool needs_readings; /* wants counters: view->readings is set where the world has any */
     bool takes_number;   /* NAME:N sets its effort */
     /* A learned policy: which weights it understands, their layout and number. NULL: it has none */

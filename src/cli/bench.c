@@ -127,7 +127,7 @@ static const struct sy_command command = {
              "speed (the time to decide and to simulate on this machine), counters (the error "
              "of multiplexed counters, and how much of it inference removes), belief (what "
              "policies gain from it), policy (learned policies compared with heuristics and "
-             "with clairvoyant policies), adversarial (a search for the graphs on which the "
+             "with greedy-true), adversarial (a search for the graphs on which the "
              "default policy is worst), applications (graphs shaped like the workloads of the "
              "papers), dype (plans for pipelines on a calibrated system compared with static "
              "ones), all.",

@@ -282,14 +282,15 @@ int sy_track_single(const struct sy_report *report, enum sy_track track) {
     const struct sy_bench_policy *bench = report->bench;
     struct single s = {.report = report, .track = track};
     bool quiet = bench->worlds.quiet;
-    const char *oracles = track == SY_TRACK_DYNAMIC ? "oracle,oracle-rollout:16" : "anneal:2000";
+    const char *slow =
+        track == SY_TRACK_DYNAMIC ? "greedy-true,greedy-true-rollout:16" : "anneal:2000";
     int r = sy_ours(report, "symphony,learned", &s.ours);
     r = r ? r : sy_policies_add(&s.five, FIVE, true, quiet, report->arena, report->text);
     const char *ours = r ? NULL : sy_policies_join(&s.ours, report->arena);
     r = r ? r : sy_policies_add(&s.all, ours ? ours : "", false, true, report->arena, report->text);
     r = r ? r : sy_policies_add(&s.all, FIVE "," OTHER, true, true, report->arena, report->text);
     if (!r && bench->rollouts) {
-        r = sy_policies_add(&s.all, oracles, false, true, report->arena, report->text);
+        r = sy_policies_add(&s.all, slow, false, true, report->arena, report->text);
     }
     r = r ? r : sy_suites_run(report, track, &s.all, NULL, s.outcomes, &s.count);
     if (!r && s.count) {

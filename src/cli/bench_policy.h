@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * bench_policy: the parts of symph bench policy, which holds learned policies against heuristics
- * and oracles, goal by goal.
+ * and policies that know what is hidden, goal by goal.
  *
  * In: suites (scenarios of one track) and policies: ours, whose goals are judged, and those they
  * are judged by. Out: tables per suite, and per goal its value, with hit or miss. Invariant: in a

@@ -18,8 +18,8 @@
     "dmdas+srpt,lb+srpt,lb+wspt,lb-hist+wspt,lb-cont+srpt,lb-cont+wspt,symphony+srpt,"             \
     "symphony+wspt"
 #define SYSTEMS "sparrow,paragon,graphene,dmdas"
-#define GREEDY  "oracle+wspt,oracle+srpt"
-#define GATE    "oracle-gate+wspt"
+#define GREEDY  "greedy-true+wspt,greedy-true+srpt"
+#define GATE    "greedy-true-gate+wspt"
 /* Weighted fair sharing between tenants, and between jobs with shares that fall with their work. */
 #define TENANTS      "eager+fair,dmdas+fair,lb+fair,lb-cont+fair,symphony+fair"
 #define FAIR         TENANTS ",lb+share0,lb+share1,lb+share2,lb-cont+share0,lb-cont+share1,lb-cont+share2"
@@ -120,13 +120,13 @@ static void contention_table(const struct streams *s, const struct sy_outcome *o
         sy_json_member_number(out, "fairness", shares.fairness);
         sy_json_close(out, '}');
     }
-    close_table(s, o, "job completion / time alone; oracles know what is hidden", &table);
+    close_table(s, o, "job completion / time alone; greedy-true knows what is hidden", &table);
 }
 
 /* Suites side by side: ours over the best heuristic, and what others are over it. */
 static void overview_table(const struct streams *s) {
     static const char *const fixed[] = {"suite", "best heuristic", "mean",
-                                        "dmdas", "greedy oracle",  "rollouts"};
+                                        "dmdas", "greedy-true",    "rollouts"};
     const char *headers[SY_OURS_MAX + 7];
     char align[SY_OURS_MAX + 7] = "llrrrr";
     uint32_t ours = s->ours.count < SY_OURS_MAX ? s->ours.count : SY_OURS_MAX;
@@ -163,13 +163,13 @@ static void overview_table(const struct streams *s) {
 
 /* --- goals of C ---------------------------------------------------------------------------------
  */
-enum against { DMDAS, HEURISTIC, GREEDY_ORACLE, ROLLOUTS };
+enum against { DMDAS, HEURISTIC, GREEDY_TRUE, ROLLOUTS };
 
 static uint32_t opponent(const struct streams *s, const struct sy_outcome *o, enum against which) {
-    return which == DMDAS           ? sy_outcome_find(o, "dmdas")
-           : which == HEURISTIC     ? sy_outcome_best(o, &s->heuristics, SY_BY_SLOWDOWN)
-           : which == GREEDY_ORACLE ? sy_outcome_best(o, &s->greedy, SY_BY_SLOWDOWN)
-                                    : sy_outcome_best(o, &s->slow, SY_BY_SLOWDOWN);
+    return which == DMDAS         ? sy_outcome_find(o, "dmdas")
+           : which == HEURISTIC   ? sy_outcome_best(o, &s->heuristics, SY_BY_SLOWDOWN)
+           : which == GREEDY_TRUE ? sy_outcome_best(o, &s->greedy, SY_BY_SLOWDOWN)
+                                  : sy_outcome_best(o, &s->slow, SY_BY_SLOWDOWN);
 }
 
 static void ratio_goals(const struct streams *s, const char *policy) {
@@ -181,7 +181,7 @@ static void ratio_goals(const struct streams *s, const char *policy) {
     } rows[] = {
         {"mean job slowdown / dmdas", DMDAS, 0.60, false},
         {"mean job slowdown / best heuristic", HEURISTIC, 0.92, false},
-        {"mean job slowdown / greedy oracle", GREEDY_ORACLE, 1, true},
+        {"mean job slowdown / greedy-true", GREEDY_TRUE, 1, true},
         {"mean job slowdown / clairvoyant rollouts", ROLLOUTS, 1.08, false},
     };
     struct sy_pair pairs[SY_SUITES_MAX];
@@ -274,7 +274,7 @@ static void tail_goal(const struct streams *s, const char *policy, const char *o
 int sy_track_contention(const struct sy_report *report) {
     struct streams s = {.report = report, .track = SY_TRACK_CONTENTION};
     char rollouts[64];
-    snprintf(rollouts, sizeof rollouts, "oracle-rollout+wspt:%u", report->bench->rollouts);
+    snprintf(rollouts, sizeof rollouts, "greedy-true-rollout+wspt:%u", report->bench->rollouts);
     int r = sy_ours(report, "learned,symphony", &s.ours);
     r = r ? r : add(&s, &s.heuristics, HEURISTICS, true);
     r = r ? r : add(&s, &s.greedy, GREEDY, false);

@@ -10,17 +10,17 @@
     { "data:graphs/workflows.dag" }
 #define CHOLESKY                                                                                   \
     { "gen:cholesky:10", "gen:cholesky:20", "gen:cholesky:40" }
-/* The two that plan longest do so for known times alone; oracles see what noise hides. */
+/* The two that plan longest do so for known times alone; greedy-true sees what noise hides. */
 #define POLICIES                                                                                   \
     "random,rr,sparrow,ws,eager,prio,heteroprio,tetris,graphene,paragon,dmda,dmdas,cpop,peft,"     \
     "heft,affinity,lb,lb-hist,symphony"
 #define STATIC POLICIES ",lookahead,anneal:2000"
-#define NOISY  POLICIES ",oracle,oracle-rollout:16"
-#define EITHER POLICIES ",oracle,oracle-rollout:16,lookahead,anneal:2000"
+#define NOISY  POLICIES ",greedy-true,greedy-true-rollout:16"
+#define EITHER POLICIES ",greedy-true,greedy-true-rollout:16,lookahead,anneal:2000"
 #define STREAM                                                                                     \
     "random,rr,sparrow,eager,heft,dmda,dmda-hist,paragon,dmdas,dmdas-hist,tetris,graphene,"        \
     "heft+srpt,dmdas+srpt,lb,lb+fifo,lb+fair,lb+srpt,lb+wspt,lb-hist+wspt,lb-cont+srpt,"           \
-    "lb-cont+wspt,symphony,symphony+wspt,oracle+wspt"
+    "lb-cont+wspt,symphony,symphony+wspt,greedy-true+wspt"
 
 static const struct sy_sheet sheets[] = {
     {.bench = "classic",
@@ -91,9 +91,9 @@ static const struct sy_sheet sheets[] = {
      .title = "The 2017 poster's ablation on generated variant calling, " TWO_SMT
               ", hyper-thread slowdowns as measured: share of tasks within 0/10/20 % of their "
               "time alone; affinity only, + locality (lb), + contention from counters (lb-cont), "
-              "+ contention oracle (oracle, and behind a gate)",
+              "+ true contention (greedy-true, and behind a gate)",
      .needs_data = true,
-     .policies = "affinity,lb,lb-cont,oracle,oracle-gate",
+     .policies = "affinity,lb,lb-cont,greedy-true,greedy-true-gate",
      .scenarios = {{.machine = TWO_SMT,
                     .graphs = {"gen:genomics:16"},
                     .smt_table = "interference/smt-pairs-genomics.csv",
@@ -139,7 +139,7 @@ static const struct sy_sheet sheets[] = {
      .title = "Shapes of the papers' applications (variant calling, EEG-Graph, AttackTagger; most "
               "costs are made up), " SY_BENCH_MIXED ", noise 0.3: makespan / max(critical path, "
               "area); then a stream of all three: job completion / time alone",
-     .policies = "eager,dmda,dmdas,heft,lb,lb-cont,lb-cont+wspt,symphony,oracle",
+     .policies = "eager,dmda,dmdas,heft,lb,lb-cont,lb-cont+wspt,symphony,greedy-true",
      .scenarios = {{.machine = SY_BENCH_MIXED, .graphs = {"gen:genomics:24"}, .noise = 0.3},
                    {.machine = SY_BENCH_MIXED, .graphs = {"gen:eeg:12"}, .noise = 0.3},
                    {.machine = SY_BENCH_MIXED, .graphs = {"gen:attack:12"}, .noise = 0.3},

@@ -32,7 +32,7 @@ static const struct sy_option options[] = {
      "fold a stage with more than N instances into N tasks (default 32)", AT(graphs.max_instances),
      0, 1, 1e6},
     {SY_OPTION_TEXT, "policy", "A,B,...",
-     "policies to compare; \"all\": every one that could run for real "
+     "policies to compare; \"all\": every one that could run for real and needs no training first "
      "(default " DEFAULT_POLICIES ")",
      AT(policy), 0, 0, 0},
     {SY_OPTION_FLAG, "list-policies", NULL, "list the policies", AT(list_policies), 0, 0, 0},
@@ -207,7 +207,7 @@ static int list_policies_json(void) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "name", ops->name);
         sy_json_member_string(&writer, "summary", ops->summary);
-        sy_json_key(&writer, "oracle");
+        sy_json_key(&writer, "needs_truth");
         sy_json_put_bool(&writer, ops->needs_truth);
         put_weights_json(ops, &writer);
         sy_json_close(&writer, '}');
@@ -227,12 +227,13 @@ static int list_policies(bool json) {
     const struct sy_scheduler_ops *ops = NULL;
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
         sy_table_cell(&table, "%s", ops->name);
-        sy_table_cell(&table, "%s%s", ops->summary, ops->needs_truth ? " (oracle)" : "");
+        sy_table_cell(&table, "%s%s", ops->summary,
+                      ops->needs_truth ? " (knows what is hidden)" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
     sy_print(&buffer,
              "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
-             "eager+fair.\nA number sets the effort of anneal:N and oracle-rollout:N; "
+             "eager+fair.\nA number sets the effort of anneal:N and greedy-true-rollout:N; "
              "./mine.so is a policy of your own.\n"
              "NAME@FILE runs on other weights than those that are shipped, NAME~PART without "
              "a part;\nin this order: NAME+ORDER:NUMBER@FILE~PART~PART. Those with weights or "

@@ -5,7 +5,7 @@
  * about to be before their inputs could arrive, are committed. Orders between jobs combine with it.
  * Variants: times as given, corrected by history, corrected for contention from noisy
  * counters; the two first steps of the 2017 poster's ablation (affinity only, + locality); and the
- * greedy oracle, which reads the hidden state. PAPERS.md section 1.10; docs/design/005.
+ * one that is told true times and true contention. PAPERS.md section 1.10; docs/design/005.
  */
 #include "schedulers/late.h"
 #include <errno.h>
@@ -661,7 +661,7 @@ static int init_affinity(struct sy_scheduler *s, const struct sy_view *view, con
     return sy_late_init(s, view, args, sizeof(struct late), (struct late_mode){0});
 }
 
-static int init_oracle(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+static int init_true(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
     return sy_late_init(s, view, args, sizeof(struct late),
                         (struct late_mode){.locality = true, .contention = true});
 }
@@ -708,8 +708,8 @@ const struct sy_scheduler_ops sy_policy_learned = {
     .decide = sy_late_decide};
 LATE(sy_policy_affinity, "affinity", "late binding by execution time and queue alone",
      init_affinity, false, false);
-LATE(sy_policy_oracle, "oracle", "late binding that knows true times and true contention",
-     init_oracle, false, true);
-LATE(sy_policy_gate, "oracle-gate",
-     "the oracle behind a gate: a task waits rather than start into contention", init_gate, false,
+LATE(sy_policy_greedy_true, "greedy-true", "late binding with true times and true contention",
+     init_true, false, true);
+LATE(sy_policy_gate, "greedy-true-gate",
+     "greedy-true behind a gate: a task waits rather than start into contention", init_gate, false,
      true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Late binding's state, shared by its variants and by the oracle that improves it with rollouts.
+ * Late binding's state, shared by its variants and by the one that improves it with rollouts.
  */
 #ifndef SY_SCHEDULERS_LATE_H
 #define SY_SCHEDULERS_LATE_H

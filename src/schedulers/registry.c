@@ -15,7 +15,7 @@ static const struct sy_scheduler_ops *const policies[] = {
     &sy_policy_anneal,     &sy_policy_paragon,     &sy_policy_tetris,
     &sy_policy_graphene,   &sy_policy_symphony,    &sy_policy_affinity,
     &sy_policy_late,       &sy_policy_late_hist,   &sy_policy_late_contention,
-    &sy_policy_learned,    &sy_policy_oracle,      &sy_policy_oracle_rollout,
+    &sy_policy_learned,    &sy_policy_greedy_true, &sy_policy_greedy_true_rollout,
     &sy_policy_gate,       &sy_policy_paper,       &sy_policy_black_box,
 };
 
@@ -30,6 +30,13 @@ static const struct {
                {"locality", "lb"},
                {"lookahead-heft", "lookahead"},
                {"default", "symphony"}};
+
+/* Names of old, for those who still type them. */
+static const struct {
+    const char *old, *name;
+} renamed[] = {{"oracle", "greedy-true"},
+               {"oracle-rollout", "greedy-true-rollout"},
+               {"oracle-gate", "greedy-true-gate"}};
 
 const char *sy_scheduler_default(void) {
     return sy_policy_symphony.name;
@@ -57,6 +64,9 @@ static const struct sy_scheduler_ops *unknown(const char *name, size_t length,
     }
     snprintf(word, sizeof word, "%.*s", (int)length, name);
     const char *near = sy_nearest(word, names, SY_COUNT(names));
+    for (size_t i = 0; i < SY_COUNT(renamed); i++) {
+        near = strcmp(word, renamed[i].old) == 0 ? renamed[i].name : near;
+    }
     sy_fail(error, -EINVAL, "there is no policy '%s'", word);
     if (near) {
         sy_hint(error, "did you mean '%s'?", near);

@@ -3,8 +3,8 @@
  * What a task would get of the shared resources if it started now: belief/'s slowdown, fed with
  * what a view shows.
  *
- * In: readings (or, for an oracle, the truth), what runs, and how long tasks took. Out: expected
- * slowdown of a task on a device, harm it does to others, what copies can expect.
+ * In: readings (or, for those that need it, the truth), what runs, and how long tasks took. Out:
+ * expected slowdown of a task on a device, harm it does to others, what copies can expect.
  */
 #ifndef SY_SCHEDULERS_SHARING_H
 #define SY_SCHEDULERS_SHARING_H

@@ -64,7 +64,7 @@ class Policy(cli.Case):
         self.assertEqual(text, self.ok(*command, "--policy", "lb-cont+wspt,nobody", "--threads",
                                        "1"))
         for words in ["(left out: nobody: there is no policy 'nobody')", "(best heuristic)",
-                      "mean job slowdown / clairvoyant rollouts", "oracle-rollout+wspt:1"]:
+                      "mean job slowdown / clairvoyant rollouts", "greedy-true-rollout+wspt:1"]:
             self.assertIn(words, text)
         self.assertIn("none of the policies", self.fails(3, *command, "--policy", "nobody"))
 

@@ -46,6 +46,10 @@ class Usage(cli.Case):
     def test_unknown_policy(self):
         self.assertIn("heft", self.fails(2, *SIMULATE, "--policy", "hetf"))
         self.fails(2, *SIMULATE, "--policy", "heft,nosuchpolicyatall")
+        for old, new in [("oracle", "greedy-true"), ("oracle+wspt", "greedy-true"),
+                         ("oracle-rollout:9", "greedy-true-rollout"),
+                         ("oracle-gate", "greedy-true-gate")]:
+            self.assertIn(f"did you mean '{new}'?", self.fails(2, *SIMULATE, "--policy", old))
 
     def test_empty_policy_list(self):
         for text in ["", ",", ",,"]:

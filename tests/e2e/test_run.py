@@ -211,7 +211,7 @@ class WrongResults(Fake):
 class Usage(Fake):
     def test_mistakes(self):
         for words, args in [("nosuch", ["--policy", "nosuch"]), ("heft", ["--compare", "hetf"]),
-                            ("the future", ["--policy", "oracle"]), ("twice", ["--compare", "lb,lb"]),
+                            ("the future", ["--policy", "greedy-true"]), ("twice", ["--compare", "lb,lb"]),
                             ("no policy", ["--compare", ","]), ("'-'", ["--plot", "-"]),
                             ("'-'", ["--record", "-"]), ("exclude", ["--check", "--no-check"]),
                             ("--repeat", ["--repeat", "0"]), ("--limit", ["--limit", "0"])]:

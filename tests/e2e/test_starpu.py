@@ -197,7 +197,7 @@ class Starpu(cli.Case):
     def test_wrong_usage(self):
         self.assertIn("name a program", self.refused(2))
         self.assertIn("heft", self.refused(2, "--policy", "hefft", "/bin/true"))
-        self.assertIn("symph simulate", self.refused(2, "--policy", "oracle", "/bin/true"))
+        self.assertIn("symph simulate", self.refused(2, "--policy", "greedy-true", "/bin/true"))
         self.assertIn("--plugin needs", self.refused(2, "--plugin"))
 
     def test_no_program(self):

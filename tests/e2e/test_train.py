@@ -88,7 +88,7 @@ class Train(cli.Case):
             self.assertEqual(self.read("a.weights"), self.read("b.weights"))
             self.assertIn(policy, self.ok("simulate", "--machine", cli.MACHINE, "--graphs",
                                           "gen:lu:3", "--policy", policy + "@a.weights~lstm"))
-        self.assertIn("imitated", self.fails(2, *command, "--imitate", "oracle"))
+        self.assertIn("imitated", self.fails(2, *command, "--imitate", "greedy-true"))
         self.assertIn("checkpoint", self.fails(2, *command, "--resume", "a.weights"))
 
     def test_compare(self):

@@ -324,10 +324,10 @@ static void every_policy_finishes(void **state) {
     assert_true(played > 100);
 }
 
-static void oracles_are_refused(void **state) {
+static void the_clairvoyant_are_refused(void **state) {
     (void)state;
     struct sy_error error = {0};
-    assert_int_not_equal(sy_live_check_policy("oracle", &error), 0);
+    assert_int_not_equal(sy_live_check_policy("greedy-true", &error), 0);
     assert_non_null(strstr(error.message, "simulator"));
     error = (struct sy_error){0};
     assert_int_not_equal(sy_live_check_policy("heftt", &error), 0);
@@ -486,7 +486,7 @@ static void weights_are_read_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_finishes), cmocka_unit_test(oracles_are_refused),
+        cmocka_unit_test(every_policy_finishes), cmocka_unit_test(the_clairvoyant_are_refused),
         cmocka_unit_test(lost_devices),          cmocka_unit_test(higher_priority_first),
         cmocka_unit_test(jobs_of_tenants),       cmocka_unit_test(readings_for_those_who_want_them),
         cmocka_unit_test(weights_are_read_once),

@@ -50,7 +50,7 @@ static void run(const struct fixture *f, const struct sy_scheduler_ops *ops, con
     struct sy_sim_options options = {.seed = 1, .record = true};
     struct sy_sim *sim = fixture_sim(f->workload, &options);
     snprintf(policy, sizeof policy, "%s%s%s", ops->name, order,
-             strcmp(ops->name, "oracle-rollout") ? "" : ":2");
+             strcmp(ops->name, "greedy-true-rollout") ? "" : ":2");
     struct sy_sim_result result = fixture_run(sim, f->workload, policy);
     for (uint32_t j = 0; j < f->workload->job_count; j++) {
         ret->done_ns[j] = f->workload->jobs[j].arrive_ns + result.jobs[j].done_ns;

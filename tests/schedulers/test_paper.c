@@ -211,7 +211,7 @@ static void teachers_are_recorded(void **state) {
     assert_true(tape.unrecorded_count < tape.step_count / 4);
     struct sy_error error = {0};
     struct sy_sim_result result;
-    tape.teacher = "oracle";
+    tape.teacher = "greedy-true";
     assert_true(sy_sim_run(sim, "symphony-paper", &result, &error) < 0);
     sy_sim_destroy(sim);
     fixture_finish(&f);

@@ -126,10 +126,11 @@ static bool never_faster(enum world world) {
     return world != NOISE && world != WRONG_MODEL;
 }
 
-/* "oracle-rollout" and "anneal" search: a short search will do. */
+/* "greedy-true-rollout" and "anneal" search: a short search will do. */
 static void full_name(const struct sy_scheduler_ops *ops, const char *order, char *buffer,
                       size_t size) {
-    bool searches = strcmp(ops->name, "anneal") == 0 || strcmp(ops->name, "oracle-rollout") == 0;
+    bool searches =
+        strcmp(ops->name, "anneal") == 0 || strcmp(ops->name, "greedy-true-rollout") == 0;
     snprintf(buffer, size, "%s%s%s", ops->name, order, searches ? ":3" : "");
 }
 

@@ -67,7 +67,7 @@ static double clock_ns(void) {
 }
 
 static bool searches(const char *name) {
-    return strcmp(name, "anneal") == 0 || strcmp(name, "oracle-rollout") == 0;
+    return strcmp(name, "anneal") == 0 || strcmp(name, "greedy-true-rollout") == 0;
 }
 
 /* Jobs that arrive later are planned inside the loop: that must not allocate either. */

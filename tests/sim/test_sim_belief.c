@@ -47,7 +47,7 @@ static void every_policy_runs_on_each(void **state) {
         struct sy_sim *sim = fixture_sim(f.workload, &options);
         for (uint32_t i = 0; sy_scheduler_at(i); i++) {
             const char *name = sy_scheduler_at(i)->name;
-            if (strcmp(name, "anneal") != 0 && strcmp(name, "oracle-rollout") != 0) {
+            if (strcmp(name, "anneal") != 0 && strcmp(name, "greedy-true-rollout") != 0) {
                 fixture_run(sim, f.workload, name);
             }
         }

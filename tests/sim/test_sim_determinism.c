@@ -44,7 +44,8 @@ static void open_stream(struct fixture *f) {
 static const char *name_of(uint32_t index, char *buffer, size_t size) {
     static const char *const orders[] = {"", "+fifo", "+srpt", "+wspt", "+fair"};
     const struct sy_scheduler_ops *ops = sy_scheduler_at(index);
-    bool searches = ops && (!strcmp(ops->name, "anneal") || !strcmp(ops->name, "oracle-rollout"));
+    bool searches =
+        ops && (!strcmp(ops->name, "anneal") || !strcmp(ops->name, "greedy-true-rollout"));
     if (!ops) {
         return NULL;
     }
@@ -188,7 +189,7 @@ static void noise_has_its_shape(void **state) {
     fixture_finish(&f);
 }
 
-/* Two simulators of one workload, a run of one inside a pause of the other: an oracle that rolls
+/* Two simulators of one workload, a run of one inside a pause of the other: a policy that rolls
  * out runs an inner simulator, and must leave the outer world as it was. */
 static void rollouts_leave_no_trace(void **state) {
     (void)state;
@@ -196,10 +197,10 @@ static void rollouts_leave_no_trace(void **state) {
     open_stream(&f);
     struct sy_sim_options options = rough(8);
     struct sy_sim *sim = fixture_sim(f.workload, &options);
-    fixture_run(sim, f.workload, "oracle");
+    fixture_run(sim, f.workload, "greedy-true");
     struct record record = keep(sim);
-    fixture_run(sim, f.workload, "oracle-rollout:4");
-    fixture_run(sim, f.workload, "oracle");
+    fixture_run(sim, f.workload, "greedy-true-rollout:4");
+    fixture_run(sim, f.workload, "greedy-true");
     assert_true(same(&record, sim));
     free(record.spans);
     sy_sim_destroy(sim);

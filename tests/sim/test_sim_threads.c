@@ -17,9 +17,9 @@
 
 enum { THREADS = 8, RUNS = 10 };
 
-static const char *const policies[RUNS] = {"heft",   "dmdas+srpt", "lb",      "lb-hist+fair",
-                                           "random", "tetris",     "paragon", "ws",
-                                           "oracle", "peft+wspt"};
+static const char *const policies[RUNS] = {"heft",        "dmdas+srpt", "lb",      "lb-hist+fair",
+                                           "random",      "tetris",     "paragon", "ws",
+                                           "greedy-true", "peft+wspt"};
 
 struct worker {
     const struct sy_workload *workload;

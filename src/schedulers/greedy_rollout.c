@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The oracle improved by rollouts: before the run it replays the hidden world many times under the
- * greedy oracle (in the same job order) with perturbed ranks, jobs and devices, climbs to the best
- * perturbation, and then acts as the greedy oracle with it. It shows what could be gained at least,
- * and is no policy for use. The argument is the number of rollouts ("oracle-rollout:200"), 64 if
+ * greedy-true improved by rollouts: before the run it replays the hidden world many times under
+ * greedy-true (in the same job order) with perturbed ranks, jobs and devices, climbs to the best
+ * perturbation, and then acts as greedy-true with it. It shows what could be gained at least, and
+ * is no policy for use. The argument is the number of rollouts ("greedy-true-rollout:200"), 64 if
  * none is given.
  */
 #include "schedulers/late.h"
@@ -44,7 +44,7 @@ static int improve(struct late *l, const struct sy_view *view, double *best, dou
     uint64_t rounds = l->base.argument ? l->base.argument : 64;
     const struct sy_truth *truth = view->truth;
     char greedy[32];
-    snprintf(greedy, sizeof greedy, "oracle+%s", sy_order_at(l->base.order));
+    snprintf(greedy, sizeof greedy, "greedy-true+%s", sy_order_at(l->base.order));
     double best_value = truth->rollout(truth->world, greedy, best);
     if (isnan(best_value)) {
         return 0; /* a rollout inside a rollout: stay greedy */
@@ -79,9 +79,9 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     return improve(l, view, best, trial);
 }
 
-const struct sy_scheduler_ops sy_policy_oracle_rollout = {
-    .name = "oracle-rollout",
-    .summary = "the oracle with ranks improved by replaying the hidden world (offline)",
+const struct sy_scheduler_ops sy_policy_greedy_true_rollout = {
+    .name = "greedy-true-rollout",
+    .summary = "greedy-true with ranks improved by replaying the hidden world (offline)",
     .needs_truth = true,
     .takes_number = true,
     .init = init,
