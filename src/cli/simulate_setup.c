@@ -6,7 +6,7 @@
  * run. Invariant: a policy that does not exist is found out here, not after an hour.
  */
 #include "cli/simulate.h"
-#include "cli/units.h"
+#include "policy/policy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,15 +37,37 @@ static int add_policy(struct sy_simulate *simulate, const char *name, size_t len
     return sy_text_list_add(&simulate->policies, copy) < 0 ? no_memory() : SY_EXIT_OK;
 }
 
-/* Every policy but the oracles, which are no schedulers one could use. */
+static bool is_untrained(const struct sy_scheduler_ops *ops) {
+    return ops->weights_kind && !sy_weights_shipped(ops->weights_kind);
+}
+
+static void put_name(struct sy_buffer *list, const char *name) {
+    sy_buffer_printf(list, "%s%s", list->length ? ", " : "", name);
+}
+
+/* Every policy that could be used as it is, and a note of those that could not. */
 static int add_all_policies(struct sy_simulate *simulate) {
     int r = SY_EXIT_OK;
     const struct sy_scheduler_ops *ops = NULL;
+    struct sy_buffer untrained = {0}, clairvoyant = {0};
     for (uint32_t i = 0; r == SY_EXIT_OK && (ops = sy_scheduler_at(i)); i++) {
-        if (!ops->needs_truth) {
+        if (ops->needs_truth || is_untrained(ops)) {
+            put_name(ops->needs_truth ? &clairvoyant : &untrained, ops->name);
+        } else {
             r = add_policy(simulate, ops->name, strlen(ops->name));
         }
     }
+    if (r == SY_EXIT_OK && untrained.text) {
+        sy_message_note(simulate->args->common.quiet,
+                        "all: left out %s: networks without weights (NAME@FILE gives them some)",
+                        untrained.text);
+    }
+    if (r == SY_EXIT_OK && clairvoyant.text) {
+        sy_message_note(simulate->args->common.quiet, "all: left out %s: they know what is hidden",
+                        clairvoyant.text);
+    }
+    sy_buffer_finish(&untrained);
+    sy_buffer_finish(&clairvoyant);
     return r;
 }
 

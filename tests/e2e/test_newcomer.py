@@ -99,6 +99,22 @@ class Newcomer(cli.Case):
             self.assertGreaterEqual(run["makespan_ns"], run["lower_bound_ns"] * (1 - 1e-9),
                                     run["policy"])
 
+    def test_all_policies(self):
+        """Those that nobody could use as they are stay out, and which is said."""
+        args = ["simulate", "--machine", cli.MACHINE, "gen:chain:2", "--policy", "all", "--seeds",
+                "1", "--json"]
+        done = self.run_symph(*args)
+        ran = {run["policy"] for run in json.loads(done.stdout)["runs"]}
+        policies = self.ok_json("simulate", "--list-policies")["policies"]
+        known = {p["name"] for p in policies}
+        left_out = known - ran
+        self.assertLessEqual({p["name"] for p in policies if p["needs_truth"]}, left_out)
+        self.assertLessEqual({"symphony-paper", "black-box"}, left_out)  # no weights are shipped
+        self.assertLessEqual({"symphony", "learned", "dmdas"}, ran)
+        for name in left_out:
+            self.assertIn(name, done.stderr)
+        self.assertEqual(self.run_symph(*args, "--quiet").stderr, "")
+
     def test_timing(self):
         result = self.ok_json("simulate", "--machine", cli.MACHINE, "gen:cholesky:4", "--policy",
                               "dmdas", "--timing", "--seeds", "1")
