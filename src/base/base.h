@@ -179,14 +179,17 @@ struct sy_interval {
 struct sy_clusters {
     const uint32_t *outer, *inner;
 };
-/* Of the values at picks, some of which may come several times. */
-typedef double sy_statistic(const void *context, const uint32_t *picks, size_t count);
-/* 95 % percentile bootstrap of any statistic, 2,000 resamples from the given seed. */
-struct sy_interval sy_bootstrap(uint32_t count, struct sy_clusters groups, uint64_t seed,
-                                sy_statistic *statistic, const void *context);
+/* Of the values at picks, some of which may come several times; one statistic or more. */
+typedef void sy_statistic(const void *context, const uint32_t *picks, size_t count,
+                          double *ret_statistics);
+/* 95 % percentile bootstrap of any statistics, 2,000 resamples from the given seed, the same for
+ * each of them. NAN where there are no values, or no memory. */
+void sy_bootstrap(uint32_t count, struct sy_clusters clusters, uint64_t seed,
+                  sy_statistic *statistic, const void *context, uint32_t statistic_count,
+                  struct sy_interval *ret_intervals);
 struct sy_interval sy_bootstrap_mean(const double *values, uint32_t count,
-                                     struct sy_clusters groups, uint64_t seed);
+                                     struct sy_clusters clusters, uint64_t seed);
 struct sy_interval sy_bootstrap_geomean(const double *values, uint32_t count,
-                                        struct sy_clusters groups, uint64_t seed);
+                                        struct sy_clusters clusters, uint64_t seed);
 
 #endif

@@ -50,7 +50,7 @@ struct strata {
     uint32_t *outer_start;      /* first inner group, per outer group and past the last */
     uint32_t outer_count, most; /* most: values that one resample can hold */
     uint32_t *picks;
-    double *found;
+    double *found; /* of each statistic all resamples; then those of one resample */
 };
 
 static uint32_t outer_of(const struct sy_clusters *groups, uint32_t value) {
@@ -116,50 +116,68 @@ static size_t draw(const struct strata *s, struct sy_rng *rng) {
     return count;
 }
 
-struct sy_interval sy_bootstrap(uint32_t count, struct sy_clusters groups, uint64_t seed,
-                                sy_statistic *statistic, const void *context) {
-    struct sy_interval interval = {NAN, NAN};
+static void resample(struct strata *s, uint64_t seed, uint32_t count, sy_statistic *statistic,
+                     const void *context, uint32_t statistic_count,
+                     struct sy_interval *ret_intervals) {
+    struct sy_rng rng = sy_rng_make(seed, PURPOSE, count);
+    double *row = s->found + (size_t)RESAMPLES * statistic_count;
+    for (uint32_t i = 0; i < RESAMPLES; i++) {
+        size_t picked = draw(s, &rng);
+        statistic(context, s->picks, picked, row);
+        for (uint32_t k = 0; k < statistic_count; k++) {
+            s->found[(size_t)k * RESAMPLES + i] = row[k];
+        }
+    }
+    for (uint32_t k = 0; k < statistic_count; k++) {
+        double *found = s->found + (size_t)k * RESAMPLES;
+        ret_intervals[k].low = sy_quantile(found, RESAMPLES, 0.025);
+        ret_intervals[k].high = sy_quantile(found, RESAMPLES, 0.975);
+    }
+}
+
+void sy_bootstrap(uint32_t count, struct sy_clusters clusters, uint64_t seed,
+                  sy_statistic *statistic, const void *context, uint32_t statistic_count,
+                  struct sy_interval *ret_intervals) {
     struct strata s = {.order = calloc(count + 1u, sizeof *s.order),
                        .inner_start = calloc(count + 1u, sizeof *s.inner_start),
                        .outer_start = calloc(count + 1u, sizeof *s.outer_start),
-                       .found = calloc(RESAMPLES, sizeof *s.found)};
+                       .found =
+                           calloc((RESAMPLES + 1u) * (size_t)statistic_count, sizeof *s.found)};
+    for (uint32_t k = 0; k < statistic_count; k++) {
+        ret_intervals[k] = (struct sy_interval){NAN, NAN};
+    }
     if (count && s.order && s.inner_start && s.outer_start && s.found) {
-        find_groups(&s, &groups, count);
+        find_groups(&s, &clusters, count);
         s.picks = calloc(s.most, sizeof *s.picks);
     }
     if (s.picks) {
-        struct sy_rng rng = sy_rng_make(seed, PURPOSE, count);
-        for (int i = 0; i < RESAMPLES; i++) {
-            size_t picked = draw(&s, &rng);
-            s.found[i] = statistic(context, s.picks, picked);
-        }
-        interval.low = sy_quantile(s.found, RESAMPLES, 0.025);
-        interval.high = sy_quantile(s.found, RESAMPLES, 0.975);
+        resample(&s, seed, count, statistic, context, statistic_count, ret_intervals);
     }
     free(s.order);
     free(s.inner_start);
     free(s.outer_start);
     free(s.found);
     free(s.picks);
-    return interval;
 }
 
-static double mean_of(const void *context, const uint32_t *picks, size_t count) {
+static void mean_of(const void *context, const uint32_t *picks, size_t count, double *ret_mean) {
     const double *values = context;
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         sum += values[picks[i]];
     }
-    return sum / (double)count;
+    *ret_mean = sum / (double)count;
 }
 
 struct sy_interval sy_bootstrap_mean(const double *values, uint32_t count,
-                                     struct sy_clusters groups, uint64_t seed) {
-    return sy_bootstrap(count, groups, seed, mean_of, values);
+                                     struct sy_clusters clusters, uint64_t seed) {
+    struct sy_interval interval;
+    sy_bootstrap(count, clusters, seed, mean_of, values, 1, &interval);
+    return interval;
 }
 
 struct sy_interval sy_bootstrap_geomean(const double *values, uint32_t count,
-                                        struct sy_clusters groups, uint64_t seed) {
+                                        struct sy_clusters clusters, uint64_t seed) {
     struct sy_interval interval = {NAN, NAN};
     double *logs = count ? malloc(count * sizeof *logs) : NULL;
     if (!logs) {
@@ -168,7 +186,7 @@ struct sy_interval sy_bootstrap_geomean(const double *values, uint32_t count,
     for (size_t i = 0; i < count; i++) {
         logs[i] = log(values[i]);
     }
-    interval = sy_bootstrap_mean(logs, count, groups, seed);
+    interval = sy_bootstrap_mean(logs, count, clusters, seed);
     free(logs);
     return (struct sy_interval){exp(interval.low), exp(interval.high)};
 }

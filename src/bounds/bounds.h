@@ -18,10 +18,12 @@ double sy_bound_area_ns(const struct sy_workload *workload);
 
 /* Critical path and area together, one LP, solved by an installed solver (clp, cbc or glpsol; the
  * SYMPH_LP_SOLVER variable names another). -ENOENT: none is installed; -ETIME: it took longer, or
- * would (over a million tasks and edges); -EIO: it failed. The bound is proved from the solver's
- * dual values, so it holds whatever the solver does. */
+ * would (over a million tasks and edges); -EIO: it failed; -ECANCELED: stop, asked
+ * now and then, said so (NULL: never). The bound is proved from the solver's dual values, so it
+ * holds whatever the solver does. */
 SY_MUST_CHECK int sy_bound_mixed_ns(const struct sy_workload *workload, double time_limit_s,
-                                    double *ret_bound_ns, struct sy_error *error);
+                                    bool (*stop)(void), double *ret_bound_ns,
+                                    struct sy_error *error);
 
 /* A static schedule. Functions that fill one expect it initialised for the workload's tasks. */
 struct sy_schedule {

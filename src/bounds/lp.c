@@ -13,7 +13,7 @@
 #define ROW_MAX 1000000u /* beyond it writing alone takes seconds, solving hours */
 
 static int solve(const struct sy_workload *workload, double unit_ns, double time_limit_s,
-                 double *ret_bound_ns, struct sy_error *error) {
+                 bool (*stop)(void), double *ret_bound_ns, struct sy_error *error) {
     struct sy_lp lp;
     struct sy_buffer text = {0};
     uint64_t rows = (uint64_t)workload->task_count + workload->pred_start[workload->task_count];
@@ -25,7 +25,7 @@ static int solve(const struct sy_workload *workload, double unit_ns, double time
     if (r < 0) {
         return sy_fail(error, r, "out of memory for the LP of %u tasks", workload->task_count);
     }
-    r = sy_lp_solve(&lp, &text, time_limit_s, error);
+    r = sy_lp_solve(&lp, &text, time_limit_s, stop, error);
     if (r == 0) {
         r = sy_lp_prove(&lp, ret_bound_ns);
     }
@@ -34,13 +34,13 @@ static int solve(const struct sy_workload *workload, double unit_ns, double time
     return r;
 }
 
-int sy_bound_mixed_ns(const struct sy_workload *workload, double time_limit_s, double *ret_bound_ns,
-                      struct sy_error *error) {
+int sy_bound_mixed_ns(const struct sy_workload *workload, double time_limit_s, bool (*stop)(void),
+                      double *ret_bound_ns, struct sy_error *error) {
     double area = sy_bound_area_ns(workload);
     double simple = fmax(sy_bound_critical_path_ns(workload), area), mixed = 0;
     /* With one class there is nothing to trade between the two. */
     if (workload->class_count > 1 && area > 0) {
-        int r = solve(workload, area, time_limit_s, &mixed, error);
+        int r = solve(workload, area, time_limit_s, stop, &mixed, error);
         if (r < 0) {
             return r;
         }

@@ -32,14 +32,15 @@ void sy_lp_finish(struct sy_lp *lp);
 SY_MUST_CHECK int sy_lp_prove(struct sy_lp *lp, double *ret_bound_ns);
 
 /* Runs an installed solver on the text and reads its dual values into lp->dual.
- * -ENOENT: no solver; -ETIME: it took longer; -EIO: it failed. */
+ * -ENOENT: no solver; -ETIME: it took longer; -EIO: it failed; -ECANCELED. */
 SY_MUST_CHECK int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limit_s,
-                              struct sy_error *error);
+                              bool (*stop)(void), struct sy_error *error);
 
 /* Runs argv[0] (a path) without a shell, in its own process group, its output kept in log up to
- * log_size - 1 characters. At the time limit the whole group is killed: -ETIME.
+ * log_size - 1 characters. At the time limit, or when stop (NULL: never) says so, the whole
+ * group is killed: -ETIME, -ECANCELED.
  * -ENOENT or another errno if it cannot start; -EIO if it exits with anything but 0. */
-SY_MUST_CHECK int sy_lp_process(const char *const *argv, double time_limit_s, char *log,
-                                size_t log_size);
+SY_MUST_CHECK int sy_lp_process(const char *const *argv, double time_limit_s, bool (*stop)(void),
+                                char *log, size_t log_size);
 
 #endif

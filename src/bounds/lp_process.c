@@ -85,17 +85,19 @@ static bool has_ended(pid_t pid, int *ret_code) {
     return true;
 }
 
-static int look_after(pid_t pid, int input, double time_limit_s, char *log, size_t log_size) {
+static int look_after(pid_t pid, int input, double time_limit_s, bool (*stop)(void), char *log,
+                      size_t log_size) {
     double deadline = now_s() + time_limit_s;
     size_t used = 0;
     bool open = true;
     int code = -ETIME;
     while (!has_ended(pid, &code)) {
-        if (now_s() >= deadline) {
+        bool stopped = stop && stop();
+        if (stopped || now_s() >= deadline) {
             kill(-pid, SIGKILL);
             while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
             }
-            return -ETIME;
+            return stopped ? -ECANCELED : -ETIME;
         }
         struct pollfd wait = {.fd = open ? input : -1, .events = POLLIN};
         if (poll(&wait, 1, open ? LOOK_MS : 1) > 0) {
@@ -111,7 +113,8 @@ static int look_after(pid_t pid, int input, double time_limit_s, char *log, size
     return code;
 }
 
-int sy_lp_process(const char *const *argv, double time_limit_s, char *log, size_t log_size) {
+int sy_lp_process(const char *const *argv, double time_limit_s, bool (*stop)(void), char *log,
+                  size_t log_size) {
     int ends[2];
     pid_t pid = 0;
     log[0] = '\0';
@@ -121,7 +124,7 @@ int sy_lp_process(const char *const *argv, double time_limit_s, char *log, size_
     int r = start(argv, ends[1], &pid);
     close(ends[1]);
     if (r == 0) {
-        r = look_after(pid, ends[0], time_limit_s, log, log_size);
+        r = look_after(pid, ends[0], time_limit_s, stop, log, log_size);
     }
     close(ends[0]);
     return r;

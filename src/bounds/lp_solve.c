@@ -149,16 +149,20 @@ static int find_solver(const struct solver **ret_solver, char *ret_path, struct 
 }
 
 static int run_solver(const struct solver *solver, const char *program, const char *model,
-                      const char *answer, double time_limit_s, struct sy_error *error) {
+                      const char *answer, double time_limit_s, bool (*stop)(void),
+                      struct sy_error *error) {
     const char *argv[SY_COUNT(solver->arguments) + 2] = {program};
     char log[LOG_SIZE];
     for (size_t i = 0; i < SY_COUNT(solver->arguments) && solver->arguments[i] != NULL; i++) {
         const char *argument = solver->arguments[i];
         argv[i + 1] = argument[0] == '<' ? model : argument[0] == '>' ? answer : argument;
     }
-    int r = sy_lp_process(argv, time_limit_s, log, sizeof(log));
+    int r = sy_lp_process(argv, time_limit_s, stop, log, sizeof(log));
     if (r == -ETIME) {
         return sy_fail(error, r, "%s took longer than %g s", program, time_limit_s);
+    }
+    if (r == -ECANCELED) {
+        return sy_fail(error, r, "%s was stopped", program);
     }
     if (r < 0) {
         size_t length = strlen(log);
@@ -180,7 +184,7 @@ static int read_answer(const struct solver *solver, const char *answer, struct s
 }
 
 int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limit_s,
-                struct sy_error *error) {
+                bool (*stop)(void), struct sy_error *error) {
     const struct solver *solver = NULL;
     char program[PATH_SIZE], directory[PATH_SIZE], model[PATH_SIZE + 16], answer[PATH_SIZE + 16];
     int r = find_solver(&solver, program, error);
@@ -195,7 +199,7 @@ int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limi
     snprintf(answer, sizeof(answer), "%s/answer", directory);
     r = sy_write_file(model, text->text, text->length, error);
     if (r == 0) {
-        r = run_solver(solver, program, model, answer, time_limit_s, error);
+        r = run_solver(solver, program, model, answer, time_limit_s, stop, error);
     }
     if (r == 0) {
         r = read_answer(solver, answer, lp, error);

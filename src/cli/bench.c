@@ -431,7 +431,8 @@ static struct sy_json_writer open_document(const char *name) {
     return out;
 }
 
-/* Prints the bench, or writes its page; frees both. */
+/* Prints the bench, or writes its page; frees both. After Ctrl-C only what is done is printed, and
+ * no page is replaced. */
 static int close_document(const struct bench_args *args, const char *name, const char *page,
                           struct sy_json_writer *out, struct sy_buffer *text, int r) {
     sy_json_close(out, ']');
@@ -440,6 +441,9 @@ static int close_document(const struct bench_args *args, const char *name, const
         r = write_bench(args, name, page, text, &out->buffer);
     } else if (!r && !args->out) {
         r = sy_output(args->common.json ? &out->buffer : text);
+    } else if (r == SY_EXIT_INTERRUPTED && !args->write && !args->common.json && text->length) {
+        sy_buffer_printf(text, "(interrupted: what follows is missing)\n");
+        (void)sy_output(text);
     }
     sy_buffer_finish(text);
     sy_buffer_finish(&out->buffer);

@@ -182,40 +182,35 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
  */
 enum { PLAIN_LB, NOTHING, RAW, FILTERED, TRUE_STATE, KINDS };
 
-static double gain_of(const void *context, const uint32_t *picks, size_t count) {
-    const struct outcome *o = context;
-    double whole = 0;
-    for (size_t i = 0; i < count; i++) {
-        whole += o[RAW].values[picks[i]] - o[TRUE_STATE].values[picks[i]];
-    }
-    return whole / (double)count;
-}
-
-static double share_of(const void *context, const uint32_t *picks, size_t count) {
-    const struct outcome *o = context;
-    double part = 0;
-    for (size_t i = 0; i < count; i++) {
-        part += o[RAW].values[picks[i]] - o[FILTERED].values[picks[i]];
-    }
-    return part / ((double)count * gain_of(context, picks, count));
-}
-
 /* Of (raw - filtered) / (raw - true), and of raw - true, in the same worlds. */
 struct recovered {
     double share, low, high, gain, gain_low, gain_high;
 };
 
+enum { SHARE, GAIN, STATISTICS };
+
+static void recovered_of(const void *context, const uint32_t *picks, size_t count,
+                         double *ret_statistics) {
+    const struct outcome *o = context;
+    double part = 0, whole = 0;
+    for (size_t i = 0; i < count; i++) {
+        part += o[RAW].values[picks[i]] - o[FILTERED].values[picks[i]];
+        whole += o[RAW].values[picks[i]] - o[TRUE_STATE].values[picks[i]];
+    }
+    ret_statistics[SHARE] = part / whole;
+    ret_statistics[GAIN] = whole / (double)count;
+}
+
 static struct recovered recover(const struct outcome *o) {
-    struct sy_clusters none = {0};
-    struct sy_interval shares = sy_bootstrap(o[RAW].count, none, SEED, share_of, o);
-    struct sy_interval gains = sy_bootstrap(o[RAW].count, none, SEED, gain_of, o);
+    struct sy_interval found[STATISTICS];
     double gain = o[RAW].mean - o[TRUE_STATE].mean;
+    sy_bootstrap(o[RAW].count, (struct sy_clusters){0}, SEED, recovered_of, o, STATISTICS, found);
     return (struct recovered){(o[RAW].mean - o[FILTERED].mean) / gain,
-                              shares.low,
-                              shares.high,
+                              found[SHARE].low,
+                              found[SHARE].high,
                               gain,
-                              gains.low,
-                              gains.high};
+                              found[GAIN].low,
+                              found[GAIN].high};
 }
 
 static void put_worth(const struct setting *s, const struct outcome *o, const struct recovered *r,

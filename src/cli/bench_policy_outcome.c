@@ -87,7 +87,7 @@ static int fill_worlds(struct sy_outcome *o, const struct sy_scene *scene) {
         struct sy_error error = {0};
         double lp_ns;
         if (!is_stream(scene) && !scene->args.contention &&
-            sy_bound_mixed_ns(item->workload, LP_LIMIT_S, &lp_ns, &error) == 0) {
+            sy_bound_mixed_ns(item->workload, LP_LIMIT_S, sy_interrupt_seen, &lp_ns, &error) == 0) {
             o->lp_ns[g] = fmax(lp_ns, item->bound_ns);
         }
         if (!o->graphs[g]) {
@@ -337,14 +337,14 @@ uint32_t sy_outcome_best(const struct sy_outcome *o, const struct sy_text_list *
 }
 
 /* Every suite counts the same, however many worlds it has. */
-static double mean_log(const void *context, const uint32_t *picks, size_t count) {
+static void mean_log(const void *context, const uint32_t *picks, size_t count, double *ret_mean) {
     const struct sample *s = context;
     double sum = 0, weights = 0;
     for (size_t i = 0; i < count; i++) {
         sum += s->weights[picks[i]] * log(s->values[picks[i]]);
         weights += s->weights[picks[i]];
     }
-    return sum / weights;
+    *ret_mean = sum / weights;
 }
 
 struct sy_spread sy_outcomes_ratio(const struct sy_outcome *outcomes, const struct sy_pair *pairs,
@@ -371,8 +371,11 @@ struct sy_spread sy_outcomes_ratio(const struct sy_outcome *outcomes, const stru
     }
     if (all && s.count) {
         struct sy_clusters groups = {.outer = s.suites, .inner = s.graphs};
-        struct sy_interval logs = sy_bootstrap(s.count, groups, SEED, mean_log, &s);
-        result = (struct sy_spread){exp(mean_log(&s, all, s.count)), exp(logs.low), exp(logs.high)};
+        struct sy_interval logs;
+        double middle;
+        sy_bootstrap(s.count, groups, SEED, mean_log, &s, 1, &logs);
+        mean_log(&s, all, s.count, &middle);
+        result = (struct sy_spread){exp(middle), exp(logs.low), exp(logs.high)};
     }
     sample_finish(&s);
     free(all);

@@ -75,7 +75,8 @@ void sy_scene_measure_lp(struct sy_scene *scene) {
     for (uint32_t i = 0; i < simulate->case_count; i++) {
         struct sy_error error = {0};
         double bound_ns;
-        int code = sy_bound_mixed_ns(simulate->cases[i].workload, 60, &bound_ns, &error);
+        int code = sy_bound_mixed_ns(simulate->cases[i].workload, 60, sy_interrupt_seen, &bound_ns,
+                                     &error);
         if (code < 0) {
             sy_message_note(scene->args.common.quiet, "no LP bound: %s", error.message);
             return;

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct args {
@@ -91,7 +92,11 @@ static const struct sy_command command = {
 static int solve_mixed(const struct args *args, const struct sy_workload *workload, bool *told,
                        struct bounds *bounds) {
     struct sy_error error = {0};
-    int r = sy_bound_mixed_ns(workload, args->limit_s, &bounds->mixed_ns, &error);
+    int r =
+        sy_bound_mixed_ns(workload, args->limit_s, sy_interrupt_seen, &bounds->mixed_ns, &error);
+    if (r == -ECANCELED) {
+        return SY_EXIT_INTERRUPTED;
+    }
     if (r == -ENOENT || r == -ETIME) {
         bounds->mixed_ns = NAN;
         if (!*told) {
@@ -194,7 +199,8 @@ static double ratio(const struct bounds *bounds) {
 }
 
 static int print_json(const struct args *args, const struct sy_machine *machine,
-                      const struct sy_graph_list *list, const struct bounds *bounds) {
+                      const struct sy_graph_list *list, uint32_t count,
+                      const struct bounds *bounds) {
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-bound-1");
@@ -203,9 +209,11 @@ static int print_json(const struct args *args, const struct sy_machine *machine,
     sy_json_member_string(&writer, "spec", args->machine);
     sy_json_member_string(&writer, "name", machine->name);
     sy_json_close(&writer, '}');
+    sy_json_key(&writer, "interrupted");
+    sy_json_put_bool(&writer, count < list->count);
     sy_json_key(&writer, "graphs");
     sy_json_open(&writer, '[');
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "graph", sy_graph_name(list->graphs[i]));
         sy_json_member_u64(&writer, "tasks", bounds[i].task_count);
@@ -224,7 +232,8 @@ static int print_json(const struct args *args, const struct sy_machine *machine,
     return sy_output(&writer.buffer);
 }
 
-static int print_table(const struct sy_graph_list *list, const struct bounds *bounds) {
+static int print_table(const struct sy_graph_list *list, uint32_t count,
+                       const struct bounds *bounds) {
     struct sy_buffer buffer = {0};
     struct sy_table table;
     sy_table_init(&table,
@@ -232,7 +241,7 @@ static int print_table(const struct sy_graph_list *list, const struct bounds *bo
                                         "exact", "best found", "found/bound"},
                   "lrrrrrrr");
     char text[SY_UNITS_SIZE];
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         sy_table_cell(&table, "%s", sy_graph_name(list->graphs[i]));
         sy_table_cell(&table, "%u", bounds[i].task_count);
         sy_table_cell(&table, "%s", sy_units_time(bounds[i].critical_path_ns, text));
@@ -243,33 +252,75 @@ static int print_table(const struct sy_graph_list *list, const struct bounds *bo
         sy_table_cell(&table, "%.3f", ratio(&bounds[i]));
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    if (count < list->count) {
+        sy_buffer_printf(&buffer, "\nInterrupted: %u of %u graphs.\n", count, list->count);
+    }
     return sy_output(&buffer);
+}
+
+/* The work of one thread, so that Ctrl-C finds the other waiting. */
+struct work {
+    const struct args *args;
+    const struct sy_machine *machine;
+    const struct sy_cost_model *model;
+    const struct sy_graph_list *list;
+    struct bounds *bounds;
+    struct sy_progress progress;
+    atomic_uint done; /* graphs */
+    int r;
+};
+
+static void *bound_graphs(void *context) {
+    struct work *work = context;
+    bool told = false;
+    for (uint32_t i = 0; i < work->list->count && work->r == SY_EXIT_OK; i++) {
+        work->r = bound_graph(work->args, work->machine, work->model, work->list->graphs[i], &told,
+                              &work->bounds[i]);
+        if (work->r == SY_EXIT_OK) {
+            atomic_store_explicit(&work->done, i + 1, memory_order_release);
+            work->r = sy_interrupt_seen() ? SY_EXIT_INTERRUPTED : SY_EXIT_OK;
+        }
+        sy_progress_add(&work->progress, 1);
+    }
+    return NULL;
+}
+
+static int print(const struct work *work) {
+    uint32_t done = atomic_load_explicit(&work->done, memory_order_acquire);
+    if (!done) {
+        sy_message_fail("no graph is done yet");
+        return SY_EXIT_INTERRUPTED;
+    }
+    return work->args->common.json
+               ? print_json(work->args, work->machine, work->list, done, work->bounds)
+               : print_table(work->list, done, work->bounds);
 }
 
 static int bound_all(const struct args *args, const struct sy_machine *machine,
                      const struct sy_cost_model *model, const struct sy_graph_list *list) {
-    struct bounds *bounds = calloc(list->count, sizeof(*bounds));
-    if (!bounds) {
+    struct work work = {.args = args,
+                        .machine = machine,
+                        .model = model,
+                        .list = list,
+                        .bounds = calloc(list->count, sizeof(struct bounds))};
+    if (!work.bounds) {
         sy_message_fail("out of memory");
         return SY_EXIT_FAILED;
     }
-    struct sy_progress progress;
-    bool told = false;
-    int r = SY_EXIT_OK;
     sy_interrupt_watch();
-    sy_progress_init(&progress, "bounding", list->count, args->common.quiet);
-    for (uint32_t i = 0; i < list->count && r == SY_EXIT_OK; i++) {
-        r = bound_graph(args, machine, model, list->graphs[i], &told, &bounds[i]);
-        sy_progress_add(&progress, 1);
-        if (sy_interrupt_seen()) {
-            r = SY_EXIT_INTERRUPTED;
-        }
+    sy_progress_init(&work.progress, "bounding", list->count, args->common.quiet);
+    if (!sy_threads_try(1, bound_graphs, &work)) {
+        sy_progress_hide(&work.progress);
+        (void)print(&work);
+        sy_leave(SY_EXIT_INTERRUPTED);
     }
-    sy_progress_finish(&progress);
-    if (r == SY_EXIT_OK) {
-        r = args->common.json ? print_json(args, machine, list, bounds) : print_table(list, bounds);
+    sy_progress_finish(&work.progress);
+    int r = work.r;
+    if (r == SY_EXIT_OK || r == SY_EXIT_INTERRUPTED) {
+        int printed = print(&work);
+        r = r ? r : printed;
     }
-    free(bounds);
+    free(work.bounds);
     return r;
 }
 

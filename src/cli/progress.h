@@ -23,6 +23,8 @@ struct sy_progress {
 void sy_progress_init(struct sy_progress *progress, const char *what, uint64_t total, bool quiet);
 void sy_progress_add(struct sy_progress *progress, uint64_t done);
 void sy_progress_finish(struct sy_progress *progress);
+/* Empties the line for good, though other threads may still add. */
+void sy_progress_hide(struct sy_progress *progress);
 
 /* --- several threads on one piece of work ------------------------------------------------------
  */
@@ -30,6 +32,12 @@ void sy_progress_finish(struct sy_progress *progress);
 uint32_t sy_threads_count(uint32_t asked);
 /* This thread works too; where another cannot be started the rest carry the load. */
 void sy_threads_run(uint32_t count, void *(*work)(void *data), void *data);
+/* The same beside this thread, which waits and answers Ctrl-C: threads that have not ended a moment
+ * after it are left behind, and it returns false. What they use must then stay as it is until
+ * sy_leave ends the process. */
+bool sy_threads_try(uint32_t count, void *(*work)(void *data), void *data);
+/* Ends the process, with what was printed, whatever other threads do. */
+_Noreturn void sy_leave(int code);
 
 /* Monotonic time of this machine. */
 double sy_clock_ns(void);

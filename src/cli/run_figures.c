@@ -140,18 +140,20 @@ static double median_makespan(const struct sy_run_policy *policy, const uint32_t
 }
 
 /* Runs are drawn in pairs: those of one turn met the same neighbours. */
-static double ratio_of_medians(const void *context, const uint32_t *picks, size_t count) {
+static void ratio_of_medians(const void *context, const uint32_t *picks, size_t count,
+                             double *ret_ratio) {
     const struct versus *versus = context;
-    return median_makespan(versus->policy, picks, count, versus->values) /
-           median_makespan(versus->baseline, picks, count, versus->values);
+    *ret_ratio = median_makespan(versus->policy, picks, count, versus->values) /
+                 median_makespan(versus->baseline, picks, count, versus->values);
 }
 
 /* The ratio of the medians that are shown, not the mean of ratios, which may be another. */
 static void compare(const struct sy_run_policy *policy, const struct sy_run_policy *baseline,
                     double *values, struct sy_run_summary *summary) {
     struct versus versus = {policy, baseline, values};
-    struct sy_interval interval = sy_bootstrap(policy->run_count, (struct sy_clusters){0},
-                                               BOOTSTRAP_SEED, ratio_of_medians, &versus);
+    struct sy_interval interval;
+    sy_bootstrap(policy->run_count, (struct sy_clusters){0}, BOOTSTRAP_SEED, ratio_of_medians,
+                 &versus, 1, &interval);
     summary->over_baseline =
         summary->median_ns /
         median_of(baseline, offsetof(struct sy_run_figures, makespan_ns), values);

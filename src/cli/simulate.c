@@ -8,6 +8,7 @@
 #include "cli/simulate.h"
 
 #include "base/json.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "policy/policy.h"
 #include <stdlib.h>
@@ -257,6 +258,23 @@ static int report(struct sy_simulate *simulate) {
     return r;
 }
 
+/* After Ctrl-C: what is done so far. Pictures are not written. */
+static int interrupted(struct sy_simulate *simulate) {
+    struct sy_simulate done;
+    struct sy_case *cases = NULL;
+    if (sy_simulate_done(simulate, &done, &cases)) {
+        (void)report(&done);
+        free(cases);
+    } else {
+        sy_message_fail("no run has ended yet");
+    }
+    if (simulate->left) {
+        sy_leave(SY_EXIT_INTERRUPTED);
+    }
+    sy_simulate_finish(simulate);
+    return SY_EXIT_INTERRUPTED;
+}
+
 static int run(const struct sy_simulate_args *args) {
     if (args->list_policies) {
         return list_policies(args->common.json);
@@ -269,8 +287,12 @@ static int run(const struct sy_simulate_args *args) {
     }
     struct sy_simulate simulate;
     int r = sy_simulate_setup(&simulate, args);
+    simulate.may_leave = true;
     r = r ? r : sy_simulate_cases(&simulate);
     r = r ? r : sy_simulate_run(&simulate);
+    if (r == SY_EXIT_INTERRUPTED) {
+        return interrupted(&simulate);
+    }
     r = r ? r : sy_simulate_write(&simulate);
     r = r ? r : report(&simulate);
     sy_simulate_finish(&simulate);

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "sim/sim.h"
+#include <stdatomic.h>
 
 struct sy_simulate_args {
     struct sy_common_args common;
@@ -65,6 +66,7 @@ struct sy_case {
     double bound_ns;
     struct sy_run *runs; /* per policy */
     double *slowdowns;   /* [policy * job_count + job] */
+    atomic_uint done;    /* the first so many policies have run */
 };
 
 struct sy_simulate {
@@ -87,6 +89,9 @@ struct sy_simulate {
     struct sy_case *cases;
     uint32_t case_count;
     struct sy_buffer *pictures; /* [policy * SY_PICTURE_COUNT + picture] of the first case */
+    bool may_leave;             /* at Ctrl-C the process ends next: threads may be left behind */
+    bool left;                  /* they were: nothing may be changed or freed any more */
+    uint64_t asked;             /* runs, where this holds fewer: those done before Ctrl-C */
 };
 
 /* The command's table, for messages. */
@@ -101,6 +106,10 @@ void sy_simulate_finish(struct sy_simulate *simulate);
 int sy_simulate_cases(struct sy_simulate *simulate);
 /* Runs every case under every policy, on several threads. */
 int sy_simulate_run(struct sy_simulate *simulate);
+/* What is done of it so far: the cases that got furthest, under the policies that all of them have
+ * run. It borrows; *ret_cases is to be freed by the caller. False: nothing, or out of memory. */
+bool sy_simulate_done(const struct sy_simulate *simulate, struct sy_simulate *ret_done,
+                      struct sy_case **ret_cases);
 /* The pictures of the first case: drawn by the thread that ran it, written at the end. */
 bool sy_simulate_wants(const struct sy_simulate *simulate, enum sy_picture picture);
 void sy_simulate_draw(struct sy_simulate *simulate, uint32_t policy, struct sy_sim *sim);

@@ -178,6 +178,7 @@ int sy_simulate_print_json(const struct sy_simulate *simulate, const struct sy_s
     sy_json_member_string(&writer, "version", sy_version());
     put_machine(simulate, &writer);
     put_options(simulate, &writer);
+    put_flag(&writer, "interrupted", simulate->asked > 0);
     sy_json_key(&writer, "runs");
     sy_json_open(&writer, '[');
     for (uint32_t i = 0; i < simulate->case_count; i++) {

@@ -128,6 +128,7 @@ static int run_policy(struct pool *pool, uint32_t index, uint32_t policy, struct
                            (unsigned long long)item->seed, violation.message);
         }
     }
+    atomic_store_explicit(&item->done, policy + 1, memory_order_release);
     sy_progress_add(&pool->progress, 1);
     return 0;
 }
@@ -199,14 +200,59 @@ static int exit_code(const struct pool *pool) {
 }
 
 int sy_simulate_run(struct sy_simulate *simulate) {
-    struct pool pool = {.simulate = simulate, .failed_case = UINT32_MAX};
-    pthread_mutex_init(&pool.lock, NULL);
+    struct pool *pool = calloc(1, sizeof *pool);
+    if (!pool) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    *pool = (struct pool){.simulate = simulate, .failed_case = UINT32_MAX};
+    pthread_mutex_init(&pool->lock, NULL);
     sy_interrupt_watch();
-    sy_progress_init(&pool.progress, "simulating",
+    sy_progress_init(&pool->progress, "simulating",
                      (uint64_t)simulate->case_count * simulate->policies.count,
                      simulate->args->common.quiet);
-    sy_threads_run(thread_count(simulate), work, &pool);
-    sy_progress_finish(&pool.progress);
-    pthread_mutex_destroy(&pool.lock);
-    return exit_code(&pool);
+    if (!simulate->may_leave) {
+        sy_threads_run(thread_count(simulate), work, pool);
+    } else if (!sy_threads_try(thread_count(simulate), work, pool)) {
+        sy_progress_hide(&pool->progress);
+        simulate->left = true; /* and the pool stays */
+        return SY_EXIT_INTERRUPTED;
+    }
+    sy_progress_finish(&pool->progress);
+    pthread_mutex_destroy(&pool->lock);
+    int r = exit_code(pool);
+    free(pool);
+    return r;
+}
+
+bool sy_simulate_done(const struct sy_simulate *simulate, struct sy_simulate *ret_done,
+                      struct sy_case **ret_cases) {
+    uint32_t *done = calloc(simulate->case_count + 1u, sizeof *done), policies = 0, count = 0;
+    struct sy_case *cases = calloc(simulate->case_count + 1u, sizeof *cases);
+    for (uint32_t i = 0; done && i < simulate->case_count; i++) {
+        done[i] = atomic_load_explicit(&simulate->cases[i].done, memory_order_acquire);
+        policies = done[i] > policies ? done[i] : policies;
+    }
+    for (uint32_t i = 0; done && cases && policies && i < simulate->case_count; i++) {
+        const struct sy_case *item = &simulate->cases[i];
+        if (done[i] == policies) { /* it may be on its way to the next policy */
+            cases[count++] = (struct sy_case){.graph = item->graph,
+                                              .seed = item->seed,
+                                              .workload = item->workload,
+                                              .bound_ns = item->bound_ns,
+                                              .runs = item->runs,
+                                              .slowdowns = item->slowdowns};
+        }
+    }
+    free(done);
+    if (!count) {
+        free(cases);
+        return false;
+    }
+    *ret_done = *simulate;
+    ret_done->asked = (uint64_t)simulate->case_count * simulate->policies.count;
+    ret_done->cases = *ret_cases = cases;
+    ret_done->case_count = count;
+    ret_done->policies.count = policies;
+    return true;
 }

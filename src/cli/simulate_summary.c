@@ -8,6 +8,7 @@
  */
 #include "cli/simulate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,21 +55,67 @@ static uint32_t find_best(const struct sy_simulate *simulate, double *values) {
     return best;
 }
 
-static void add_spreads(const struct sy_simulate *simulate, uint32_t policy, uint32_t best,
-                        struct sy_clusters groups, double *values, struct sy_summary *summary) {
+/* Logarithms of what has an interval: [statistic * case_count + case]. */
+enum { OVER_BOUND, OVER_BEST, SLOWDOWN, SPREADS };
+
+struct table {
+    const double *logs;
+    uint32_t case_count, statistic_count;
+};
+
+static void mean_logs(const void *context, const uint32_t *picks, size_t count, double *ret_means) {
+    const struct table *table = context;
+    for (uint32_t k = 0; k < table->statistic_count; k++) {
+        const double *logs = table->logs + (size_t)k * table->case_count;
+        double sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum += logs[picks[i]];
+        }
+        ret_means[k] = sum / (double)count;
+    }
+}
+
+static void fill_logs(const struct sy_simulate *simulate, uint32_t best, double *logs) {
     uint32_t n = simulate->case_count;
-    for (uint32_t i = 0; i < n; i++) {
-        values[i] = over_bound(&simulate->cases[i], policy);
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        double *here = logs + (size_t)p * SPREADS * n;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct sy_case *item = &simulate->cases[i];
+            here[OVER_BOUND * n + i] = log(over_bound(item, p));
+            here[OVER_BEST * n + i] = log(score(simulate, i, p) / score(simulate, i, best));
+            here[SLOWDOWN * n + i] = log(item->runs[p].slowdown_mean);
+        }
     }
-    summary->over_bound = sy_spread_geomean(values, n, groups);
-    for (uint32_t i = 0; i < n; i++) {
-        values[i] = score(simulate, i, policy) / score(simulate, i, best);
+}
+
+/* All from the same draws. */
+static int add_spreads(const struct sy_simulate *simulate, uint32_t best,
+                       struct sy_clusters clusters, struct sy_summary *summary) {
+    uint32_t n = simulate->case_count, count = SPREADS * simulate->policies.count;
+    double *logs = calloc((size_t)n * count + 1, sizeof *logs);
+    struct sy_interval *intervals = calloc(count + 1u, sizeof *intervals);
+    int code = logs && intervals ? 0 : -ENOMEM;
+    if (!code) {
+        struct table table = {logs, n, count};
+        fill_logs(simulate, best, logs);
+        sy_bootstrap(n, clusters, BOOTSTRAP_SEED, mean_logs, &table, count, intervals);
     }
-    summary->over_best = sy_spread_geomean(values, n, groups);
-    for (uint32_t i = 0; i < n; i++) {
-        values[i] = simulate->cases[i].runs[policy].slowdown_mean;
+    for (uint32_t k = 0; !code && k < count; k++) {
+        struct sy_summary *of = &summary[k / SPREADS];
+        struct sy_spread *spread = k % SPREADS == OVER_BOUND  ? &of->over_bound
+                                   : k % SPREADS == OVER_BEST ? &of->over_best
+                                                              : &of->slowdown;
+        *spread = (struct sy_spread){exp(sy_mean(logs + (size_t)k * n, n)), exp(intervals[k].low),
+                                     exp(intervals[k].high)};
     }
-    summary->slowdown = sy_spread_geomean(values, n, groups);
+    free(logs);
+    free(intervals);
+    return code;
+}
+
+static void add_decisions(const struct sy_simulate *simulate, uint32_t policy, double *values,
+                          struct sy_summary *summary) {
+    uint32_t n = simulate->case_count;
     for (uint32_t i = 0; i < n; i++) {
         values[i] = simulate->cases[i].runs[policy].decision_p50_ns;
     }
@@ -131,21 +178,22 @@ struct sy_summary *sy_simulate_summary(const struct sy_simulate *simulate, uint3
     struct sy_summary *summary = calloc(simulate->policies.count, sizeof(*summary));
     double *values = calloc(job_count + simulate->case_count, sizeof(*values));
     uint32_t *groups = calloc(simulate->case_count + 1u, sizeof(*groups));
-    if (!summary || !values || !groups) {
-        free(summary);
-        free(values);
-        free(groups);
-        return NULL;
+    int code = summary && values && groups ? 0 : -ENOMEM;
+    if (!code) {
+        number_groups(simulate, groups);
+        *ret_best = find_best(simulate, values);
+        code = add_spreads(simulate, *ret_best, (struct sy_clusters){.inner = groups}, summary);
     }
-    number_groups(simulate, groups);
-    uint32_t best = find_best(simulate, values);
-    for (uint32_t p = 0; p < simulate->policies.count; p++) {
-        add_spreads(simulate, p, best, (struct sy_clusters){.inner = groups}, values, &summary[p]);
+    for (uint32_t p = 0; !code && p < simulate->policies.count; p++) {
+        add_decisions(simulate, p, values, &summary[p]);
         add_means(simulate, p, &summary[p]);
         add_jobs(simulate, p, values, &summary[p]);
     }
     free(values);
     free(groups);
-    *ret_best = best;
+    if (code) {
+        free(summary);
+        return NULL;
+    }
     return summary;
 }

@@ -73,13 +73,27 @@ static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buff
     if (args->noise > 0) {
         sy_print(buffer, ", noise %g", args->noise);
     }
-    sy_print(buffer, "%s\n\n", args->contention ? ", contention" : "");
+    sy_print(buffer, "%s\n", args->contention ? ", contention" : "");
+    if (simulate->asked) {
+        sy_print(buffer, "Interrupted: of %llu runs these %llu are compared.\n",
+                 (unsigned long long)simulate->asked,
+                 (unsigned long long)simulate->case_count * simulate->policies.count);
+    }
+    sy_print(buffer, "\n");
 }
 
-/* Geometric mean over the seeds of one graph, whose cases are neighbours. */
-static int put_graph(const struct sy_simulate *simulate, uint32_t first, const uint32_t *order,
-                     struct sy_table *table) {
-    uint32_t seeds = simulate->args->seeds;
+/* The cases of a graph are neighbours. */
+static uint32_t count_seeds(const struct sy_simulate *simulate, uint32_t first) {
+    uint32_t at = first;
+    while (at < simulate->case_count && simulate->cases[at].graph == simulate->cases[first].graph) {
+        at++;
+    }
+    return at - first;
+}
+
+/* Geometric mean over the seeds of one graph. */
+static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_t seeds,
+                     const uint32_t *order, struct sy_table *table) {
     double *values = calloc(seeds, sizeof(*values));
     if (!values) {
         return -ENOMEM;
@@ -115,8 +129,9 @@ static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
         }
         struct sy_table table;
         sy_table_init(&table, names, align);
-        for (uint32_t i = 0; i < simulate->case_count && r == 0; i += simulate->args->seeds) {
-            r = put_graph(simulate, i, order, &table);
+        for (uint32_t i = 0, seeds; i < simulate->case_count && r == 0; i += seeds) {
+            seeds = count_seeds(simulate, i);
+            r = put_graph(simulate, i, seeds, order, &table);
         }
         sy_print(buffer, "\nMakespan / lower bound:\n");
         sy_table_write(&table, 0, sy_message_colour(stdout), buffer);

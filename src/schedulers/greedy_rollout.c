@@ -52,6 +52,9 @@ static int improve(struct late *l, const struct sy_view *view, double *best, dou
     for (uint64_t i = 0; i < rounds; i++) {
         perturb(&l->base, view, 1 - (double)i / (double)rounds, best, trial);
         double value = truth->rollout(truth->world, greedy, trial);
+        if (isnan(value)) {
+            break; /* stopped */
+        }
         if (value <= best_value) {
             best_value = value;
             memcpy(best, trial, scale_count(view) * sizeof *best);

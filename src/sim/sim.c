@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BATCH      64    /* decisions taken at once */
-#define LOOK_EVERY 65536 /* events between two looks at options.stop */
+#define BATCH      64  /* decisions taken at once */
+#define LOOK_EVERY 256 /* events between two looks at options.stop */
 
 static void fill_view(struct sy_sim *sim) {
     const struct sy_workload *w = sim->w;

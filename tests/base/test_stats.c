@@ -174,22 +174,26 @@ static void clusters_hold_clusters(void **state) {
     assert_near((found.high - found.low) / (2 * 1.96 * sigma / sqrt(SUITES)), 1, 0.1);
 }
 
-static double largest(const void *context, const uint32_t *picks, size_t count) {
+static void ends(const void *context, const uint32_t *picks, size_t count, double *ret_ends) {
     const double *values = context;
-    double most = -INFINITY;
+    ret_ends[0] = INFINITY;
+    ret_ends[1] = -INFINITY;
     for (size_t i = 0; i < count; i++) {
-        most = fmax(most, values[picks[i]]);
+        ret_ends[0] = fmin(ret_ends[0], values[picks[i]]);
+        ret_ends[1] = fmax(ret_ends[1], values[picks[i]]);
     }
-    return most;
 }
 
-static void any_statistic_will_do(void **state) {
+static void any_statistics_will_do(void **state) {
     (void)state;
     const double values[] = {1, 2, 3, 4};
     const uint32_t pairs[] = {0, 0, 1, 1};
-    struct sy_interval found =
-        sy_bootstrap(4, (struct sy_clusters){.inner = pairs}, 1, largest, values);
-    assert_true(found.low <= 2 && found.high == 4);
+    struct sy_interval found[2];
+    sy_bootstrap(4, (struct sy_clusters){.inner = pairs}, 1, ends, values, 2, found);
+    assert_true(found[0].low == 1 && found[0].high >= 3);
+    assert_true(found[1].low <= 2 && found[1].high == 4);
+    sy_bootstrap(0, alone, 1, ends, values, 2, found);
+    assert_true(isnan(found[0].low) && isnan(found[1].high));
 }
 
 int main(void) {
@@ -203,7 +207,7 @@ int main(void) {
         cmocka_unit_test(clusters_are_drawn_first),
         cmocka_unit_test(clusters_that_are_alike_cost_little),
         cmocka_unit_test(clusters_hold_clusters),
-        cmocka_unit_test(any_statistic_will_do),
+        cmocka_unit_test(any_statistics_will_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

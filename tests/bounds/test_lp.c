@@ -42,7 +42,7 @@ static double optimum(const struct sy_workload *workload) {
 static double mixed(const struct sy_workload *workload) {
     struct sy_error error = {0};
     double bound = 0;
-    int r = sy_bound_mixed_ns(workload, 60, &bound, &error);
+    int r = sy_bound_mixed_ns(workload, 60, NULL, &bound, &error);
     if (r == -ENOENT) {
         skip();
     }
@@ -125,7 +125,7 @@ static void test_equals_area_without_edges(void **state) {
         struct sy_buffer text = {0};
         double proved = 0;
         assert_int_equal(sy_lp_init(&inside, instance.workload, area, &text), 0);
-        assert_int_equal(sy_lp_solve(&inside, &text, 60, NULL), 0);
+        assert_int_equal(sy_lp_solve(&inside, &text, 60, NULL, NULL), 0);
         assert_int_equal(sy_lp_prove(&inside, &proved), 0);
         assert_true(fabs(proved - area) <= 1e-6 * area);
         sy_buffer_finish(&text);
@@ -140,7 +140,7 @@ static void assert_solvers_agree(const struct sy_workload *workload, uint64_t se
     for (size_t i = 0; i < SY_COUNT(names); i++) {
         double bound = 0;
         setenv("SYMPH_LP_SOLVER", names[i], 1);
-        int r = sy_bound_mixed_ns(workload, 60, &bound, NULL);
+        int r = sy_bound_mixed_ns(workload, 60, NULL, &bound, NULL);
         unsetenv("SYMPH_LP_SOLVER");
         assert_true(r == 0 || r == -ENOENT);
         first = first == 0 ? bound : first;
@@ -200,17 +200,17 @@ static void test_no_solver(void **state) {
     double bound = -1;
     chain_on_two_classes(&instance);
     setenv("SYMPH_LP_SOLVER", "/nonexistent/clp", 1);
-    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, &bound, &error), -ENOENT);
+    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, NULL, &bound, &error), -ENOENT);
     assert_true(bound == -1);
     assert_non_null(strstr(error.message, "/nonexistent/clp"));
     setenv("SYMPH_LP_SOLVER", "/nonexistent", 1);
-    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, &bound, NULL), -ENOENT);
+    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, NULL, &bound, NULL), -ENOENT);
     setenv("SYMPH_LP_SOLVER", "sh", 1);
-    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, &bound, &error), -EINVAL);
+    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, NULL, &bound, &error), -EINVAL);
     unsetenv("SYMPH_LP_SOLVER");
     char *path = strdup(getenv("PATH"));
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, &bound, &error), -ENOENT);
+    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, NULL, &bound, &error), -ENOENT);
     assert_true(error.hint[0] != '\0');
     setenv("PATH", path, 1);
     free(path);
@@ -247,7 +247,8 @@ static void check_fake(const char *script, double time_limit_s, int expected, co
     double bound = -1;
     chain_on_two_classes(&instance);
     fake_init(&fake, script);
-    assert_int_equal(sy_bound_mixed_ns(instance.workload, time_limit_s, &bound, &error), expected);
+    assert_int_equal(sy_bound_mixed_ns(instance.workload, time_limit_s, NULL, &bound, &error),
+                     expected);
     fake_finish(&fake);
     assert_true(bound == -1);
     if (strstr(error.message, message) == NULL) {
@@ -289,7 +290,7 @@ static void test_lying_solver_proves_nothing_false(void **state) {
     chain_on_two_classes(&instance);
     fake_init(&fake, "#!/bin/sh\n(echo Optimal - objective value 1e9\ni=0\n"
                      "while [ $i -lt 8 ]; do echo \"$i R$i 0 1e9\"; i=$((i+1)); done) > $6\n");
-    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, &bound, NULL), 0);
+    assert_int_equal(sy_bound_mixed_ns(instance.workload, 10, NULL, &bound, NULL), 0);
     fake_finish(&fake);
     assert_true(bound >= 2 && bound <= 8.0 / 3 + 1e-9);
     instance_finish(&instance);

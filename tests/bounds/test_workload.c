@@ -50,7 +50,7 @@ static void test_chain_on_cholesky(void **state) {
     assert_int_equal(sy_bound_anneal(workload, 1, 2000, NULL, &plan), 0);
     assert_plan_legal(workload, &plan);
     assert_true(workload->job_isolated_ns[0] == fmax(path, area));
-    int r = sy_bound_mixed_ns(workload, 60, &mixed, NULL);
+    int r = sy_bound_mixed_ns(workload, 60, NULL, &mixed, NULL);
     assert_true(r == 0 || r == -ENOENT);
     mixed = r == 0 ? mixed : fmax(path, area);
     assert_true(fmax(path, area) <= mixed && mixed <= plan.makespan_ns);
