@@ -164,7 +164,7 @@ struct sy_scheduler_ops {
     const char *summary;
     bool needs_truth;    /* view->truth is set: a yardstick, no scheduler */
     bool needs_readings; /* wants counters: view->readings is set where the world has any */
-    bool takes_number;   /* NAME:N sets its effort */
+    bool takes_number;   /* NAME:N sets its effort: a search, not meant to be made in time */
     /* A learned policy: which weights it understands, their layout and number. NULL: it has none */
     const char *weights_kind;
     uint32_t weights_shape, weights_count;

@@ -31,6 +31,7 @@ struct bench_args {
     struct sy_text_list names;
     const char *data, *out;
     uint32_t seeds, threads;
+    const char *decision_time;
     struct sy_bench_counters_args counters;
     const char *suite, *policy, *only;
     struct sy_text_list zero_shot;
@@ -50,6 +51,10 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "threads", "N",
      "number of simulations at the same time (default: the available cores)", AT(threads), 0, 1,
      4096},
+    {SY_OPTION_TEXT, "decision-time", "T",
+     "simulated time that policies take to plan and decide, as in symph simulate (default "
+     "measured; with 0 the same seeds give the same bytes)",
+     AT(decision_time), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "For counters", 0, 0, 0, 0},
     {SY_OPTION_TEXT, "traces", "FOLDER",
      "exact time series of programs, made by tools/callgrind_traces.py", AT(counters.traces), 0, 0,
@@ -160,8 +165,8 @@ static bool wants_lp(const struct sy_sheet *sheet, uint32_t scenario) {
 static int scene_run(struct sy_scene *scene, const struct bench_args *bench,
                      const struct sy_sheet *sheet, uint32_t index) {
     const struct sy_bench_scenario *from = &sheet->scenarios[index];
-    struct sy_bench_worlds worlds = {bench->data, 1, bench->seeds, bench->threads,
-                                     bench->common.quiet};
+    struct sy_bench_worlds worlds = {
+        bench->data, 1, bench->seeds, bench->threads, bench->common.quiet, bench->decision_time};
     int r = sy_scene_run(scene, &worlds, from, from->policies ? from->policies : sheet->policies);
     if (!r && wants_lp(sheet, index)) {
         sy_scene_measure_lp(scene);
@@ -263,7 +268,10 @@ static void sheet_text(const struct sy_sheet *sheet, const struct sy_scene *scen
                          scenes[i].simulate.graphs.count == 1 ? "graph" : "graphs",
                          scenes[i].args.seeds, scenes[i].args.seeds == 1 ? "" : "s from 1");
     }
-    sy_buffer_printf(buffer, "; [95 %% bootstrap intervals over graphs, then seeds])\n\n");
+    sy_buffer_printf(buffer, "; [95 %% bootstrap intervals over graphs, then seeds]%s)\n\n",
+                     scenes[0].simulate.charge
+                         ? ";\npolicies are charged what they take here to plan and decide"
+                         : "");
     sy_table_write(&table, 0, false, buffer);
     sy_buffer_printf(buffer, "\n");
 }
@@ -361,6 +369,16 @@ static bool nothing_ran(const struct bench_args *args, const char *name) {
                                                !sy_program_data(SY_DYPE_TIMES, path, sizeof path);
 }
 
+/* A bench of policies in virtual time, whose own time is charged. */
+static bool is_simulated(const char *name) {
+    const struct sy_sheet *sheet;
+    bool found = strcmp(name, "policy") == 0;
+    for (uint32_t i = 0; !found && (sheet = sy_bench_sheet_at(i)); i++) {
+        found = strcmp(sheet->bench, name) == 0;
+    }
+    return found;
+}
+
 /* name: of the bench; page: of the file, one of several of a bench. */
 static int write_bench(const struct bench_args *args, const char *name, const char *page_name,
                        const struct sy_buffer *text, const struct sy_buffer *json) {
@@ -371,6 +389,9 @@ static int write_bench(const struct bench_args *args, const char *name, const ch
     if (strcmp(name, "policy") == 0) {
         sy_buffer_printf(&page, " --suite %s --rollouts %u%s%s", args->suite, args->rollouts,
                          args->policy ? " --policy " : "", args->policy ? args->policy : "");
+    }
+    if (is_simulated(name)) {
+        sy_buffer_printf(&page, " --decision-time %s", args->decision_time);
     }
     sy_buffer_printf(&page, "`, symph %s, commit %s.\n\n```\n%s```\n", sy_version(), SYMPH_COMMIT,
                      text->text ? text->text : "");
@@ -419,13 +440,14 @@ static int run_belief(const struct bench_args *args, struct sy_json_writer *out,
     return sy_bench_belief(&belief, out, text);
 }
 
-static struct sy_json_writer open_document(const char *name) {
+static struct sy_json_writer open_document(const struct bench_args *args, const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
     sy_json_open(&out, '{');
     sy_json_member_string(&out, "schema", "symph-bench-1");
     sy_json_member_string(&out, "bench", name);
     sy_json_member_string(&out, "version", sy_version());
     put_host(&out);
+    sy_json_member_string(&out, "decision_time", args->decision_time);
     sy_json_key(&out, "tables");
     sy_json_open(&out, '[');
     return out;
@@ -453,7 +475,7 @@ static int close_document(const struct bench_args *args, const char *name, const
 /* All goals so far on one page, beside the pages of the tracks. */
 static int write_goals(const struct bench_args *args, const struct sy_bench_policy *bench,
                        const struct sy_goals *goals, enum sy_track last) {
-    struct sy_json_writer out = open_document("policy");
+    struct sy_json_writer out = open_document(args, "policy");
     struct sy_buffer text = {0};
     for (enum sy_track t = 0; t <= last; t++) {
         if (sy_track_wanted(bench, t)) {
@@ -466,7 +488,7 @@ static int write_goals(const struct bench_args *args, const struct sy_bench_poli
 
 static int write_track(const struct bench_args *args, const struct sy_bench_policy *bench,
                        struct sy_goals *goals, enum sy_track track) {
-    struct sy_json_writer page = open_document("policy");
+    struct sy_json_writer page = open_document(args, "policy");
     struct sy_buffer words = {0};
     struct sy_report report = {bench, goals->arena, &page, &words, goals};
     int r = sy_bench_policy_track(&report, track);
@@ -476,7 +498,7 @@ static int write_track(const struct bench_args *args, const struct sy_bench_poli
 
 static int run_tracks(const struct bench_args *args, const struct sy_bench_policy *bench,
                       struct sy_goals *goals) {
-    struct sy_json_writer out = open_document("policy");
+    struct sy_json_writer out = open_document(args, "policy");
     struct sy_buffer text = {0};
     struct sy_report report = {bench, goals->arena, &out, &text, goals};
     int r = SY_EXIT_OK;
@@ -494,13 +516,13 @@ static int run_tracks(const struct bench_args *args, const struct sy_bench_polic
 }
 
 static int run_policy(const struct bench_args *args) {
-    struct sy_bench_policy bench = {
-        .worlds = {args->data, 1, args->seeds, args->threads, args->common.quiet},
-        .suite = args->suite,
-        .policies = args->policy,
-        .only = args->only,
-        .rollouts = args->rollouts,
-        .zero_shot = &args->zero_shot};
+    struct sy_bench_policy bench = {.worlds = {args->data, 1, args->seeds, args->threads,
+                                               args->common.quiet, args->decision_time},
+                                    .suite = args->suite,
+                                    .policies = args->policy,
+                                    .only = args->only,
+                                    .rollouts = args->rollouts,
+                                    .zero_shot = &args->zero_shot};
     struct sy_goals *goals = calloc(1, sizeof *goals);
     const char *word = "";
     if (!sy_tracks_known(bench.suite, &word)) {
@@ -540,7 +562,7 @@ static int run_bench(const struct bench_args *args, const char *name) {
     if (strcmp(name, "policy") == 0) {
         return run_policy(args);
     }
-    struct sy_json_writer out = open_document(name);
+    struct sy_json_writer out = open_document(args, name);
     struct sy_buffer text = {0};
     int r = strcmp(name, "speed") == 0         ? sy_bench_speed(&out, &text)
             : strcmp(name, "counters") == 0    ? run_counters(args, &out, &text)
@@ -575,12 +597,17 @@ static int run(const struct bench_args *args) {
                         : sy_options_usage(&command, "there is no bench '%s'", name);
         }
     }
+    double unused_ns;
+    bool unused;
+    int r = sy_simulate_decision_time(&command, args->decision_time, &unused_ns, &unused);
+    if (r) {
+        return r;
+    }
     struct stat status;
     if (args->data && (stat(args->data, &status) < 0 || !S_ISDIR(status.st_mode))) {
         sy_message_fail("--data %s: no such folder", args->data);
         return SY_EXIT_INPUT;
     }
-    int r = SY_EXIT_OK;
     for (uint32_t i = 0; !r && i < args->names.count; i++) {
         if (strcmp(args->names.items[i], "all") != 0) {
             r = run_bench(args, args->names.items[i]);
@@ -605,6 +632,7 @@ static int make_folder(const char *path) {
 int sy_cmd_bench(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,
+                              .decision_time = SY_MEASURED,
                               .mutations = 10000,
                               .suite = "all",
                               .rollouts = 200,

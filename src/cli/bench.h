@@ -75,6 +75,7 @@ struct sy_bench_worlds {
     uint64_t seed;    /* the first */
     uint32_t seeds, threads;
     bool quiet;
+    const char *decision_time; /* as of symph simulate */
 };
 
 /* A scenario after its runs; bench_scene.c. */

@@ -320,6 +320,11 @@ int sy_bench_policy_track(const struct sy_report *report, enum sy_track track) {
         "Zero-shot: what was left out of training",
         "Time of decisions on this machine"};
     sy_buffer_printf(report->text, "%s\n\n", titles[track]);
+    if (track != SY_TRACK_SPEED && strcmp(report->bench->worlds.decision_time, SY_MEASURED) == 0) {
+        sy_buffer_printf(report->text,
+                         "Policies are charged what they take on this machine to plan "
+                         "and decide: not reproducible to the byte.\n\n");
+    }
     switch (track) {
     case SY_TRACK_CONTENTION:
         return sy_track_contention(report);

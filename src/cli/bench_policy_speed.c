@@ -4,19 +4,18 @@
  * and 4 tenants, on one core; and one pass over a graph of 10,000 tasks.
  *
  * In: policies. Out: quantiles of the time of one call of decide() (those that answer "wait" too)
- * and of one decision, of all callbacks together per task, and of job_arrived. Invariant: the
- * policy runs behind a shell that forwards every call and only looks at the clock, which counts
- * the thread's CPU time.
+ * and of one decision, of all callbacks together per task, and of job_arrived. Invariant: the clock
+ * counts the thread's CPU time, so that what others do on a shared machine does not count.
  */
 #include "cli/bench_policy.h"
 
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "sim/sim.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define MACHINE  "4x(cpu:14 dram:80GB/s) gpu:8@pcie3x16"
 #define BAG      "gen:layered:width=480,depth=12,density=0.02,seed=1"
@@ -25,125 +24,37 @@
 #define POLICIES "learned,symphony,lb-cont+wspt,dmdas"
 #define SAMPLES  (1u << 20)
 
-/* CPU time of this thread: what others do on a shared machine does not count. */
-static double cpu_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-/* What one look at that clock costs; it lies in every time measured. */
-static double clock_cost_ns(void) {
-    double least = INFINITY;
-    for (int i = 0; i < 1000; i++) {
-        double start = cpu_ns();
-        least = fmin(least, cpu_ns() - start);
-    }
-    return least;
-}
-
-/* What stands between the world and a policy. */
-struct shell {
-    struct sy_scheduler inner;
-    const char *args;
+/* What is noted of the calls of a policy. */
+struct notes {
     double *call_ns, *decision_ns; /* per call; per decision of calls that decided */
     uint32_t calls, decisions;
-    double spent_ns;     /* in all callbacks */
     double arrived_ns;   /* longest job_arrived */
     double ready, looks; /* ready tasks, summed over calls; calls */
     uint32_t waiting;    /* ready now */
-    double clock_ns;     /* cost of a look at the clock */
 };
 
-static struct shell *shell_of(struct sy_scheduler *s) {
-    return s->state;
-}
-
-static int shell_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    struct shell *shell = shell_of(s);
-    (void)args;
-    shell->inner.seed = s->seed;
-    return shell->inner.ops->init(&shell->inner, view, shell->args);
-}
-
-static void shell_finish(struct sy_scheduler *s) {
-    struct shell *shell = shell_of(s);
-    if (shell->inner.ops->finish) {
-        shell->inner.ops->finish(&shell->inner);
+static void note_decide(struct notes *notes, double ns, uint32_t decisions) {
+    notes->ready += notes->waiting;
+    notes->looks++;
+    if (notes->calls < SAMPLES) {
+        notes->call_ns[notes->calls++] = ns;
+    }
+    for (uint32_t i = 0; i < decisions && notes->decisions < SAMPLES; i++) {
+        notes->decision_ns[notes->decisions++] = ns / decisions;
     }
 }
 
-static void shell_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    struct shell *shell = shell_of(s);
-    double start = cpu_ns();
-    if (shell->inner.ops->job_arrived) {
-        shell->inner.ops->job_arrived(&shell->inner, view, job);
+static void note(void *context, enum sy_sim_call call, double ns, uint32_t decisions) {
+    struct notes *notes = context;
+    if (call == SY_CALL_JOB_ARRIVED) {
+        notes->arrived_ns = fmax(notes->arrived_ns, ns);
+    } else if (call == SY_CALL_TASK_READY) {
+        notes->waiting++;
+    } else if (call == SY_CALL_TASK_DONE) {
+        notes->waiting--; /* it was ready once, and has run */
+    } else if (call == SY_CALL_DECIDE) {
+        note_decide(notes, ns, decisions);
     }
-    double took = fmax(0, cpu_ns() - start - shell->clock_ns);
-    shell->spent_ns += took;
-    shell->arrived_ns = fmax(shell->arrived_ns, took);
-}
-
-static void shell_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    struct shell *shell = shell_of(s);
-    if (shell->inner.ops->job_left) {
-        shell->inner.ops->job_left(&shell->inner, view, job);
-    }
-}
-
-static void shell_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
-    struct shell *shell = shell_of(s);
-    double start = cpu_ns();
-    if (shell->inner.ops->task_ready) {
-        shell->inner.ops->task_ready(&shell->inner, view, task);
-    }
-    shell->spent_ns += fmax(0, cpu_ns() - start - shell->clock_ns);
-    shell->waiting++;
-}
-
-static void shell_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
-                       uint32_t device, double duration_ns) {
-    struct shell *shell = shell_of(s);
-    double start = cpu_ns();
-    if (shell->inner.ops->task_done) {
-        shell->inner.ops->task_done(&shell->inner, view, task, device, duration_ns);
-    }
-    shell->spent_ns += fmax(0, cpu_ns() - start - shell->clock_ns);
-    shell->waiting--; /* it was ready once, and has run */
-}
-
-static void shell_idle(struct sy_scheduler *s, const struct sy_view *view, uint32_t device) {
-    struct shell *shell = shell_of(s);
-    if (shell->inner.ops->device_idle) {
-        shell->inner.ops->device_idle(&shell->inner, view, device);
-    }
-}
-
-static void shell_belief(struct sy_scheduler *s, const struct sy_view *view) {
-    struct shell *shell = shell_of(s);
-    double start = cpu_ns();
-    if (shell->inner.ops->belief_updated) {
-        shell->inner.ops->belief_updated(&shell->inner, view);
-    }
-    shell->spent_ns += fmax(0, cpu_ns() - start - shell->clock_ns);
-}
-
-static uint32_t shell_decide(struct sy_scheduler *s, const struct sy_view *view,
-                             struct sy_decision *ret_decisions, uint32_t capacity) {
-    struct shell *shell = shell_of(s);
-    double start = cpu_ns();
-    uint32_t count = shell->inner.ops->decide(&shell->inner, view, ret_decisions, capacity);
-    double took = fmax(0, cpu_ns() - start - shell->clock_ns);
-    shell->spent_ns += took;
-    shell->ready += shell->waiting;
-    shell->looks++;
-    if (shell->calls < SAMPLES) {
-        shell->call_ns[shell->calls++] = took;
-    }
-    for (uint32_t i = 0; i < count && shell->decisions < SAMPLES; i++) {
-        shell->decision_ns[shell->decisions++] = took / count;
-    }
-    return count;
 }
 
 struct figures {
@@ -151,53 +62,41 @@ struct figures {
         ready;
 };
 
-static int run_shell(const struct sy_workload *workload, const char *policy,
+static int run_timed(const struct sy_workload *workload, const char *policy,
                      struct figures *ret_figures) {
     struct sy_error error = {0};
-    struct shell shell = {.call_ns = calloc(SAMPLES, sizeof(double)),
-                          .decision_ns = calloc(SAMPLES, sizeof(double)),
-                          .clock_ns = clock_cost_ns()};
+    struct notes notes = {.call_ns = calloc(SAMPLES, sizeof(double)),
+                          .decision_ns = calloc(SAMPLES, sizeof(double))};
     struct sy_sim_options options = {.seed = 1,
                                      .noise_sigma = 0.15,
                                      .contention = true,
                                      .hidden_load = 0.3,
                                      .counter_noise = 0.4,
                                      .counter_live = 4,
-                                     .stop = sy_interrupt_seen};
+                                     .stop = sy_interrupt_seen,
+                                     .clock_ns = sy_cpu_clock_ns,
+                                     .observe = note,
+                                     .observer = &notes};
     struct sy_sim *sim = NULL;
     struct sy_sim_result result;
-    shell.inner.ops = sy_scheduler_find(policy, &shell.args, &error);
-    int r = shell.inner.ops && shell.call_ns && shell.decision_ns
-                ? sy_sim_create(workload, &options, &sim, &error)
-                : -1;
-    if (r == 0) {
-        struct sy_scheduler_ops ops = *shell.inner.ops;
-        ops.init = shell_init;
-        ops.finish = shell_finish;
-        ops.job_arrived = shell_arrived;
-        ops.job_left = shell_left;
-        ops.task_ready = shell_ready;
-        ops.task_done = shell_done;
-        ops.device_idle = shell_idle;
-        ops.belief_updated = shell_belief;
-        ops.decide = shell_decide;
-        r = sy_sim_run_ops(sim, &ops, &shell, &result, &error);
-    }
+    int r = notes.call_ns && notes.decision_ns ? sy_sim_create(workload, &options, &sim, &error)
+                                               : sy_fail(&error, -ENOMEM, "out of memory");
+    r = r ? r : sy_sim_run(sim, policy, &result, &error);
     if (r == 0) {
         *ret_figures = (struct figures){
-            .call_p50_ns = sy_quantile(shell.call_ns, shell.calls, 0.5),
-            .call_p99_ns = sy_quantile(shell.call_ns, shell.calls, 0.99),
-            .decision_p50_ns = sy_quantile(shell.decision_ns, shell.decisions, 0.5),
-            .decision_p99_ns = sy_quantile(shell.decision_ns, shell.decisions, 0.99),
-            .per_task_ns = shell.spent_ns / (double)result.task_count,
-            .arrived_ns = shell.arrived_ns,
-            .ready = shell.ready / shell.looks};
+            .call_p50_ns = sy_quantile(notes.call_ns, notes.calls, 0.5),
+            .call_p99_ns = sy_quantile(notes.call_ns, notes.calls, 0.99),
+            .decision_p50_ns = sy_quantile(notes.decision_ns, notes.decisions, 0.5),
+            .decision_p99_ns = sy_quantile(notes.decision_ns, notes.decisions, 0.99),
+            .per_task_ns = result.policy_ns / (double)result.task_count,
+            .arrived_ns = notes.arrived_ns,
+            .ready = notes.ready / notes.looks};
     } else {
         sy_message_error(&error);
     }
     sy_sim_destroy(sim);
-    free(shell.call_ns);
-    free(shell.decision_ns);
+    free(notes.call_ns);
+    free(notes.decision_ns);
     return r < 0 ? SY_EXIT_FAILED : SY_EXIT_OK;
 }
 
@@ -233,7 +132,7 @@ static int measure(const char *spec, uint32_t jobs, const char *policy, uint32_t
     int r = load(spec, jobs, &machine, &graphs, &workload);
     for (uint32_t i = 0; !r && i < repeats; i++) {
         struct figures here;
-        r = run_shell(workload, policy, &here);
+        r = run_timed(workload, policy, &here);
         if (!r && (i == 0 || here.per_task_ns < ret_best->per_task_ns)) {
             *ret_best = here; /* of noisy repeats the least disturbed */
         }

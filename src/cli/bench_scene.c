@@ -51,6 +51,7 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
                                             .counters = from->counters,
                                             .belief = from->belief,
                                             .contention = from->contention,
+                                            .decision_time = worlds->decision_time,
                                             .timing = from->timing,
                                             .stream = from->tenants > 0,
                                             .tenants = from->tenants,

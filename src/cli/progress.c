@@ -19,10 +19,18 @@
 #define LOOK_NS       2e7 /* between two looks for Ctrl-C */
 #define PATIENCE_NS   1e8 /* after it, for threads to end by themselves */
 
-double sy_clock_ns(void) {
+static double read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+double sy_clock_ns(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+double sy_cpu_clock_ns(void) {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void sy_progress_init(struct sy_progress *progress, const char *what, uint64_t total, bool quiet) {

@@ -39,7 +39,8 @@ bool sy_threads_try(uint32_t count, void *(*work)(void *data), void *data);
 /* Ends the process, with what was printed, whatever other threads do. */
 _Noreturn void sy_leave(int code);
 
-/* Monotonic time of this machine. */
+/* Monotonic time of this machine; processor time of this thread, whatever others do meanwhile. */
 double sy_clock_ns(void);
+double sy_cpu_clock_ns(void);
 
 #endif

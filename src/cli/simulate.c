@@ -55,9 +55,10 @@ static const struct sy_option options[] = {
     {SY_OPTION_NUMBER, "model-error", "SIGMA",
      "log-normal error of the predicted times, for each kernel and class of devices",
      AT(model_error), 0, 0, 3},
-    {SY_OPTION_NUMBER, "decision-us", "X",
-     "every decision about a task takes X microseconds of simulated time", AT(decision_us), 0, 0,
-     1e9},
+    {SY_OPTION_TEXT, "decision-time", "T",
+     "every decision about a task takes this much simulated time, such as 5us; \"measured\": what "
+     "planning and deciding take on this machine (not reproducible)",
+     AT(decision_time), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Shared resources", 0, 0, 0, 0},
     {SY_OPTION_FLAG, "contention", NULL, "tasks and transfers share bandwidth", AT(contention), 0,
      0, 0},

@@ -30,7 +30,7 @@ struct sy_simulate_args {
     const char *belief, *hidden_period, *counter_period;
     uint32_t counters;
     struct sy_text_list fails, replays;
-    double decision_us;
+    const char *decision_time;
     uint32_t tenants, jobs;
     const char *arrivals;
     double load;
@@ -55,6 +55,7 @@ struct sy_run {
     double within_0, within_10, within_20;
     double bytes_moved, energy_joules, fairness;
     double decision_p50_ns, decision_p99_ns;
+    double policy_ns; /* in all calls of the policy; NAN: not timed */
     uint64_t event_count;
     struct sy_sim_accuracy accuracy; /* args->judge */
 };
@@ -78,7 +79,8 @@ struct sy_simulate {
     struct sy_noise_table noise;
     double spike_probability, spike_factor;
     enum sy_sim_belief belief;
-    double hidden_period_ns, counter_period_ns;
+    double hidden_period_ns, counter_period_ns, decision_ns;
+    bool charge, timed; /* policies' calls are timed, and what they take is charged */
     struct sy_text_list policies;
     struct sy_arena *arena; /* policy names, cases and their results */
     struct sy_fail *fails;
@@ -106,6 +108,10 @@ void sy_simulate_finish(struct sy_simulate *simulate);
 int sy_simulate_cases(struct sy_simulate *simulate);
 /* Runs every case under every policy, on several threads. */
 int sy_simulate_run(struct sy_simulate *simulate);
+/* --decision-time; NULL: nothing is charged. */
+#define SY_MEASURED "measured"
+int sy_simulate_decision_time(const struct sy_command *command, const char *text, double *ret_ns,
+                              bool *ret_charge);
 /* What is done of it so far: the cases that got furthest, under the policies that all of them have
  * run. It borrows; *ret_cases is to be freed by the caller. False: nothing, or out of memory. */
 bool sy_simulate_done(const struct sy_simulate *simulate, struct sy_simulate *ret_done,
@@ -115,7 +121,7 @@ bool sy_simulate_wants(const struct sy_simulate *simulate, enum sy_picture pictu
 void sy_simulate_draw(struct sy_simulate *simulate, uint32_t policy, struct sy_sim *sim);
 int sy_simulate_write(struct sy_simulate *simulate);
 
-/* --replay: recorded runs again; of the other arguments only contention and decision_us count. */
+/* --replay: recorded runs again; of the other arguments only contention and decision_time count. */
 int sy_simulate_replay(const struct sy_simulate_args *args);
 
 /* --- results -----------------------------------------------------------------------------------
@@ -133,6 +139,7 @@ struct sy_summary {
     double within_0, within_10, within_20, fairness, energy_joules, bytes_moved, jct_mean_ns;
     struct sy_sim_accuracy accuracy;         /* means over runs; args->judge */
     double decision_p50_ns, decision_p99_ns; /* medians of the runs' values; NAN: not timed */
+    double policy_share; /* time of the policy's calls / makespan, mean; NAN: not timed */
 };
 
 /* One per policy, freed by the caller; NULL when out of memory. The score of a run is makespan /

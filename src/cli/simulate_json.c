@@ -107,7 +107,11 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
     sy_json_member_number(writer, "counter_noise", args->counter_noise);
     sy_json_member_u64(writer, "counters", args->counters);
     sy_json_member_string(writer, "belief", args->belief ? args->belief : "raw");
-    sy_json_member_number(writer, "decision_us", args->decision_us);
+    if (simulate->charge) {
+        sy_json_member_string(writer, "decision_time", "measured");
+    } else {
+        sy_json_member_number(writer, "decision_time_ns", simulate->decision_ns);
+    }
     put_stream(simulate, writer);
     put_flag(writer, "checked", args->check);
     sy_json_close(writer, '}');
@@ -116,7 +120,7 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
 static void put_run(const struct sy_simulate *simulate, const struct sy_case *item, uint32_t policy,
                     struct sy_json_writer *writer) {
     const struct sy_run *run = &item->runs[policy];
-    bool timed = simulate->args->timing;
+    bool timed = simulate->timed;
     sy_json_open(writer, '{');
     sy_json_member_string(writer, "policy", simulate->policies.items[policy]);
     sy_json_member_string(writer, "graph", item->graph);
@@ -129,6 +133,7 @@ static void put_run(const struct sy_simulate *simulate, const struct sy_case *it
     sy_json_member_number(writer, "slowdown_p99", run->slowdown_p99);
     put_within(writer, run->within_0, run->within_10, run->within_20);
     put_decision(writer, timed ? run->decision_p50_ns : NAN, timed ? run->decision_p99_ns : NAN);
+    sy_json_member_number(writer, "policy_ns", timed ? run->policy_ns : NAN);
     sy_json_member_number(writer, "energy_joules", run->energy_joules);
     sy_json_member_number(writer, "bytes_moved", run->bytes_moved);
     sy_json_member_u64(writer, "events", run->event_count);
@@ -161,6 +166,7 @@ static void put_summary(const struct sy_simulate *simulate, const struct sy_summ
     sy_json_member_number(writer, "jct_mean_ns", summary->jct_mean_ns);
     put_within(writer, summary->within_0, summary->within_10, summary->within_20);
     put_decision(writer, summary->decision_p50_ns, summary->decision_p99_ns);
+    sy_json_member_number(writer, "policy_share", summary->policy_share);
     sy_json_member_number(writer, "fairness", summary->fairness);
     sy_json_member_number(writer, "energy_joules", summary->energy_joules);
     sy_json_member_number(writer, "bytes_moved", summary->bytes_moved);

@@ -39,6 +39,7 @@ struct row {
 
 struct replays {
     const struct sy_simulate_args *args;
+    double decision_ns;
     struct sy_arena *arena; /* names */
     struct replay_run *runs;
     uint32_t run_count;
@@ -114,7 +115,7 @@ static int replay_one(struct replays *replays, const char *spec) {
     struct replay_run *run = &replays->runs[replays->run_count];
     const struct sy_sim_options options = {.seed = replays->args->seed,
                                            .contention = replays->args->contention,
-                                           .decision_ns = replays->args->decision_us * 1e3,
+                                           .decision_ns = replays->decision_ns,
                                            .stop = sy_interrupt_seen};
     char path[4096];
     struct sy_record *record = NULL;
@@ -380,7 +381,15 @@ static int report(struct replays *replays) {
 int sy_simulate_replay(const struct sy_simulate_args *args) {
     struct replays replays = {.args = args, .arena = sy_arena_create()};
     replays.runs = calloc(args->replays.count, sizeof *replays.runs);
+    bool charge = false;
     int r = replays.arena && replays.runs ? SY_EXIT_OK : no_memory();
+    r = r ? r
+          : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
+                                      &replays.decision_ns, &charge);
+    if (!r && charge) {
+        r = sy_options_usage(sy_simulate_command(),
+                             "--replay asks no policy, whose time could be measured");
+    }
     sy_interrupt_watch();
     for (uint32_t i = 0; r == SY_EXIT_OK && i < args->replays.count; i++) {
         r = sy_interrupt_seen() ? SY_EXIT_INTERRUPTED

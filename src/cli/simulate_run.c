@@ -76,10 +76,11 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .counter_period_ns = simulate->counter_period_ns,
         .belief = simulate->belief,
         .judge = args->judge,
-        .decision_ns = args->decision_us * 1e3,
+        .decision_ns = simulate->decision_ns,
+        .charge = simulate->charge,
         .record = args->check || (index == 0 && (args->plot || args->trace || args->paje)),
         .stop = sy_interrupt_seen,
-        .clock_ns = args->timing ? sy_clock_ns : NULL,
+        .clock_ns = simulate->timed ? sy_cpu_clock_ns : NULL,
     };
 }
 
@@ -98,6 +99,7 @@ static void keep(struct sy_case *item, uint32_t policy, const struct sy_sim_resu
         .fairness = result->fairness,
         .decision_p50_ns = result->decision_p50_ns,
         .decision_p99_ns = result->decision_p99_ns,
+        .policy_ns = result->policy_ns,
         .event_count = result->event_count,
         .accuracy = result->accuracy,
     };

@@ -122,6 +122,17 @@ static int read_period(const char *option, const char *text, double *ret_ns) {
     return SY_EXIT_OK;
 }
 
+int sy_simulate_decision_time(const struct sy_command *command, const char *text, double *ret_ns,
+                              bool *ret_charge) {
+    *ret_ns = 0;
+    *ret_charge = text && strcmp(text, SY_MEASURED) == 0;
+    if (text && !*ret_charge && !sy_parse_time(text, strlen(text), ret_ns)) {
+        return sy_options_usage(
+            command, "--decision-time takes a time such as 5us, or \"measured\", not '%s'", text);
+    }
+    return SY_EXIT_OK;
+}
+
 /* What is told of shared resources, and when it changes and is read. */
 static int read_belief(struct sy_simulate *simulate) {
     static const char *const names[] = {"raw", "none", "filtered", "true"};
@@ -268,6 +279,10 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
     int r = read_policies(simulate);
     r = r ? r : read_spikes(simulate);
     r = r ? r : read_belief(simulate);
+    r = r ? r
+          : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
+                                      &simulate->decision_ns, &simulate->charge);
+    simulate->timed = args->timing || simulate->charge;
     r = r ? r : sy_input_machine(args->machine, &simulate->machine);
     r = r ? r : read_fails(simulate);
     r = r ? r : read_tables(simulate);

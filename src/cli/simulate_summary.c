@@ -119,11 +119,16 @@ static void add_decisions(const struct sy_simulate *simulate, uint32_t policy, d
     for (uint32_t i = 0; i < n; i++) {
         values[i] = simulate->cases[i].runs[policy].decision_p50_ns;
     }
-    summary->decision_p50_ns = simulate->args->timing ? sy_quantile(values, n, 0.5) : NAN;
+    summary->decision_p50_ns = simulate->timed ? sy_quantile(values, n, 0.5) : NAN;
     for (uint32_t i = 0; i < n; i++) {
         values[i] = simulate->cases[i].runs[policy].decision_p99_ns;
     }
-    summary->decision_p99_ns = simulate->args->timing ? sy_quantile(values, n, 0.5) : NAN;
+    summary->decision_p99_ns = simulate->timed ? sy_quantile(values, n, 0.5) : NAN;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sy_run *run = &simulate->cases[i].runs[policy];
+        values[i] = run->policy_ns / run->makespan_ns;
+    }
+    summary->policy_share = simulate->timed ? sy_mean(values, n) : NAN;
 }
 
 static void add_accuracy(const struct sy_sim_accuracy *run, double share,

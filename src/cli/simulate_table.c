@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 static const char *const headers[] = {
-    "policy",       "makespan/bound", "95 % interval", "vs best",  "95 % interval",
-    "job slowdown", "p99 slowdown",   "within 10 %",   "fairness", "decision p50",
-    "p99"};
+    "policy",        "makespan/bound", "95 % interval", "vs best",
+    "95 % interval", "job slowdown",   "p99 slowdown",  "within 10 %",
+    "fairness",      "decision p50",   "p99",           "deciding/makespan"};
 
 /* Policies in the order of their score: an insertion sort keeps equal ones as they were named. */
 static uint32_t *rank_policies(const struct sy_summary *summary, uint32_t count) {
@@ -46,9 +46,10 @@ static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
     sy_table_cell(table, "%.2f", summary->slowdown_p99);
     sy_table_cell(table, "%.1f %%", 100 * summary->within_10);
     sy_table_cell(table, "%.3f", summary->fairness);
-    if (simulate->args->timing) {
+    if (simulate->timed) {
         sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns, text));
         sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns, text));
+        sy_table_cell(table, "%.2f %%", 100 * summary->policy_share);
     }
 }
 
@@ -74,6 +75,10 @@ static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buff
         sy_print(buffer, ", noise %g", args->noise);
     }
     sy_print(buffer, "%s\n", args->contention ? ", contention" : "");
+    if (simulate->charge) {
+        sy_print(buffer, "What policies took to plan and to decide on this machine is "
+                         "charged to the clock: not reproducible.\n");
+    }
     if (simulate->asked) {
         sy_print(buffer, "Interrupted: of %llu runs these %llu are compared.\n",
                  (unsigned long long)simulate->asked,
@@ -181,7 +186,7 @@ int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_
         return SY_EXIT_FAILED;
     }
     struct sy_table table;
-    sy_table_init(&table, headers, simulate->args->timing ? "lrrrrrrrrrr" : "lrrrrrrrr");
+    sy_table_init(&table, headers, simulate->timed ? "lrrrrrrrrrrr" : "lrrrrrrrr");
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
         put_policy(simulate, order[p], &summary[order[p]], &table);
     }

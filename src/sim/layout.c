@@ -20,11 +20,11 @@ static bool take_tasks(struct sy_sim *sim) {
     return TAKE(task_state, tasks) & TAKE(task_delayed, tasks) & TAKE(task_device, tasks) &
            TAKE(task_pending, tasks) & TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &
            TAKE(task_expected_ns, tasks) & TAKE(task_factor, tasks) & TAKE(task_sequence, tasks) &
-           TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) & TAKE(delayed_next, tasks) &
-           TAKE(delayed_at_ns, tasks) & TAKE(data_valid, data) & TAKE(data_inflight, data) &
-           TAKE(data_copies, data) & TAKE(data_uses, data) & TAKE(access_copy, accesses) &
-           TAKE(access_next, accesses) & TAKE(access_task, accesses) &
-           TAKE(copies, sim->copy_capacity) & TAKE(jobs, jobs) & TAKE(job_results, jobs);
+           TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) & TAKE(task_scratch, tasks) &
+           TAKE(data_valid, data) & TAKE(data_inflight, data) & TAKE(data_copies, data) &
+           TAKE(data_uses, data) & TAKE(access_copy, accesses) & TAKE(access_next, accesses) &
+           TAKE(access_task, accesses) & TAKE(copies, sim->copy_capacity) & TAKE(jobs, jobs) &
+           TAKE(job_results, jobs);
 }
 
 static bool take_machine(struct sy_sim *sim) {
@@ -299,8 +299,9 @@ void sy_sim_reset(struct sy_sim *sim) {
     sim->news = false;
     sim->next_job = sim->next_device_event = 0;
     sim->jobs_left = sim->w->job_count;
-    sim->first_delayed = sim->last_delayed = SY_NONE;
+    sim->held_next = sim->held_count = 0;
     sim->scheduler_free_ns = 0;
+    sim->uncharged_ns = sim->policy_ns = 0;
     sim->sequence = 0;
     sim->copy_unused = 0;
     sim->copy_free = SY_NONE;

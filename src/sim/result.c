@@ -115,6 +115,7 @@ void sy_sim_collect(struct sy_sim *sim, struct sy_sim_result *r) {
                                 .decision_count = sim->decision_count,
                                 .transfer_count = sim->transfer_count,
                                 .reconfigure_count = sim->reconfigure_count,
+                                .policy_ns = sim->options.clock_ns ? sim->policy_ns : NAN,
                                 .decision_p50_ns = histogram_quantile(sim, 0.5),
                                 .decision_p99_ns = histogram_quantile(sim, 0.99),
                                 .device_busy_ns = sim->device_busy_ns,
@@ -129,7 +130,7 @@ void sy_sim_collect(struct sy_sim *sim, struct sy_sim_result *r) {
         double idle_ns = fmax(0, sim->makespan_ns - device->busy_ns);
         r->energy_joules += device->joules + m->devices[d].idle_watts * idle_ns * 1e-9;
     }
-    double *scratch = sim->delayed_at_ns; /* at least as many tasks as jobs; not needed any more */
+    double *scratch = sim->task_scratch; /* at least as many tasks as jobs */
     uint32_t counted = 0;
     for (uint32_t j = 0; j < jobs; j++) {
         sim->job_results[j].slowdown =

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulator's clock: takes the next event, lets it happen, then asks the policy for decisions
- * and carries them out. In virtual time a decision is free unless options.decision_ns charges it.
+ * The simulator's clock: takes the next event, lets it happen, then asks the policy for decisions.
  */
 #include "sim/sim.h"
 #include "sim/world.h"
@@ -54,7 +53,7 @@ static double rollout(void *world, const char *policy, const double *scale) {
     }
     if (!sim->inner) {
         struct sy_sim_options options = sim->options;
-        options.record = options.judge = false;
+        options.record = options.judge = options.charge = false;
         options.clock_ns = NULL;
         if (sy_sim_create(sim->w, &options, &sim->inner, NULL) < 0) {
             return NAN;
@@ -85,6 +84,7 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
         return sy_fail(error, -ENOMEM, "out of memory for %u tasks", workload->task_count);
     }
     fill_view(sim);
+    sy_sim_time_clock(sim);
     sim->truth = (struct sy_truth){.resource_bytes_per_s = sim->resource_use,
                                    .others_bytes_per_s = sim->resource_others,
                                    .task_factor = sim->task_factor,
@@ -152,131 +152,6 @@ static void device_event(struct sy_sim *sim) {
     }
 }
 
-static void refuse(struct sy_sim *sim, uint32_t task, const char *why) {
-    char name[96];
-    if (!sim->failure) {
-        sim->failure = sy_fail(
-            sim->error, -EPROTO, "policy %s decided the impossible for %s: %s", sim->policy,
-            task < sim->w->task_count ? sy_workload_task_name(sim->w, task, name, sizeof name)
-                                      : "no task",
-            why);
-    }
-}
-
-/* The reason a decision cannot be carried out, or NULL. */
-static const char *illegal(const struct sy_sim *sim, const struct sy_decision *d) {
-    if (d->device >= sim->machine->device_count) {
-        return "no such device";
-    }
-    uint32_t class_index = sim->machine->devices[d->device].class_index;
-    if (sim->view_devices[d->device].lost) {
-        return "the device is lost";
-    }
-    if (d->kind == SY_RECONFIGURE) {
-        if (sim->machine->devices[d->device].board == SY_NONE) {
-            return "only an FPGA region can be reconfigured";
-        }
-        if (d->task >= sim->w->kernel_count) {
-            return "no such kernel";
-        }
-        return sim->devices[d->device].phase == IDLE ? NULL : "the region is busy";
-    }
-    if (d->task >= sim->w->task_count || sim->w->task_job[d->task] >= sim->next_job) {
-        return "no such task has arrived";
-    }
-    if (sim->task_device[d->task] != SY_NONE || sim->task_state[d->task] > SY_TASK_READY) {
-        return "it is committed already";
-    }
-    if (!isfinite(sim->w->time_ns[(size_t)d->task * sim->w->class_count + class_index])) {
-        return "its kernel has no variant for that device";
-    }
-    if (d->kind == SY_FETCH) {
-        return NULL;
-    }
-    return isnan(d->priority) || !(d->expected_ns >= 0) ? "priority or expected time is no number"
-                                                        : NULL;
-}
-
-static void delay(struct sy_sim *sim, const struct sy_decision *d) {
-    double begin = fmax(sim->scheduler_free_ns, sim_now(sim));
-    uint32_t task = d->task;
-    sim->scheduler_free_ns = begin + sim->options.decision_ns;
-    sim->delayed_at_ns[task] = sim->scheduler_free_ns;
-    sim->delayed_next[task] = SY_NONE;
-    sim->task_delayed[task] = true;
-    sim->task_device[task] = d->device; /* taken, so that nobody decides it twice */
-    sim->task_priority[task] = d->priority;
-    sim->task_expected_ns[task] = d->expected_ns;
-    if (sim->last_delayed == SY_NONE) {
-        sim->first_delayed = task;
-        sy_heap_set(&sim->heap, sim->slot_decision, sim->scheduler_free_ns);
-        sim->live_events++;
-    } else {
-        sim->delayed_next[sim->last_delayed] = task;
-    }
-    sim->last_delayed = task;
-}
-
-static void delayed_decision(struct sy_sim *sim) {
-    uint32_t task = sim->first_delayed, device = sim->task_device[task];
-    sim->first_delayed = sim->delayed_next[task];
-    sim->task_delayed[task] = false;
-    if (sim->first_delayed == SY_NONE) {
-        sim->last_delayed = SY_NONE;
-        sy_heap_remove(&sim->heap, sim->slot_decision);
-        sim->live_events--;
-    } else {
-        sy_heap_set(&sim->heap, sim->slot_decision, sim->delayed_at_ns[sim->first_delayed]);
-    }
-    if (sim->view_devices[device].lost) { /* it went away while the scheduler was thinking */
-        sim->task_device[task] = SY_NONE;
-        if (sim->task_state[task] == SY_TASK_READY && sim->scheduler.ops->task_ready) {
-            sim->scheduler.ops->task_ready(&sim->scheduler, &sim->view, task);
-        }
-        sim->news = true;
-        return;
-    }
-    sy_sim_commit(sim, task, device, sim->task_priority[task], sim->task_expected_ns[task]);
-}
-
-static void carry_out(struct sy_sim *sim, const struct sy_decision *d) {
-    const char *why = illegal(sim, d);
-    sim->decision_count++;
-    if (why) {
-        refuse(sim, d->kind == SY_RECONFIGURE ? SY_NONE : d->task, why);
-    } else if (d->kind == SY_FETCH) {
-        sy_sim_fetch(sim, d->task, sim->machine->devices[d->device].memory);
-    } else if (d->kind == SY_RECONFIGURE) {
-        sy_sim_configure(sim, d->device, d->task);
-    } else if (sim->options.decision_ns > 0) {
-        delay(sim, d);
-    } else {
-        sy_sim_commit(sim, d->task, d->device, d->priority, d->expected_ns);
-    }
-}
-
-static void ask(struct sy_sim *sim) {
-    struct sy_decision decisions[BATCH];
-    uint32_t count;
-    if (sim->net) {
-        sy_sim_flow_update(sim);
-        if (sim->view.readings) {
-            sy_sim_sense(sim);
-        }
-    }
-    do {
-        double before = sim->options.clock_ns ? sim->options.clock_ns() : 0;
-        count = sim->scheduler.ops->decide(&sim->scheduler, &sim->view, decisions, BATCH);
-        if (sim->options.clock_ns) {
-            sy_sim_time_decision(sim, sim->options.clock_ns() - before, count);
-        }
-        for (uint32_t i = 0; i < count && !sim->failure; i++) {
-            carry_out(sim, &decisions[i]);
-        }
-    } while (count && !sim->failure);
-    sim->news = false;
-}
-
 static void happen(struct sy_sim *sim, uint32_t slot) {
     sim->event_count++;
     if (slot < sim->slot_hidden) {
@@ -288,7 +163,7 @@ static void happen(struct sy_sim *sim, uint32_t slot) {
     } else if (slot == sim->slot_job) {
         arrive(sim);
     } else if (slot == sim->slot_decision) {
-        delayed_decision(sim);
+        sy_sim_decisions_due(sim);
     } else {
         device_event(sim);
     }
@@ -333,7 +208,7 @@ static void loop(struct sy_sim *sim) {
             happen(sim, sim->heap.slots[0]);
         } while (sim->heap.count && sim->heap.key[sim->heap.slots[0]] <= now && !sim->failure);
         if (sim->news && sim->jobs_left) {
-            ask(sim);
+            sy_sim_ask(sim);
         }
     }
     sim->makespan_ns = sim_now(sim);
@@ -354,21 +229,22 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
                              : NULL;
     sim->view.posterior = sim->view.readings && sim->options.belief != SY_SIM_RAW;
     sim->watched = sim->net && (ops->needs_readings || ops->needs_truth || sim->options.judge);
-    sim->scheduler.ops = ops;
-    sim->scheduler.state = state;
-    sim->scheduler.seed = sim->options.seed;
-    sim->scheduler.setup = sim->options.setup;
-    int code = ops->init(&sim->scheduler, &sim->view, args);
+    struct sy_scheduler *policy_state = sy_sim_time_calls(sim, ops);
+    policy_state->ops = ops;
+    policy_state->state = state;
+    policy_state->seed = sim->options.seed;
+    policy_state->setup = sim->options.setup;
+    int code = ops->init(policy_state, &sim->view, args);
     if (code) {
         if (ops->finish) {
-            ops->finish(&sim->scheduler);
+            ops->finish(policy_state);
         }
         return sy_fail(error, code, "policy %s cannot start here%s", policy,
                        code == -EINVAL ? ": its arguments are off" : "");
     }
     loop(sim);
     if (ops->finish) {
-        ops->finish(&sim->scheduler);
+        ops->finish(policy_state);
     }
     if (!sim->failure) {
         sy_sim_collect(sim, ret_result);

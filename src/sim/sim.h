@@ -3,9 +3,10 @@
  * sim: a workload on a machine in virtual time, under any scheduler.
  *
  * In: workload, options, a policy. Out: a result, optionally a trace and its check. Never knows:
- * what a policy thinks, or the real clock (decision timing takes a clock as a parameter).
- * Invariants: the same seed gives the same bytes; hidden noise and load depend on the seed alone,
- * so that all policies meet the same world; nothing is allocated between start and end of a run.
+ * what a policy thinks, or the real clock (to time a policy it takes one as a parameter).
+ * Invariants: the same seed gives the same bytes (unless a real clock is charged); hidden noise and
+ * load depend on the seed alone, so that all policies meet the same world; nothing is allocated
+ * between start and end of a run.
  */
 #ifndef SY_SIM_SIM_H
 #define SY_SIM_SIM_H
@@ -51,6 +52,16 @@ enum sy_sim_belief {
     SY_SIM_TRUE,     /* what does flow now: what a perfect belief would be worth */
 };
 
+/* What a policy is called for. */
+enum sy_sim_call {
+    SY_CALL_JOB_ARRIVED,
+    SY_CALL_JOB_LEFT,
+    SY_CALL_TASK_READY,
+    SY_CALL_TASK_DONE,
+    SY_CALL_DEVICE, /* idle, lost, returned */
+    SY_CALL_DECIDE,
+};
+
 struct sy_sim_options {
     uint64_t seed;
     double noise_sigma;                       /* log-normal, median 1 */
@@ -65,14 +76,20 @@ struct sy_sim_options {
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
     uint32_t counter_live;    /* counters that count at a time, others wait; 0: all */
     enum sy_sim_belief belief;
-    double decision_ns;                          /* charged to the clock for each task placed */
+    double decision_ns; /* charged to the clock for each task placed */
+    /* Charge what the policy's calls took by clock_ns: results depend on the machine. Not of
+     * policies that need the truth, nor of searches (NAME:N), which are made offline. */
+    bool charge;
     const struct sy_device_event *device_events; /* sorted by time */
     uint32_t device_event_count;
     const struct sy_policy_setup *setup; /* of learned policies; NULL: as their names say */
     bool record;                         /* fill the trace */
     bool judge;                          /* fill the result's accuracy; costs time */
     bool (*stop)(void);       /* asked now and then: end the run with -ECANCELED; NULL: never */
-    double (*clock_ns)(void); /* real clock to time decide() with; NULL: not timed */
+    double (*clock_ns)(void); /* to time the policy's calls with; NULL: not timed */
+    /* Told of every call that was timed: what it took, and how much was decided. NULL: nobody */
+    void (*observe)(void *observer, enum sy_sim_call call, double ns, uint32_t decisions);
+    void *observer;
 };
 
 struct sy_sim_job_result {
@@ -101,6 +118,7 @@ struct sy_sim_result {
     double bytes_moved;
     double energy_joules;
     uint64_t task_count, event_count, decision_count, transfer_count, reconfigure_count;
+    double policy_ns;                        /* in all calls of the policy; NAN: not timed */
     double decision_p50_ns, decision_p99_ns; /* NAN: not timed */
     double fairness; /* Jain index of the tenants' mean slowdowns; 1 with one tenant */
     struct sy_sim_accuracy accuracy; /* options.judge */

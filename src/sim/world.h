@@ -59,11 +59,18 @@ struct copy {
     double start_ns;
 };
 
+struct held {
+    double at_ns;
+    enum sy_decision_kind kind;
+    uint32_t task, device;
+};
+
 struct channel {
     uint32_t active, first_queued, last_queued; /* copies into one memory */
 };
 
 #define HISTOGRAM_BUCKETS 512
+#define SY_SIM_BATCH      64 /* decisions taken at once */
 
 struct sy_sim {
     struct sy_arena *arena;
@@ -93,13 +100,16 @@ struct sy_sim {
     uint8_t *task_state;
     bool *task_delayed; /* decided, but the scheduler's own time is not over */
     uint32_t *task_device, *task_pending, *task_missing;
-    double *task_priority, *task_expected_ns, *task_factor;
+    double *task_priority, *task_expected_ns, *task_factor, *task_scratch;
     uint64_t *task_sequence;
     uint32_t *queue_child, *queue_sibling; /* pairing heaps of committed tasks */
-    uint32_t *delayed_next;                /* decisions that wait for the scheduler's own time */
-    double *delayed_at_ns;
-    uint32_t first_delayed, last_delayed;
-    double scheduler_free_ns;
+    struct held held[SY_SIM_BATCH];        /* decisions that wait for the scheduler's own time */
+    uint32_t held_next, held_count;
+    double scheduler_free_ns;  /* when it is done with what it was called for */
+    struct sy_scheduler timed; /* the policy, where the scheduler is the shell of timed.c */
+    double look_ns;            /* what a look at the clock costs */
+    bool charging;
+    double uncharged_ns, policy_ns; /* real time of its calls: since the last decision, in all */
     uint64_t sequence;
     double *kernel_factor;
     uint32_t *kernel_smt, *kernel_gpu; /* row in the table of interference, or SY_NONE */
@@ -208,6 +218,14 @@ void sy_sim_judge_collect(const struct sy_sim *sim, struct sy_sim_accuracy *ret_
 /* queue.c: per-device priority queues of committed tasks */
 void sy_sim_queue_push(struct sy_sim *sim, uint32_t device, uint32_t task);
 uint32_t sy_sim_queue_pop(struct sy_sim *sim, uint32_t device);
+/* decide.c */
+void sy_sim_ask(struct sy_sim *sim);
+void sy_sim_decisions_due(struct sy_sim *sim); /* the first that waits */
+/* timed.c: what a look at the clock costs, once */
+void sy_sim_time_clock(struct sy_sim *sim);
+/* Puts the shell in front of a policy, where there is a clock; who is to be its scheduler
+ */
+struct sy_scheduler *sy_sim_time_calls(struct sy_sim *sim, const struct sy_scheduler_ops *ops);
 /* layout.c */
 SY_MUST_CHECK int sy_sim_layout(struct sy_sim *sim);
 void sy_sim_reset(struct sy_sim *sim);

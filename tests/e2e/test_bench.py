@@ -22,6 +22,16 @@ class Bench(cli.Case):
             self.assertGreater(row["p50"]["value"], 0, row)
             self.assertGreaterEqual(row["p99"]["value"], row["p50"]["value"], row)
 
+    def test_decision_time(self):
+        """Policies are charged what they take, and the table says so; with 0 it is free."""
+        command = ["bench", "applications", "--seeds", "1", "--quiet"]
+        self.assertIn("policies are charged", self.ok(*command))
+        self.assertEqual(self.ok_json(*command)["decision_time"], "measured")
+        free = [*command, "--decision-time", "0"]
+        self.assertEqual(self.ok(*free), self.ok(*free))
+        self.assertNotIn("charged", self.ok(*free))
+        self.assertIn("--decision-time", self.fails(2, *command, "--decision-time", "5"))
+
     def test_applications(self):
         table = self.ok_json("bench", "applications", "--seeds", "1", "--quiet")["tables"][0]
         self.assertEqual({len(row) for row in table["rows"]}, {6})
@@ -59,7 +69,7 @@ class Policy(cli.Case):
 
     def test_contention(self):
         command = ["bench", "policy", "--suite", "C", "--only", "single graphs", "--seeds", "1",
-                   "--rollouts", "1", "--quiet"]
+                   "--rollouts", "1", "--quiet", "--decision-time", "0"]
         text = self.ok(*command, "--policy", "lb-cont+wspt,nobody")
         self.assertEqual(text, self.ok(*command, "--policy", "lb-cont+wspt,nobody", "--threads",
                                        "1"))

@@ -120,6 +120,26 @@ class Newcomer(cli.Case):
                               "dmdas", "--timing", "--seeds", "1")
         self.assertGreater(result["runs"][0]["decision_ns"]["p99"], 0)
 
+    def test_decision_time(self):
+        """Free by default; a time for each task; or measured, which the output says."""
+        args = ["simulate", "--machine", "cpu:1", "gen:chain:10,work=1ms", "--policy", "dmdas",
+                "--seeds", "1"]
+
+        def makespan_ns(*more):
+            return self.ok_json(*args, *more)["runs"][0]["makespan_ns"]
+
+        self.assertAlmostEqual(makespan_ns(), 10e6)
+        self.assertAlmostEqual(makespan_ns("--decision-time", "0"), 10e6)
+        self.assertAlmostEqual(makespan_ns("--decision-time", "500us"), 15e6)
+        self.assertGreater(makespan_ns("--decision-time", "measured"), 10e6)
+        result = self.ok_json(*args, "--decision-time", "measured")
+        self.assertEqual(result["options"]["decision_time"], "measured")
+        self.assertGreater(result["runs"][0]["policy_ns"], 0)
+        self.assertIn("not reproducible", self.ok(*args, "--decision-time", "measured"))
+        self.assertNotIn("not reproducible", self.ok(*args))
+        for wrong in ["5", "slow", ""]:
+            self.assertIn("--decision-time", self.fails(2, *args, "--decision-time", wrong))
+
     def test_stream(self):
         args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4",
                 "gen:cholesky:3", "--policy", "dmdas,eager", "--seeds", "2", "--tenants", "3",

@@ -65,8 +65,19 @@ static uint32_t decide(struct sy_scheduler *scheduler, const struct sy_view *vie
     return count;
 }
 
-static const struct sy_scheduler_ops ops = {
-    .name = "script", .summary = "", .needs_readings = true, .init = init, .decide = decide};
+static void job_arrived(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job) {
+    (void)scheduler, (void)view, (void)job;
+    if (script.plan) {
+        script.plan();
+    }
+}
+
+static const struct sy_scheduler_ops ops = {.name = "script",
+                                            .summary = "",
+                                            .needs_readings = true,
+                                            .init = init,
+                                            .job_arrived = job_arrived,
+                                            .decide = decide};
 
 const struct sy_scheduler_ops *__wrap_sy_scheduler_find(const char *name, const char **ret_args,
                                                         struct sy_error *error) {

@@ -17,6 +17,7 @@ struct script {
     const struct sy_decision *first; /* at its first call, as they stand */
     uint32_t first_count;
     void (*look)(const struct sy_view *view); /* before each decision */
+    void (*plan)(void);                       /* when a job arrives */
 };
 extern struct script script;
 

@@ -253,6 +253,91 @@ static void slow_decisions(void **state) {
     fixture_finish(&f);
 }
 
+/* A clock that only the policy moves: 5000 ns to plan a job, 100 ns to decide. */
+static double fake_ns;
+static double fake_clock(void) {
+    return fake_ns;
+}
+static void plan_slowly(void) {
+    fake_ns += 5000;
+}
+static void decide_slowly(const struct sy_view *view) {
+    (void)view;
+    fake_ns += 100;
+}
+
+/* One that runs ever faster, so that every call takes longer than the first look at it cost. */
+static double running_clock(void) {
+    static double looks;
+    looks++;
+    return looks * looks;
+}
+
+static struct sy_sim_result run_pair(bool charge, uint64_t *ret_calls) {
+    struct fixture f;
+    open_pair(&f);
+    script.device = (uint32_t[]){CPU, GPU};
+    script.plan = plan_slowly;
+    script.look = decide_slowly;
+    struct sy_sim_options options = {.record = true, .clock_ns = fake_clock, .charge = charge};
+    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    fake_ns = 0;
+    struct sy_sim_result result = fixture_run(sim, f.workload, "script");
+    *ret_calls = (uint64_t)((fake_ns - 5000) / 100);
+    double start_ns = charge ? 5100 : 0;
+    assert_ran(sim, 0, CPU, start_ns, start_ns + 1000);
+    assert_ran(sim, 1, GPU, start_ns, start_ns + 2000);
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
+    return result;
+}
+
+static void measured_decisions(void **state) {
+    (void)state;
+    uint64_t calls;
+    struct sy_sim_result free_of_charge = run_pair(false, &calls);
+    assert_near(free_of_charge.makespan_ns, 2000, 1e-6);
+    assert_near(free_of_charge.policy_ns, 5000 + 100.0 * (double)calls, 1e-6);
+    struct sy_sim_result charged = run_pair(true, &calls);
+    assert_near(charged.makespan_ns, 7100, 1e-6);
+    assert_near(charged.policy_ns, 5000 + 100.0 * (double)calls, 1e-6);
+}
+
+/* What searches offline is not charged. */
+static void measured_searches(void **state) {
+    (void)state;
+    static const char *const names[] = {"anneal:2", "greedy-true", "dmdas"};
+    struct fixture f;
+    fixture_init(&f, "cpu:2");
+    fixture_add(&f, fixture_graph("chain:4,work=1us"), 0, 0, 1);
+    fixture_seal(&f);
+    for (size_t i = 0; i < SY_COUNT(names); i++) {
+        struct sy_sim_options options = {.clock_ns = running_clock, .charge = true};
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        double makespan_ns = fixture_run(sim, f.workload, names[i]).makespan_ns;
+        assert_int_equal(makespan_ns > 5000, i == 2);
+        sy_sim_destroy(sim);
+    }
+    fixture_finish(&f);
+}
+
+/* The second decision sees the first one: tasks spread over the cores as they do for nothing. */
+static void slow_decisions_are_seen(void **state) {
+    (void)state;
+    static const char *const names[] = {"dmda", "dmdas", "lb", "heft", "symphony"};
+    struct fixture f;
+    fixture_init(&f, "cpu:4");
+    fixture_add(&f, fixture_graph("independent:8,work=10ms"), 0, 0, 1);
+    fixture_seal(&f);
+    for (size_t i = 0; i < SY_COUNT(names); i++) {
+        struct sy_sim_options options = {.decision_ns = 1};
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        assert_near(fixture_run(sim, f.workload, names[i]).makespan_ns, 20e6, 1000);
+        sy_sim_destroy(sim);
+    }
+    fixture_finish(&f);
+}
+
 /* The device goes away while the scheduler thinks: the decision is taken back. */
 static void slow_decision_for_a_lost_device(void **state) {
     (void)state;
@@ -527,6 +612,9 @@ int main(void) {
         cmocka_unit_test(loss_and_return),
         cmocka_unit_test(loss_twice),
         cmocka_unit_test(slow_decisions),
+        cmocka_unit_test(slow_decisions_are_seen),
+        cmocka_unit_test(measured_decisions),
+        cmocka_unit_test(measured_searches),
         cmocka_unit_test(slow_decision_for_a_lost_device),
         cmocka_unit_test(arrivals),
         cmocka_unit_test(impossible_decisions),
