@@ -19,4 +19,9 @@ int sy_counters_watch(int argc, char **argv);
 int sy_counters_record(int argc, char **argv);
 int sy_counters_replay(int argc, char **argv);
 
+/* Counters that differ only in where they count. */
+bool sy_counters_same(const struct sy_counter *a, const struct sy_counter *b);
+/* What --group and --process say. Prints what is wrong; returns an exit code. */
+int sy_counters_watched(const char *group, const char *process, uint32_t *ret_process);
+
 #endif

@@ -105,6 +105,17 @@ const char *sy_draw_rate(double rate, const char *unit, char *text) {
     return text;
 }
 
+const char *sy_draw_reading(double value, const struct sy_counter *counter, char *text) {
+    if (isfinite(value) && counter->kind == SY_COUNTER_SHARE) {
+        snprintf(text, SY_UNITS_SIZE, "%.1f %%", 100 * value);
+    } else if (isfinite(value) && !counter->unit[0]) {
+        snprintf(text, SY_UNITS_SIZE, "%.6g", value);
+    } else {
+        sy_draw_rate(value, counter->unit, text);
+    }
+    return text;
+}
+
 const char *sy_draw_age(double age_ns, char *text) {
     if (!isfinite(age_ns)) {
         snprintf(text, SY_UNITS_SIZE, "never");

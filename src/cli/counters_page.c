@@ -151,11 +151,35 @@ static void fit_gaps(struct page *page, uint32_t lines, uint32_t room) {
     }
 }
 
+/* Names, a blank, values, as often as they fit beside each other. */
+static uint32_t counters_name_width(const struct page *page) {
+    size_t longest = 1;
+    for (uint32_t kind = 0; kind < page->view->kind_count; kind++) {
+        size_t length = sy_table_width(page->view->kinds[kind].name);
+        longest = length > longest ? length : longest;
+    }
+    uint32_t most = page->columns > RATE_WIDTH + 2 ? page->columns - RATE_WIDTH - 1 : 1;
+    return longest < most ? (uint32_t)longest : most;
+}
+
+static uint32_t counters_per_line(const struct page *page) {
+    uint32_t cell = counters_name_width(page) + 1 + RATE_WIDTH;
+    uint32_t count = (page->columns + 3) / (cell + 3);
+    return count ? count : 1;
+}
+
+/* What was asked for keeps its lines; the others get what is left. */
+static uint32_t counters_least(const struct page *page) {
+    uint32_t each = counters_per_line(page);
+    return page->view->watched_count ? 2 + (page->view->watched_count + each - 1) / each : 0;
+}
+
 /* What gives way where there is little room: hints, lines of single processors, then those of what
  * is not measured. Returns the lines below those of single resources. */
 static uint32_t lay_out_rows(struct page *page, const struct tally *tally) {
-    bool group = page->view->last;
-    uint32_t room = page->rows > page->used + group ? page->rows - page->used - group : 0;
+    uint32_t group = counters_least(page), whole = page->rows - page->used;
+    group = group < whole / 2 ? group : whole / 2;
+    uint32_t room = whole - group;
     uint32_t strips = (tally->cpus + strip_width(page) - 1) / strip_width(page);
     uint32_t lines = tally->shared + tally->cpus;
     fit_gaps(page, UINT32_MAX / 2, room);
@@ -336,25 +360,37 @@ static void put_unmeasured(struct page *page, uint32_t count) {
     sy_buffer_finish(&names);
 }
 
-/* The counters of a group that was asked for, as they were read; together on one line. */
-static void put_group(struct page *page) {
+/* --- single counters ----------------------------------------------------------------------------
+ */
+static void put_counters(struct page *page) {
     const struct sy_counters_view *view = page->view;
-    struct sy_buffer line = {0};
-    for (uint32_t i = 0; i < view->counter_count; i++) {
-        if (sy_counters_shows(view, i)) {
-            const struct sy_counter *counter = &view->counters[i];
-            char text[SY_UNITS_SIZE];
-            if (counter->kind == SY_COUNTER_SHARE) {
-                snprintf(text, sizeof text, "%.0f %%", 100 * view->last[i]);
-            } else {
-                sy_draw_rate(view->last[i], counter->unit, text);
-            }
-            sy_buffer_printf(&line, "  %s %s", counter->event, text);
+    uint32_t below = gap_lines(page), room = page->rows - page->used;
+    uint32_t each = counters_per_line(page), width = counters_name_width(page);
+    uint32_t lines = (view->kind_count + each - 1) / each, count = view->kind_count;
+    room = room > below ? room - below : 0;
+    if (room < 2 || count == 0 || page->columns < RATE_WIDTH + 2) {
+        return;
+    }
+    if (lines + 1 > room) {
+        uint32_t fit = (room > 2 ? room - 2 : 1) * each;
+        count = fit < count ? fit : count;
+    }
+    put_text(page, "\033[2m", "counters; * stands for all of them: their sum, of shares the mean");
+    for (uint32_t kind = 0; kind < count; kind++) {
+        char text[SY_UNITS_SIZE];
+        put_padded(page, view->kinds[kind].name, width);
+        sy_buffer_printf(page->buffer, " %*.*s", (int)RATE_WIDTH, (int)RATE_WIDTH,
+                         sy_counters_kind_text(view, kind, text));
+        if ((kind + 1) % each == 0 || kind + 1 == count) {
+            end_line(page);
+        } else {
+            sy_buffer_printf(page->buffer, "   ");
         }
     }
-    sy_buffer_append(&line, "", 1);
-    put_text(page, "", "group:%s", line.failed ? "" : line.text);
-    sy_buffer_finish(&line);
+    if (count < view->kind_count && room > 2) {
+        put_text(page, "\033[2m", "... and %u more: a taller window or --json has them",
+                 view->kind_count - count);
+    }
 }
 
 /* What can be mended comes first. */
@@ -400,9 +436,7 @@ void sy_counters_draw(const struct sy_counters_view *view, uint32_t columns, uin
         put_text(&page, "", "%s", "nothing is measured yet");
     }
     put_unmeasured(&page, tally.unmeasured);
-    if (view->last) {
-        put_group(&page);
-    }
+    put_counters(&page);
     if (page.gaps) {
         put_gaps(&page);
     }

@@ -43,10 +43,12 @@ static const struct sy_option options[] = {
      "\"here\", a file, or a line of text: the machine to write into the recording "
      "(default here)",
      AT(base.machine), 0, 0, 0},
-    {SY_OPTION_TEXT, "group", "PID|CGROUP",
-     "record one process or control group, if the source can (default: the whole "
-     "machine)",
-     AT(base.group), 0, 0, 0},
+    {SY_OPTION_TEXT, "process", "PID",
+     "also record a process and its descendants: processors, memory, disks", AT(base.process), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "group", "CGROUP",
+     "also record a control group, given as its folder below /sys/fs/cgroup", AT(base.group), 0, 0,
+     0},
     {SY_OPTION_FLAG, "json", NULL, "print a summary as one JSON object", AT(base.common.json), 0, 0,
      0},
     {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
@@ -123,7 +125,7 @@ static int loop(struct sy_counters_session *session, struct tape *tape, double i
     double start_ns = sy_clock_ns();
     int code = sy_counters_step(session, start_ns);
     code = code ? code : tape_add(tape, session);
-    for (uint64_t i = 1; !code && !sy_interrupt_seen(); i++) {
+    for (uint64_t i = 1; !code && !sy_interrupt_seen() && !sy_counters_over(session); i++) {
         double due_ns = sy_counters_due_ns(start_ns, interval_ns, &i);
         if (due_ns - start_ns > duration_ns + interval_ns / 2) {
             break;

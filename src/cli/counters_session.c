@@ -141,42 +141,74 @@ static int open_listing(const struct sy_counters_args *args, const char *recorde
     return SY_EXIT_OK;
 }
 
-/* A bare number is a process. */
-static const char *group_text(const char *group, struct sy_arena *arena) {
-    size_t digits = group ? strspn(group, "0123456789") : 0;
-    if (digits == 0 || group[digits]) {
-        return group;
+/* --- one process or group ------------------------------------------------------------------------
+ */
+int sy_counters_watched(const char *group, const char *process, uint32_t *ret_process) {
+    uint64_t pid = 0;
+    const char *number = group && strncmp(group, "pid:", 4) == 0 ? group + 4 : group;
+    if (group && process) {
+        sy_message_fail("--process and --group are two things to watch; give one");
+        return SY_EXIT_USAGE;
     }
-    char *text = sy_arena_alloc(arena, digits + 5, 1);
-    if (text) {
-        snprintf(text, digits + 5, "pid:%s", group);
+    if (number && sy_parse_u64(number, strlen(number), &pid)) {
+        sy_message_fail("--group takes a control group, a folder below /sys/fs/cgroup; --process "
+                        "%s watches that process and its descendants",
+                        number);
+        return SY_EXIT_USAGE;
     }
-    return text;
+    if (process && (!sy_parse_u64(process, strlen(process), &pid) || !pid || pid > INT32_MAX)) {
+        sy_message_fail("--process takes the number of a process, not '%s'", process);
+        return SY_EXIT_USAGE;
+    }
+    *ret_process = (uint32_t)pid;
+    return SY_EXIT_OK;
 }
 
-/* Who asks for a group wants to see it, not what else there is. */
-static int check_group(const char *group, const struct sy_counters_session *session) {
-    char process[64];
-    snprintf(process, sizeof process, "/proc/%.20s", session->group + 4);
-    bool gone = strncmp(session->group, "pid:", 4) == 0 && access(process, F_OK) < 0;
-    for (uint32_t i = 0; i < session->senses.counter_count && !gone; i++) {
+/* Who asks for a group or a process wants to see it, not what else there is. */
+static int check_watched(const struct sy_counters_args *args,
+                         const struct sy_counters_session *session) {
+    for (uint32_t i = 0; i < session->senses.counter_count; i++) {
         if (session->senses.counters[i].scope == SY_SCOPE_GROUP) {
             return SY_EXIT_OK;
         }
     }
-    sy_message_fail("--group %s: nothing can be read of it; it is the number of a process, or a "
-                    "folder below /sys/fs/cgroup",
-                    group);
+    if (args->process) {
+        sy_message_fail("--process %s: nothing can be read of it%s", args->process,
+                        sy_counters_over(session) ? "; there is no such process" : "");
+    } else {
+        sy_message_fail("--group %s: nothing can be read of it; it is a folder below "
+                        "/sys/fs/cgroup",
+                        args->group);
+    }
     return SY_EXIT_INPUT;
+}
+
+bool sy_counters_over(const struct sy_counters_session *session) {
+    char path[64], *text = NULL;
+    size_t length;
+    if (!session->process) {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%u/stat", session->process);
+    bool over = sy_read_file(path, &text, &length, NULL) < 0;
+    const char *state = over ? NULL : strrchr(text, ')');
+    over = over || (state && strncmp(state, ") Z", 3) == 0); /* ended, and nobody asked how */
+    free(text);
+    return over;
 }
 
 static int open_senses(const struct sy_counters_args *args, struct sy_counters_session *session) {
     struct sy_error error = {0};
     struct sy_senses *senses = &session->senses;
-    session->group = group_text(args->group, session->arena);
+    int r = sy_counters_watched(args->group, args->process, &session->process);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    session->watched = args->process ? "process" : args->group ? "group" : NULL;
     const struct sy_sources_options options = {.only = args->only,
                                                .listing = session->listing,
-                                               .group = session->group,
+                                               .group = args->group,
+                                               .process = session->process,
                                                .replay = args->replay};
     int code = sy_senses_open(session->machine, &options, senses, &error);
     if (code) {
@@ -194,7 +226,7 @@ static int open_senses(const struct sy_counters_args *args, struct sy_counters_s
     if (!session->last) {
         return no_memory();
     }
-    return session->group ? check_group(args->group, session) : SY_EXIT_OK;
+    return session->watched ? check_watched(args, session) : SY_EXIT_OK;
 }
 
 int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_session *session) {

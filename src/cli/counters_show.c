@@ -60,7 +60,7 @@ static void refresh(struct sy_show *show) {
         show->session->senses.replay ? NAN : (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void describe(struct sy_show *show) {
+static bool describe(struct sy_show *show) {
     const struct sy_counters_session *session = show->session;
     sy_counters_source_text(session, &show->sources);
     show->view =
@@ -73,12 +73,14 @@ static void describe(struct sy_show *show) {
                                   .title = show->options.title,
                                   .counter_count = session->senses.counter_count,
                                   .counters = session->senses.counters,
-                                  .last = session->group ? session->last : NULL,
+                                  .last = session->last,
                                   .filter_count = sy_belief_filter_count(session->senses.belief),
                                   .all = show->options.all};
     for (uint32_t i = 0; i < session->senses.pmu_count; i++) {
         show->view.slot_count += session->senses.pmus[i].slots;
     }
+    return sy_counters_sort(session->senses.counters, session->senses.counter_count,
+                            session->watched != NULL, session->arena, &show->view);
 }
 
 int sy_show_create(const struct sy_counters_session *session, const struct sy_show_options *options,
@@ -96,12 +98,11 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
     show->history = malloc((count + 1u) * SY_SPARK_COUNT * sizeof *show->history);
     show->buckets = calloc(count + 1u, sizeof *show->buckets);
     show->plot = options->plot ? sy_counters_plot_create(count) : NULL;
-    if (!show->history || !show->buckets || (options->plot && !show->plot)) {
+    if (!show->history || !show->buckets || (options->plot && !show->plot) || !describe(show)) {
         sy_show_destroy(show);
         sy_message_fail("out of memory");
         return SY_EXIT_FAILED;
     }
-    describe(show);
     show->screen = options->form == SY_SHOW_SCREEN && !options->once ? sy_screen_open() : NULL;
     *ret_show = show;
     return SY_EXIT_OK;

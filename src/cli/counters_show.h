@@ -19,7 +19,7 @@
  */
 struct sy_counters_args {
     struct sy_common_args common;
-    const char *only, *arch, *machine, *group;
+    const char *only, *arch, *machine, *group, *process;
     const char *replay; /* a recording instead of this machine */
 };
 
@@ -31,8 +31,9 @@ struct sy_counters_session {
     struct sy_senses senses;
     const struct sy_gap *gaps;
     uint32_t gap_count;
-    double *last;      /* per counter: its last value; NAN: none yet */
-    const char *group; /* the one asked for; NULL: the whole machine */
+    double *last;        /* per counter: its last value; NAN: none yet */
+    const char *watched; /* "process" or "group", where one was asked for; else NULL */
+    uint32_t process;    /* 0: none */
 };
 
 /* Prints what is wrong; returns an exit code. The session must be closed either way. */
@@ -41,6 +42,8 @@ void sy_counters_close(struct sy_counters_session *session);
 /* Reads, updates, chooses what to count next. 0, -ENODATA at the end of a recording, or another
  * negative errno. */
 SY_MUST_CHECK int sy_counters_step(struct sy_counters_session *session, double now_ns);
+/* The process that is watched has ended. */
+bool sy_counters_over(const struct sy_counters_session *session);
 /* "psi 3, proc 8": sources with how many counters each has, with a NUL. */
 void sy_counters_source_text(const struct sy_counters_session *session, struct sy_buffer *buffer);
 /* Lines of a recording that say on which machine it was made; replay finds them again. */
@@ -69,6 +72,8 @@ void sy_draw_spark(struct sy_buffer *buffer, const float *values, uint32_t count
                    struct sy_draw_style style);
 /* "12.5 GB/s", "3.20 M/s", "55.0 W", "-" without a unit; text has SY_UNITS_SIZE bytes. */
 const char *sy_draw_rate(double rate, const char *unit, char *text);
+/* The same for a reading of a counter, which may be a share or have no unit. */
+const char *sy_draw_reading(double value, const struct sy_counter *counter, char *text);
 /* "now", "4 s", "3 min", "never"; text has SY_UNITS_SIZE bytes. */
 const char *sy_draw_age(double age_ns, char *text);
 
@@ -88,11 +93,23 @@ struct sy_counters_view {
     double elapsed_ns; /* since the first reading */
     double unix_s;     /* NAN in a replay */
     const struct sy_counter *counters;
-    const double *last; /* per counter; NULL: single counters are not shown */
-    bool all;           /* a line for each, also those that are not measured */
+    const double *last;                   /* per counter: its last reading; NAN: none yet */
+    const struct sy_counters_kind *kinds; /* of counters; first those of what is watched */
+    uint32_t kind_count, watched_count;   /* of kinds */
+    const uint32_t *kind_of;              /* per counter */
+    bool all;                             /* a line for each, also those that are not measured */
 };
-/* Whether this counter is shown: one of the group that was asked for. */
-bool sy_counters_shows(const struct sy_counters_view *view, uint32_t counter);
+/* Counters that differ only in where they count, as "perf.cpu*.page-faults". */
+struct sy_counters_kind {
+    char name[64];
+    uint32_t first; /* of these counters */
+};
+/* In the arena. watched: those of the group or process come first. False: out of memory. */
+bool sy_counters_sort(const struct sy_counter *counters, uint32_t count, bool watched,
+                      struct sy_arena *arena, struct sy_counters_view *view);
+/* What the counters of a kind say together, "93 %" or "1.20 k/s": shares are averaged, all else
+ * adds up; "-": nothing yet. text has SY_UNITS_SIZE bytes. */
+const char *sy_counters_kind_text(const struct sy_counters_view *view, uint32_t kind, char *text);
 /* The screen: at most rows lines of at most columns characters, each ended by a newline. */
 void sy_counters_draw(const struct sy_counters_view *view, uint32_t columns, uint32_t rows,
                       struct sy_draw_style style, struct sy_buffer *buffer);

@@ -14,7 +14,7 @@
 
 struct args {
     struct sy_common_args common;
-    const char *only, *group;
+    const char *only, *group, *process;
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -22,11 +22,12 @@ struct args {
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "only", "SOURCES",
      "try only these sources, separated by commas: perf, resctrl, rapl, psi, proc, "
-     "cgroup, nvml, fpga",
+     "process, cgroup, nvml, fpga",
      AT(only), 0, 0, 0},
-    {SY_OPTION_TEXT, "group", "GROUP",
-     "also try a control group (its folder below /sys/fs/cgroup) or a process (pid:N)", AT(group),
-     0, 0, 0},
+    {SY_OPTION_TEXT, "process", "PID", "also try a process and its descendants", AT(process), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "group", "CGROUP",
+     "also try a control group, given as its folder below /sys/fs/cgroup", AT(group), 0, 0, 0},
     SY_OPTION_COMMON(struct args),
 };
 
@@ -42,14 +43,9 @@ static const struct sy_command command = {
     .option_count = SY_COUNT(options),
 };
 
-static bool is_same(const struct sy_counter *a, const struct sy_counter *b) {
-    return a->scope == b->scope && strcmp(a->source, b->source) == 0 &&
-           strcmp(a->event, b->event) == 0 && (a->pmu == SY_PMU_NONE) == (b->pmu == SY_PMU_NONE);
-}
-
 static void put_scope(struct sy_table *table, const struct sy_counter *counter, uint32_t count) {
     enum sy_scope scope = counter->scope;
-    bool process = strncmp(counter->name, "perf.process.", 13) == 0;
+    bool process = strstr(counter->name, "process.") != NULL;
     const char *name = process ? "process" : sy_scope_name(scope);
     if (scope == SY_SCOPE_MACHINE || (scope == SY_SCOPE_GROUP && count == 1)) {
         sy_table_cell(table, "%s", name);
@@ -67,7 +63,7 @@ static void put_counters(struct sy_table *table, const struct sy_sources *source
         uint32_t same = 0;
         bool first = true;
         for (uint32_t j = 0; j < count && first; j++) {
-            bool alike = is_same(&counters[j], &counters[i]);
+            bool alike = sy_counters_same(&counters[j], &counters[i]);
             first = !alike || j >= i;
             same += alike;
         }
@@ -197,6 +193,10 @@ static int run_with(const struct args *args, const struct sy_listing *listing,
         .only = args->only, .group = args->group, .listing = listing};
     struct sy_sources *sources;
     struct sy_error error = {0};
+    int r = sy_counters_watched(args->group, args->process, &wanted.process);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
     int code = listing ? sy_belief_wanted(listing, arena, &wanted.wanted) : 0;
     code =
         code ? sy_fail(&error, code, "out of memory") : sy_sources_open(&wanted, &sources, &error);
@@ -204,7 +204,7 @@ static int run_with(const struct args *args, const struct sy_listing *listing,
         sy_message_error(&error);
         return code == -EINVAL ? SY_EXIT_USAGE : SY_EXIT_FAILED;
     }
-    int r = args->common.json ? print_json(sources, listing) : print_tables(sources);
+    r = args->common.json ? print_json(sources, listing) : print_tables(sources);
     sy_sources_close(sources);
     return r;
 }

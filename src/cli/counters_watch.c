@@ -41,10 +41,12 @@ static const struct sy_option options[] = {
      "\"here\", a file, or a line of text: the machine whose resources are shown "
      "(default here)",
      AT(base.machine), 0, 0, 0},
-    {SY_OPTION_TEXT, "group", "PID|CGROUP",
-     "watch one process or control group, if the source can (default: the whole "
-     "machine)",
-     AT(base.group), 0, 0, 0},
+    {SY_OPTION_TEXT, "process", "PID",
+     "also watch a process and its descendants: processors, memory, disks", AT(base.process), 0, 0,
+     0},
+    {SY_OPTION_TEXT, "group", "CGROUP",
+     "also watch a control group, given as its folder below /sys/fs/cgroup", AT(base.group), 0, 0,
+     0},
     {SY_OPTION_FILE, "plot", "FILE", "at the end, draw the utilisation over time (SVG)", AT(plot),
      0, 0, 0},
     {SY_OPTION_FLAG, "all", NULL, "print a line for each resource, even if it is not measured",
@@ -83,7 +85,7 @@ static double step_for(const struct sy_counters_session *session, double interva
 
 /* Steps at fixed times, so that errors of sleeping do not add up. 0 or a negative errno. */
 static int loop(struct sy_counters_session *session, struct sy_show *show, double interval_ns,
-                double end_ns) {
+                double end_ns, bool quiet) {
     double start_ns = sy_clock_ns(), step_ns = step_for(session, interval_ns);
     int code = sy_counters_step(session, start_ns);
     bool more = code == 0 && sy_show_step(show);
@@ -94,6 +96,10 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
         }
         code = sy_counters_step(session, sy_clock_ns());
         more = code == 0 && sy_show_step(show) && due_ns - start_ns < end_ns - step_ns / 2;
+        if (more && sy_counters_over(session)) {
+            sy_message_note(quiet, "process %u has ended", session->process);
+            break;
+        }
     }
     if (code) {
         sy_message_fail("the counters cannot be read any more: %s", strerror(-code));
@@ -119,7 +125,7 @@ static int watch(const struct args *args, double interval_ns, double duration_ns
     r = r == SY_EXIT_OK ? sy_show_create(&session, &shown, &show) : r;
     if (r == SY_EXIT_OK) {
         double end_ns = isfinite(duration_ns) ? duration_ns : once ? interval_ns : INFINITY;
-        int code = loop(&session, show, interval_ns, end_ns);
+        int code = loop(&session, show, interval_ns, end_ns, args->base.common.quiet);
         bool cut_short = sy_interrupt_seen() && isfinite(end_ns);
         if (cut_short && once) {
             sy_show_destroy(show); /* all or nothing */

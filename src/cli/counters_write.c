@@ -12,21 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-bool sy_counters_shows(const struct sy_counters_view *view, uint32_t counter) {
-    return view->last && view->counters[counter].scope == SY_SCOPE_GROUP &&
-           isfinite(view->last[counter]);
-}
-
 /* --- lines -------------------------------------------------------------------------------------
  */
+#define LINE "%10.3f  %-28s  %6s  %6s  %6s  %12s  %s\n"
+
 void sy_counters_write_lines_head(struct sy_buffer *buffer) {
-    sy_print(buffer, "%10s  %-20s  %6s  %6s  %6s  %12s  %s\n", "time_s", "resource", "used%",
+    sy_print(buffer, "%10s  %-28s  %6s  %6s  %6s  %12s  %s\n", "time_s", "resource", "used%",
              "low%", "high%", "rate", "age_s");
 }
 
-/* One word, so that columns can be counted. */
-static const char *rate_word(double rate, const char *unit, char *text) {
-    sy_draw_rate(rate, unit ? unit : "", text);
+/* Without its blank, so that columns can be counted. */
+static const char *one_word(char *text) {
     char *space = strchr(text, ' ');
     if (space) {
         memmove(space, space + 1, strlen(space));
@@ -35,16 +31,14 @@ static const char *rate_word(double rate, const char *unit, char *text) {
 }
 
 static void write_counters(const struct sy_counters_view *view, struct sy_buffer *buffer) {
-    for (uint32_t i = 0; i < view->counter_count; i++) {
-        if (sy_counters_shows(view, i)) {
-            const struct sy_counter *counter = &view->counters[i];
-            char rate[SY_UNITS_SIZE], used[SY_UNITS_SIZE];
-            bool share = counter->kind == SY_COUNTER_SHARE;
-            sy_units_number(share ? 100 * view->last[i] : NAN, 1, used);
-            sy_print(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n", view->elapsed_ns / 1e9,
-                     counter->name, used, "-", "-", rate_word(view->last[i], counter->unit, rate),
-                     "-");
-        }
+    for (uint32_t kind = 0; kind < view->kind_count; kind++) {
+        const struct sy_counter *counter = &view->counters[view->kinds[kind].first];
+        char text[SY_UNITS_SIZE];
+        sy_counters_kind_text(view, kind, text);
+        bool share = counter->kind == SY_COUNTER_SHARE && strcmp(text, "-") != 0;
+        text[share ? strcspn(text, " ") : strlen(text)] = '\0';
+        sy_print(buffer, LINE, view->elapsed_ns / 1e9, view->kinds[kind].name, share ? text : "-",
+                 "-", "-", share ? "-" : one_word(text), "-");
     }
 }
 
@@ -52,15 +46,17 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
     for (uint32_t i = 0; i < view->item_count; i++) {
         const struct sy_utilisation *item = &view->items[i];
         double time_s = view->elapsed_ns / 1e9;
-        char rate[SY_UNITS_SIZE], age[SY_UNITS_SIZE];
+        char text[5][SY_UNITS_SIZE];
         if (item->measured) {
-            rate_word(item->rate, item->unit, rate);
-            sy_print(buffer, "%10.3f  %-20s  %6.1f  %6.1f  %6.1f  %12s  %s\n", time_s, item->name,
-                     100 * item->mean, 100 * item->low, 100 * item->high, rate,
-                     sy_units_number(item->age_ns / 1e9, 3, age));
+            const char *unit = item->unit ? item->unit : "";
+            sy_draw_rate(item->rate, unit, text[3]);
+            sy_print(buffer, LINE, time_s, item->name,
+                     sy_units_number(100 * item->mean, 1, text[0]),
+                     sy_units_number(100 * item->low, 1, text[1]),
+                     sy_units_number(100 * item->high, 1, text[2]), one_word(text[3]),
+                     sy_units_number(item->age_ns / 1e9, 3, text[4]));
         } else if (view->all) {
-            sy_print(buffer, "%10.3f  %-20s  %6s  %6s  %6s  %12s  %s\n", time_s, item->name, "-",
-                     "-", "-", "-", "-");
+            sy_print(buffer, LINE, time_s, item->name, "-", "-", "-", "-", "-");
         }
     }
     write_counters(view, buffer);
@@ -124,17 +120,17 @@ static void put_gaps(struct sy_json_writer *json, const struct sy_counters_view 
     sy_json_close(json, ']');
 }
 
-static void put_counters(struct sy_json_writer *json, const struct sy_counters_view *view) {
-    sy_json_key(json, "group");
+static void put_readings(struct sy_json_writer *json, const struct sy_counters_view *view) {
+    sy_json_key(json, "readings");
     sy_json_open(json, '[');
     for (uint32_t i = 0; i < view->counter_count; i++) {
-        if (sy_counters_shows(view, i)) {
-            sy_json_open(json, '{');
-            sy_json_member_string(json, "name", view->counters[i].name);
-            sy_json_member_number(json, "value", view->last[i]);
-            sy_json_member_string(json, "unit", view->counters[i].unit);
-            sy_json_close(json, '}');
-        }
+        sy_json_open(json, '{');
+        sy_json_member_string(json, "name", view->counters[i].name);
+        sy_json_member_string(json, "source", view->counters[i].source);
+        sy_json_member_string(json, "scope", sy_scope_name(view->counters[i].scope));
+        sy_json_member_number(json, "value", view->last[i]);
+        sy_json_member_string(json, "unit", view->counters[i].unit);
+        sy_json_close(json, '}');
     }
     sy_json_close(json, ']');
 }
@@ -162,9 +158,7 @@ void sy_counters_write_json(const struct sy_counters_view *view,
         put_item(&json, &view->items[i]);
     }
     sy_json_close(&json, ']');
-    if (view->last) {
-        put_counters(&json, view);
-    }
+    put_readings(&json, view);
     sy_json_close(&json, '}');
     *buffer = json.buffer;
 }
@@ -240,22 +234,33 @@ static void put_gauge(const struct sy_counters_view *view, enum gauge gauge, con
     }
 }
 
-static void put_group(const struct sy_counters_view *view, struct sy_buffer *buffer) {
+static void put_labels(struct sy_buffer *buffer, const struct sy_counter *counter) {
+    const char *const labels[][2] = {{"counter", counter->name},
+                                     {"source", counter->source},
+                                     {"scope", sy_scope_name(counter->scope)},
+                                     {"unit", counter->unit}};
+    for (size_t i = 0; i < SY_COUNT(labels); i++) {
+        sy_buffer_printf(buffer, "%s%s=\"", i ? "," : "{", labels[i][0]);
+        sy_prometheus_put_label(buffer, labels[i][1]);
+        sy_buffer_append(buffer, "\"", 1);
+    }
+    sy_buffer_append(buffer, "} ", 2);
+}
+
+static void put_readings_text(const struct sy_counters_view *view, struct sy_buffer *buffer) {
     bool empty = true;
     for (uint32_t i = 0; i < view->counter_count; i++) {
-        if (!sy_counters_shows(view, i)) {
+        if (!isfinite(view->last[i])) {
             continue;
         }
         if (empty) {
-            sy_buffer_printf(buffer, "# HELP symph_group Counters of the group that is watched, "
-                                     "in their unit.\n# TYPE symph_group gauge\n");
+            sy_buffer_printf(buffer, "# HELP symph_counter Last reading of each counter, in its "
+                                     "unit; a share is from 0 to 1.\n"
+                                     "# TYPE symph_counter gauge\n");
             empty = false;
         }
-        sy_buffer_printf(buffer, "symph_group{counter=\"");
-        sy_prometheus_put_label(buffer, view->counters[i].name);
-        sy_buffer_printf(buffer, "\",unit=\"");
-        sy_prometheus_put_label(buffer, view->counters[i].unit);
-        sy_buffer_printf(buffer, "\"} ");
+        sy_buffer_printf(buffer, "symph_counter");
+        put_labels(buffer, &view->counters[i]);
         put_value(buffer, view->last[i]);
     }
 }
@@ -274,7 +279,7 @@ void sy_counters_write_prometheus(const struct sy_counters_view *view, struct sy
               "Time since something that speaks of the resource was measured.", buffer);
     put_gauge(view, MEASURED, "symph_measured", "1 where something speaks of the resource, else 0.",
               buffer);
-    put_group(view, buffer);
+    put_readings_text(view, buffer);
     sy_buffer_printf(buffer,
                      "# HELP symph_counters Counters that can be read.\n"
                      "# TYPE symph_counters gauge\nsymph_counters %u\n"

@@ -85,14 +85,10 @@ static bool find_mount(struct sy_sources *sources, const char *controller, char 
     return false;
 }
 
-/* Our group, or that of a process: a line "0::/path" or "4:memory:/path". */
+/* Our group: a line "0::/path" or "4:memory:/path". */
 static void find_own(struct sy_sources *sources, const char *controller, char *ret_path) {
-    char file[SY_PATH_MAX];
-    const char *group = sources->options.group;
-    bool by_pid = group && strncmp(group, "pid:", 4) == 0;
-    snprintf(file, sizeof file, "/proc/%.20s/cgroup", by_pid ? group + 4 : "self");
     strcpy(ret_path, "/");
-    if (sy_file_text(sources, file) <= 0) {
+    if (sy_file_text(sources, "/proc/self/cgroup") <= 0) {
         return;
     }
     for (const char *line = sources->buffer; line && *line;) {
@@ -117,7 +113,7 @@ static bool find_folder(struct sy_sources *sources, const char *controller, char
     if (!find_mount(sources, controller, mount)) {
         return false;
     }
-    bool named = group && strncmp(group, "pid:", 4) != 0;
+    bool named = group != NULL;
     if (named) {
         size_t length = strlen(mount);
         group += strncmp(group, mount, length) == 0 && group[length] == '/' ? length : 0;
@@ -192,6 +188,10 @@ static int cgroup_open(struct sy_sources *sources, void **ret_state) {
         return -ENOMEM;
     }
     group->cpu_ns = group->ns = NAN;
+    *ret_state = group;
+    if (sources->options.process) { /* who asks for a process does not ask for a group */
+        return 0;
+    }
     uint32_t before = sources->counter_count;
     for (size_t i = 0; i < SY_COUNT(places); i++) {
         open_part(sources, group, &places[i]);
@@ -202,10 +202,9 @@ static int cgroup_open(struct sy_sources *sources, void **ret_state) {
         sy_add_gap(sources, "cgroup",
                    named ? sy_text(sources, "control group '%s'", named) : "our control group",
                    "no hierarchy of control groups that shows it is mounted",
-                   named ? "name a folder below /sys/fs/cgroup, or pid:N"
+                   named ? "name a folder below /sys/fs/cgroup"
                          : "mount -t cgroup2 none /sys/fs/cgroup");
     }
-    *ret_state = group;
     return 0;
 }
 

@@ -23,7 +23,7 @@ enum sy_scope {
     SY_SCOPE_CPU,    /* a hardware thread */
     SY_SCOPE_GPU,    /* index: as NVML counts them */
     SY_SCOPE_BOARD,  /* FPGA */
-    SY_SCOPE_GROUP,  /* a control group or a task of the kernel's */
+    SY_SCOPE_GROUP,  /* a control group, or a process with its descendants */
     SY_SCOPE_KERNEL, /* durations of tasks */
 };
 const char *sy_scope_name(enum sy_scope scope);
@@ -77,10 +77,11 @@ struct sy_sources_options {
     const char *events;               /* comma-separated further events of the listing; NULL: those
                                          that roles need (belief names them in wanted) */
     const char *const *wanted;        /* event names of the listing, NULL-terminated; NULL: none */
-    const char *group;  /* cgroup folder or "pid:N" to watch; NULL: the whole machine */
-    const char *replay; /* a recording: the only source, its clock is the clock */
-    const char *root;   /* instead of "/", for tests: where /proc and /sys are found; perf and NVML
-                           are then left out */
+    const char *group;                /* folder of a control group to watch; NULL: none */
+    uint32_t process;                 /* to watch, with its descendants; 0: none */
+    const char *replay;               /* a recording: the only source, its clock is the clock */
+    const char *root; /* instead of "/", for tests: where /proc and /sys are found; perf and NVML
+                         are then left out */
     const char *const *kernels; /* whose durations will be pushed, NULL-terminated; NULL: none */
     const struct sy_counter *pushed; /* whose samples will be pushed: a simulator, a board */
     uint32_t pushed_count;

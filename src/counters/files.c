@@ -7,7 +7,6 @@
  * after probing.
  */
 #include "counters/provider.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -158,15 +157,20 @@ static uint32_t list(struct sy_sources *sources, DIR *folder, const char *prefix
     return names && count > capacity ? capacity : count;
 }
 
-uint32_t sy_folder_names(struct sy_sources *sources, const char *path, const char *prefix,
-                         const char *const **ret_names) {
+DIR *sy_folder_open(const struct sy_sources *sources, const char *path) {
     int fd = open_path(sources, path);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder && fd >= 0) {
+        close(fd);
+    }
+    return folder;
+}
+
+uint32_t sy_folder_names(struct sy_sources *sources, const char *path, const char *prefix,
+                         const char *const **ret_names) {
+    DIR *folder = sy_folder_open(sources, path);
     *ret_names = NULL;
     if (!folder) {
-        if (fd >= 0) {
-            close(fd);
-        }
         return 0;
     }
     uint32_t count = list(sources, folder, prefix, NULL, 0);

@@ -68,10 +68,15 @@ static void perf_select(struct sy_sources *sources, void *state) {
 /* Rates of the places add up; a counter that is missing at one of them is missing. */
 static void read_unit(struct sy_sources *sources, struct sy_perf *perf, struct sy_perf_unit *unit) {
     struct sy_perf_gain sums[SY_PERF_SLOTS_MAX], gains[SY_PERF_SLOTS_MAX];
+    uint32_t places = 0;
     for (uint32_t i = 0; i < unit->group_count; i++) {
+        if (unit->groups[i].gone) {
+            continue;
+        }
+        places++;
         sy_perf_group_read(sources, &unit->groups[i], &perf->target, gains);
         for (uint32_t j = 0; j < unit->member_count; j++) {
-            if (i == 0) {
+            if (places == 1) {
                 sums[j] = gains[j];
             } else {
                 sums[j].rate += gains[j].rate;
@@ -80,7 +85,7 @@ static void read_unit(struct sy_sources *sources, struct sy_perf *perf, struct s
             }
         }
     }
-    for (uint32_t j = 0; j < unit->member_count && unit->group_count; j++) {
+    for (uint32_t j = 0; j < unit->member_count && places; j++) {
         const struct sy_perf_counter *counter = &unit->counters[unit->members[j]];
         sy_put_rate(sources, counter->counter, sums[j].rate * counter->event->scale,
                     sources->now_ns - sums[j].window_ns, sums[j].running_ratio, 0);
@@ -146,7 +151,7 @@ static int perf_open(struct sy_sources *sources, void **ret_state) {
                    "mount -t sysfs sysfs /sys");
         return 0;
     }
-    if (group && strncmp(group, "pid:", 4) != 0) {
+    if (group) {
         perf->group_fd = open_group(sources, group);
         if (perf->group_fd < 0) {
             sy_add_gap(sources, "perf", sy_text(sources, "events of control group '%s'", group),

@@ -68,6 +68,8 @@ struct sy_perf_state {
 struct sy_perf_group {
     uint32_t type; /* of the device: instances of one PMU have different ones */
     int cpu;       /* -1: wherever the process runs */
+    pid_t thread;  /* of the process that is watched; 0: whom the target says */
+    bool gone;     /* the thread had ended before its events were opened */
     uint32_t count;
     int fds[SY_PERF_SLOTS_MAX];
     bool leads[SY_PERF_SLOTS_MAX]; /* did not fit with the others, and takes turns with them */
@@ -126,7 +128,8 @@ struct sy_perf {
     uint32_t cpu_count;
     const uint32_t *wanted; /* events of the listing */
     uint32_t wanted_count;
-    int group_fd; /* of the control group; -1 */
+    int group_fd;                    /* of the control group; -1 */
+    uint32_t *threads, thread_count; /* of the process; 0: none is watched, or only it is seen */
 };
 /* Finds out whom we may watch, and adds units, counters, pmus and gaps. */
 void sy_perf_build(struct sy_sources *sources, struct sy_perf *perf);

@@ -14,16 +14,24 @@ int sy_perf_group_add(struct sy_sources *sources, struct sy_perf_group *group,
                       const struct perf_event_attr *attributes,
                       const struct sy_perf_target *target) {
     struct perf_event_attr attr = *attributes;
+    struct sy_perf_target whom = *target;
     uint32_t index = group->count;
     if (index == SY_PERF_SLOTS_MAX) {
         return -ENOSPC;
     }
     attr.type = group->type;
+    whom.pid = group->thread ? group->thread : whom.pid;
     bool alone = index == 0 || target->inherit;
-    int fd = sy_perf_open_event(sources, &attr, target, group->cpu, alone ? -1 : group->fds[0]);
+    int fd = sy_perf_open_event(sources, &attr, &whom, group->cpu, alone ? -1 : group->fds[0]);
     if (fd == -EINVAL && !alone) { /* it does not fit with those that are there */
         alone = true;
-        fd = sy_perf_open_event(sources, &attr, target, group->cpu, -1);
+        fd = sy_perf_open_event(sources, &attr, &whom, group->cpu, -1);
+    }
+    if (fd == -ESRCH && group->thread && index == 0) {
+        group->gone = true;
+    }
+    if (group->gone) {
+        return 0;
     }
     if (fd < 0) {
         return fd;
@@ -101,6 +109,9 @@ static void read_inherited(struct sy_sources *sources, struct sy_perf_group *gro
     struct sy_perf_state last = group->last[index], now = {data[0], data[1], data[2]};
     struct sy_perf_gain gain = gain_of(&group->last[index], now);
     gain.window_ns = sources->now_ns - group->last_ns;
+    if (now.enabled_ns == last.enabled_ns && now.value == last.value) { /* it slept all the time */
+        gain = (struct sy_perf_gain){.window_ns = gain.window_ns, .running_ratio = 1};
+    }
     double counts = (double)(now.value - last.value) / gain.running_ratio;
     gain.rate = isnan(gain.rate) || !(gain.window_ns > 0) ? NAN : counts / gain.window_ns * 1e9;
     ret_gains[index] = gain;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define THREADS_MAX 64u /* of a process: each takes a descriptor per event */
 #define DEVICES     "/sys/bus/event_source/devices"
 #define GENERIC_MAX 16
 
@@ -51,6 +52,7 @@ struct where {
     const uint32_t *types; /* one group for each of the */
     const uint32_t *cpus;  /* places; NULL: any CPU */
     uint32_t place_count;
+    const uint32_t *threads; /* instead of CPUs; NULL: everybody's */
 };
 
 static void add_counters(struct sy_sources *sources, struct sy_perf_unit *unit,
@@ -94,6 +96,7 @@ static void add_unit(struct sy_sources *sources, struct sy_perf *perf, const str
     for (uint32_t i = 0; i < where->place_count; i++) {
         unit.groups[i].type = where->types[i];
         unit.groups[i].cpu = where->cpus ? (int)where->cpus[i] : -1;
+        unit.groups[i].thread = where->threads ? (pid_t)where->threads[i] : 0;
         unit.groups[i].last_ns = NAN;
     }
     add_counters(sources, &unit, where, basket);
@@ -107,24 +110,30 @@ static void add_unit(struct sy_sources *sources, struct sy_perf *perf, const str
 static void add_per_cpu(struct sy_sources *sources, struct sy_perf *perf, const uint32_t *cpus,
                         uint32_t cpu_count, uint32_t type, const struct basket *basket,
                         const char *pmu, uint32_t slots) {
-    uint32_t *types = sy_memory(sources, cpu_count, sizeof *types);
-    for (uint32_t i = 0; types && i < cpu_count; i++) {
+    uint32_t type_count = cpu_count > perf->thread_count ? cpu_count : perf->thread_count;
+    uint32_t *types = sy_memory(sources, type_count, sizeof *types);
+    for (uint32_t i = 0; types && i < type_count; i++) {
         types[i] = type;
     }
     if (!types) {
         return;
     }
-    if (perf->target.pid >= 0) { /* the group's events are per CPU, a process's are not */
+    if (perf->target.pid >= 0) { /* the group's events are per CPU, a process's per thread */
         bool group = perf->target.flags & PERF_FLAG_PID_CGROUP;
-        struct where where = {
-            SY_SCOPE_GROUP,       0, group ? "group" : "process", types, group ? cpus : NULL,
-            group ? cpu_count : 1};
+        struct where where = {.scope = SY_SCOPE_GROUP,
+                              .name = group ? "group" : "process",
+                              .types = types,
+                              .cpus = group ? cpus : NULL,
+                              .place_count = group                ? cpu_count
+                                             : perf->thread_count ? perf->thread_count
+                                                                  : 1,
+                              .threads = perf->thread_count ? perf->threads : NULL};
         add_unit(sources, perf, &where, basket, pmu, slots);
         return;
     }
     for (uint32_t i = 0; i < cpu_count; i++) {
-        struct where where = {SY_SCOPE_CPU, cpus[i],  sy_text(sources, "cpu%u", cpus[i]),
-                              types,        &cpus[i], 1};
+        struct where where = {
+            SY_SCOPE_CPU, cpus[i], sy_text(sources, "cpu%u", cpus[i]), types, &cpus[i], 1, NULL};
         const char *name = sy_text(sources, "%s%u", pmu, cpus[i]);
         add_unit(sources, perf, &where, basket, name, slots);
     }
@@ -402,14 +411,36 @@ static void choose_target(struct sy_sources *sources, struct sy_perf *perf) {
     perf->target = (struct sy_perf_target){.pid = 0, .user_only = true, .inherit = true};
 }
 
+/* Threads that are there have events of their own; what they start later inherits them. */
+static void target_process(struct sy_sources *sources, struct sy_perf *perf) {
+    uint32_t pid = sources->options.process;
+    perf->target.pid = (pid_t)pid;
+    perf->target.inherit = true;
+    perf->threads = sy_memory(sources, THREADS_MAX, sizeof *perf->threads);
+    if (perf->threads) {
+        perf->thread_count = sy_process_threads(sources, pid, perf->threads, THREADS_MAX);
+    }
+}
+
+/* Whose events they are, for a gap. */
+static const char *whose(struct sy_sources *sources) {
+    const struct sy_sources_options *options = &sources->options;
+    return options->process ? sy_text(sources, "events of process %u", options->process)
+           : options->group ? sy_text(sources, "events of %s", options->group)
+                            : "events";
+}
+
 void sy_perf_build(struct sy_sources *sources, struct sy_perf *perf) {
-    const char *group = sources->options.group;
-    bool everybody = !group;
-    if (group && strncmp(group, "pid:", 4) == 0) {
-        uint64_t pid = 0;
-        const char *at = group + 4;
-        perf->target.pid = sy_scan_u64(&at, &pid) && pid < INT32_MAX ? (pid_t)pid : -1;
-        perf->target.inherit = true;
+    bool everybody = !sources->options.group && !sources->options.process;
+    if (sources->options.process) {
+        target_process(sources, perf);
+    }
+    if (perf->thread_count > THREADS_MAX) {
+        sy_add_gap(
+            sources, "perf", whose(sources),
+            sy_text(sources, "it has %u threads, more than %u", perf->thread_count, THREADS_MAX),
+            "--group counts a control group of any size");
+        return;
     }
     if (everybody) {
         choose_target(sources, perf);
@@ -421,8 +452,7 @@ void sy_perf_build(struct sy_sources *sources, struct sy_perf *perf) {
         const char *reason, *remedy;
         sy_perf_explain(sources, code, &reason, &remedy);
         if (!everybody || perf->target.pid < 0) {
-            sy_add_gap(sources, "perf",
-                       everybody ? "events" : sy_text(sources, "events of %s", group),
+            sy_add_gap(sources, "perf", whose(sources),
                        code == -ESRCH ? "there is no such process" : reason, remedy);
         }
         return;

@@ -11,6 +11,7 @@
 #define SY_COUNTERS_PROVIDER_H
 
 #include "counters/counters.h"
+#include <dirent.h>
 #include <math.h>
 #include <sys/types.h>
 
@@ -44,8 +45,8 @@ struct sy_provider {
     void (*close)(struct sy_sources *sources, void *state); /* NULL: nothing to close */
 };
 extern const struct sy_provider sy_provider_perf, sy_provider_resctrl, sy_provider_rapl,
-    sy_provider_psi, sy_provider_proc, sy_provider_cgroup, sy_provider_nvml, sy_provider_fpga,
-    sy_provider_tasks, sy_provider_pushed;
+    sy_provider_psi, sy_provider_proc, sy_provider_process, sy_provider_cgroup, sy_provider_nvml,
+    sy_provider_fpga, sy_provider_tasks, sy_provider_pushed;
 
 /* How a total becomes a rate. */
 struct sy_track {
@@ -62,7 +63,7 @@ struct sy_opened {
     const struct sy_provider *provider;
     void *state;
 };
-#define SY_PROVIDER_COUNT 10
+#define SY_PROVIDER_COUNT 11
 
 struct sy_sources {
     struct sy_arena *arena;
@@ -139,9 +140,18 @@ ssize_t sy_file_text(struct sy_sources *sources, const char *path);
 bool sy_file_exists(struct sy_sources *sources, const char *path);
 /* The first number in a file; NAN if there is none. */
 double sy_file_number(struct sy_sources *sources, const char *path);
+/* NULL: it cannot be opened. */
+DIR *sy_folder_open(const struct sy_sources *sources, const char *path);
 /* Names in a folder that begin with prefix, sorted, in the arena; count. */
 uint32_t sy_folder_names(struct sy_sources *sources, const char *path, const char *prefix,
                          const char *const **ret_names);
+
+/* --- processes ---------------------------------------------------------------------------------
+ */
+/* Threads of a process and its descendants, while probing. How many there are, which may be more
+ * than the capacity; 0: it is not there. */
+uint32_t sy_process_threads(struct sy_sources *sources, uint32_t pid, uint32_t *ret_threads,
+                            uint32_t capacity);
 
 /* --- text --------------------------------------------------------------------------------------
  */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 static const struct sy_provider *const providers[SY_PROVIDER_COUNT] = {
-    &sy_provider_perf,  &sy_provider_resctrl, &sy_provider_rapl, &sy_provider_psi,
-    &sy_provider_proc,  &sy_provider_cgroup,  &sy_provider_nvml, &sy_provider_fpga,
-    &sy_provider_tasks, &sy_provider_pushed};
+    &sy_provider_perf, &sy_provider_resctrl, &sy_provider_rapl,   &sy_provider_psi,
+    &sy_provider_proc, &sy_provider_process, &sy_provider_cgroup, &sy_provider_nvml,
+    &sy_provider_fpga, &sy_provider_tasks,   &sy_provider_pushed};
 
 /* --- probing ------------------------------------------------------------------------------------
  */

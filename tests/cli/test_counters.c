@@ -111,8 +111,35 @@ struct world {
     char names[CPUS + MORE][32];
     float history[(CPUS + MORE) * SY_SPARK_COUNT];
     struct sy_gap gaps[6];
+    struct sy_counter counters[CPUS + MORE];
+    double last[CPUS + MORE];
     struct sy_counters_view view;
 };
+
+/* A counter for each processor, and others; for each second processor nothing is known yet. */
+static void add_counters(struct world *world, uint32_t cpus, bool watched, struct sy_arena *arena) {
+    static const char *const others[] = {"load", "cpu_used", "memory"};
+    uint32_t count = cpus + (uint32_t)SY_COUNT(others);
+    for (uint32_t i = 0; i < count; i++) {
+        bool cpu = i < cpus;
+        const char *event = cpu ? "faults" : others[i - cpus];
+        world->counters[i] = (struct sy_counter){.name = cpu ? world->names[i] : event,
+                                                 .source = "proc",
+                                                 .event = event,
+                                                 .unit = cpu ? "/s" : "",
+                                                 .scope = cpu ? SY_SCOPE_CPU : SY_SCOPE_MACHINE,
+                                                 .scope_index = i,
+                                                 .pmu = SY_PMU_NONE};
+        world->last[i] = cpu && i % 2 ? NAN : (double)i + 1;
+    }
+    world->counters[count - 2].scope = SY_SCOPE_GROUP;
+    world->counters[count - 1].kind = SY_COUNTER_SHARE;
+    world->last[count - 1] = 0.25;
+    world->view.counters = world->counters;
+    world->view.last = world->last;
+    world->view.counter_count = count;
+    assert_true(sy_counters_sort(world->counters, count, watched, arena, &world->view));
+}
 
 static void fill(struct world *world, uint32_t cpus, uint32_t gaps) {
     memset(world, 0, sizeof *world);
@@ -175,7 +202,9 @@ static void pages_fit_every_window(void **state) {
     static const uint32_t cpus[] = {0, 2, 16, CPUS}, gaps[] = {0, 1, 6};
     for (size_t c = 0; c < SY_COUNT(cpus); c++) {
         for (size_t g = 0; g < SY_COUNT(gaps); g++) {
+            struct sy_arena *arena = sy_arena_create();
             fill(&world, cpus[c], gaps[g]);
+            add_counters(&world, cpus[c], g == 1, arena);
             for (uint32_t columns = 1; columns < 220; columns += columns < 20 ? 1 : 7) {
                 for (uint32_t rows = 1; rows < 300; rows += rows < 50 ? 1 : 50) {
                     struct sy_buffer buffer = {0};
@@ -186,6 +215,7 @@ static void pages_fit_every_window(void **state) {
                     sy_buffer_finish(&buffer);
                 }
             }
+            sy_arena_destroy(arena);
         }
     }
 }
@@ -211,6 +241,45 @@ static void many_processors_share_a_line(void **state) {
     assert_null(strstr(tall.text, "200 cpus"));
     assert_non_null(strstr(tall.text, "\ncpu199 "));
     sy_buffer_finish(&tall);
+}
+
+static void counters_of_one_kind_share_a_line(void **state) {
+    (void)state;
+    static struct world world;
+    struct sy_arena *arena = sy_arena_create();
+    char text[SY_UNITS_SIZE];
+    fill(&world, 4, 0);
+    add_counters(&world, 4, false, arena);
+    assert_int_equal(world.view.kind_count, 4);
+    assert_int_equal(world.view.watched_count, 0);
+    assert_string_equal(world.view.kinds[0].name, "proc.cpu*.faults");
+    assert_string_equal(sy_counters_kind_text(&world.view, 0, text), "4.00 /s"); /* 1 + 3 */
+    assert_string_equal(sy_counters_kind_text(&world.view, 1, text), "5");
+    assert_string_equal(sy_counters_kind_text(&world.view, 3, text), "25.0 %");
+    world.last[0] = world.last[2] = NAN;
+    assert_string_equal(sy_counters_kind_text(&world.view, 0, text), "-");
+    struct sy_buffer buffer = draw(&world.view, 100, 60);
+    assert_non_null(strstr(buffer.text, "\nproc.cpu*.faults "));
+    assert_non_null(strstr(buffer.text, "25.0 %"));
+    sy_buffer_finish(&buffer);
+    sy_arena_destroy(arena);
+}
+
+/* What was asked for stays in a window that has no room for all. */
+static void what_is_watched_comes_first(void **state) {
+    (void)state;
+    static struct world world;
+    struct sy_arena *arena = sy_arena_create();
+    fill(&world, 4, 6);
+    add_counters(&world, 4, true, arena);
+    assert_int_equal(world.view.watched_count, 1);
+    assert_string_equal(world.view.kinds[0].name, "cpu_used");
+    for (uint32_t rows = 12; rows < 40; rows++) {
+        struct sy_buffer buffer = draw(&world.view, 40, rows);
+        assert_non_null(strstr(buffer.text, "\ncpu_used "));
+        sy_buffer_finish(&buffer);
+    }
+    sy_arena_destroy(arena);
 }
 
 static void names_cannot_command_the_terminal(void **state) {
@@ -363,6 +432,8 @@ int main(void) {
         cmocka_unit_test(rates_and_ages),
         cmocka_unit_test(pages_fit_every_window),
         cmocka_unit_test(many_processors_share_a_line),
+        cmocka_unit_test(counters_of_one_kind_share_a_line),
+        cmocka_unit_test(what_is_watched_comes_first),
         cmocka_unit_test(names_cannot_command_the_terminal),
         cmocka_unit_test(what_is_cut_is_counted),
         cmocka_unit_test(no_bar_without_a_measurement),

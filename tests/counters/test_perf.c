@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define S       1e9
 #define FD_BASE 1000
@@ -27,6 +28,7 @@ struct kernel {
     uint32_t slots;      /* in one group */
     int refuse;          /* everything, with this */
     int refuse_all_cpus; /* only what is not for one process */
+    pid_t ended;         /* there is no such thread any more */
     bool no_hardware;
     uint32_t interrupts; /* so many reads say EINTR first */
     uint32_t opened, read_count, control_count;
@@ -58,6 +60,9 @@ static int fake_open(void *user, struct perf_event_attr *attributes, pid_t pid, 
     }
     if (kernel->no_hardware && core) {
         return -ENOENT;
+    }
+    if (kernel->ended && pid == kernel->ended) {
+        return -ESRCH;
     }
     if (group >= 0 && !is_fixed(attributes) && group_size(kernel, group) >= kernel->slots) {
         return -EINVAL;
@@ -139,7 +144,7 @@ static int leave(void **state) {
     return 0;
 }
 
-static struct sy_sources *open_with(const char *name, struct sy_sources_options options) {
+static struct sy_sources *open_tree(struct sy_sources_options options) {
     const struct sy_calls calls = {.perf_open = fake_open,
                                    .perf_read = fake_read,
                                    .perf_control = fake_control,
@@ -147,7 +152,6 @@ static struct sy_sources *open_with(const char *name, struct sy_sources_options 
                                    .user = &kernel};
     struct sy_sources *sources = NULL;
     struct sy_error error = {0};
-    tree_copy(&tree, name);
     options.root = tree.root;
     options.only = options.only ? options.only : "perf,proc";
     if (sy_sources_open_with(&options, &calls, &sources, &error)) {
@@ -155,6 +159,11 @@ static struct sy_sources *open_with(const char *name, struct sy_sources_options 
     }
     kernel.tick_ns = 0;
     return sources;
+}
+
+static struct sy_sources *open_with(const char *name, struct sy_sources_options options) {
+    tree_copy(&tree, name);
+    return open_tree(options);
 }
 
 /* The event of that counter which is open now, on that CPU. */
@@ -458,12 +467,62 @@ static void test_group_and_process(void **state) {
     assert_near(read_one(sources, 1 * S, "perf.group.cycles"), 400, 0.1);
     sy_sources_close(sources);
     tree_remove(&tree);
-    sources = open_with("xeon", (struct sy_sources_options){.group = "pid:77"});
+    sources = open_with("xeon", (struct sy_sources_options){.process = 77});
     assert_int_equal(opened(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, -1)->pid, 77);
     sy_sources_close(sources);
     tree_remove(&tree);
     sources = open_with("xeon", (struct sy_sources_options){.group = "nobody"});
     assert_non_null(gap_of(sources, "perf", "nobody"));
+    sy_sources_close(sources);
+}
+
+/* The event of one thread. */
+static struct event *of_thread(pid_t thread, uint64_t config) {
+    for (int i = 0; i < FD_MAX; i++) {
+        struct event *event = &kernel.events[i];
+        if (event->open && event->pid == thread && event->attributes.config == config &&
+            event->attributes.type == PERF_TYPE_SOFTWARE) {
+            return event;
+        }
+    }
+    fail_msg("no such event of thread %d", (int)thread);
+    return NULL;
+}
+
+static void add_process(uint32_t pid, uint32_t parent, uint32_t thread) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/proc/%u", tree.root, pid);
+    assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/proc/%u/task", tree.root, pid);
+    assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/proc/%u/task/%u", tree.root, pid, thread);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    tree_write(&tree, path, "%u (x) S %u 1 1 0 0 0 0 0 0 0 1 1 1 1 0 0 2 0 5 0 1\n", pid, parent);
+}
+
+/* Threads and children that are there already are counted, not only those that come. */
+static void test_threads_of_a_process(void **state) {
+    (void)state;
+    const uint64_t faults = PERF_COUNT_SW_PAGE_FAULTS;
+    tree_copy(&tree, "xeon");
+    add_process(77, 1, 77);
+    add_process(77, 1, 78);
+    add_process(90, 77, 90);
+    add_process(100, 1, 100);
+    kernel.ended = 78; /* between being listed and being opened */
+    struct sy_sources *sources =
+        open_tree((struct sy_sources_options){.process = 77, .only = "perf"});
+    pass(1, 1);
+    assert_true(isnan(read_one(sources, 1 * S, "perf.process.page-faults")));
+    of_thread(77, faults)->value = 100;
+    of_thread(90, faults)->value = 20;
+    pass(1, 1);
+    assert_near(read_one(sources, 2 * S, "perf.process.page-faults"), 120, 0.1);
+    of_thread(90, faults)->value = 30; /* the other sleeps: its clock stands still */
+    of_thread(90, faults)->enabled_ns += (uint64_t)S;
+    of_thread(90, faults)->running_ns += (uint64_t)S;
+    assert_near(read_one(sources, 3 * S, "perf.process.page-faults"), 10, 0.1);
     sy_sources_close(sources);
 }
 
@@ -492,6 +551,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_permissions, enter, leave),
         cmocka_unit_test_setup_teardown(test_refusals, enter, leave),
         cmocka_unit_test_setup_teardown(test_group_and_process, enter, leave),
+        cmocka_unit_test_setup_teardown(test_threads_of_a_process, enter, leave),
         cmocka_unit_test_setup_teardown(test_power, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

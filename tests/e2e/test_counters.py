@@ -123,19 +123,76 @@ class Counters(cli.Case):
                 ("nonsense", "watch", "--once", "--arch", "nonsense"),
                 ("nonsense", "watch", "--once", "--machine", "nonsense"),
                 ("nothing can be read of it", "watch", "--once", "--group", "/no/such/group"),
-                ("nothing can be read of it", "watch", "--once", "--group", "99999999")]:
+                ("no such process", "watch", "--once", "--process", "99999999")]:
             self.assertIn(text, self.fails(3, "counters", *args), args)
         for command in [["watch", "--once"], ["sources"], ["record", "-o", "x"]]:
             self.assertIn("nonsense", self.fails(2, "counters", *command, "--only", "nonsense"))
 
+    def readings(self, *args):
+        found = self.ok_json("counters", "watch", "--once", *args)
+        self.assertEqual(len(found["readings"]), found["counters"])
+        return {item["name"]: item["value"] for item in found["readings"]}
+
     def test_group(self):
-        done = self.run_symph("counters", "watch", "--once", "--json", "--interval", "50ms",
-                              "--group", str(os.getpid()))
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            group = file.read().strip().splitlines()[-1].split(":", 2)[2]
+        done = self.run_symph("counters", "watch", "--once", "--interval", "50ms", "--group", group)
         if done.returncode == 3 and "nothing can be read of it" in done.stderr:
             self.skipTest("no control groups here: " + done.stderr)
+        readings = self.readings("--interval", "50ms", "--group", group)
+        self.assertTrue(any(name.startswith("cgroup.") for name in readings), readings)
+        self.assertFalse(any("process." in name for name in readings), readings)
+
+    def test_a_number_is_no_group(self):
+        """It was taken for the group that the process is in, with all others in it."""
+        for number in [str(os.getpid()), f"pid:{os.getpid()}"]:
+            for command in [["watch", "--once"], ["record", "-o", "a"], ["sources"]]:
+                self.assertIn(f"--process {os.getpid()} watches that process",
+                              self.fails(2, "counters", *command, "--group", number))
+        self.fails(2, "counters", "watch", "--process", "x")
+        self.fails(2, "counters", "watch", "--process", "1", "--group", "/")
+
+    def test_process(self):
+        """One that sleeps uses nothing, however busy the machine is; one that works does."""
+        busy = subprocess.Popen(["sh", "-c", "while :; do :; done & echo $!; wait"],
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(busy.stdout.close)
+        self.addCleanup(busy.wait)
+        self.addCleanup(busy.kill)
+        child = int(busy.stdout.readline())
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        with subprocess.Popen(["sleep", "1000"]) as idle:
+            self.addCleanup(idle.kill)
+            readings = self.readings("--interval", "500ms", "--process", str(idle.pid))
+            idle.kill()
+        self.assertEqual(readings["process.cpu_used"], 0)
+        self.assertEqual(readings["process.processes"], 1)
+        self.assertNotIn("cgroup.cpu_used", readings)
+        self.assertEqual(readings.get("perf.process.task-clock", 0), 0)
+        readings = self.readings("--interval", "2s", "--process", str(busy.pid))
+        self.assertGreater(readings["process.cpu_used"], 0)
+        self.assertEqual(readings["process.processes"], 2)
+        self.assertGreater(readings["process.memory_bytes"], 0)
+
+    def test_a_process_that_ends(self):
+        with subprocess.Popen(["sleep", "0.3"]) as process:
+            done = self.run_symph("counters", "watch", "--interval", "50ms", "--process",
+                                  str(process.pid))
         self.assertEqual(done.returncode, 0, done.stderr)
-        group = {item["name"]: item["value"] for item in json.loads(done.stdout)["group"]}
-        self.assertGreater(group["cgroup.memory_bytes"], 0)
+        self.assertEqual(done.stderr, f"symph: process {process.pid} has ended\n")
+
+    def test_every_counter_is_shown(self):
+        found = self.ok_json("counters", "sources")["counters"]
+        watched = self.readings("--interval", "300ms")
+        self.assertEqual({item["name"] for item in found}, set(watched))
+        kinds = {(item["source"], item["event"]) for item in found}
+        lines = self.ok("counters", "watch", "--once", "--interval", "300ms")
+        text = self.ok("counters", "watch", "--prometheus", "--interval", "300ms")
+        for source, event in kinds:
+            self.assertRegex(lines, rf"(?m)^ +\S+  {source}\.(\S+\.)?{re.escape(event)} ")
+        for name, value in watched.items():
+            if value is not None:
+                self.assertIn(f'symph_counter{{counter="{name}",', text)
 
     # --- watch -----------------------------------------------------------------------------------
     def test_once_as_lines(self):
@@ -146,8 +203,9 @@ class Counters(cli.Case):
         for line in lines[1:]:
             words = line.split()
             self.assertEqual(len(words), 7, line)
-            used, low, high = map(float, words[2:5])
-            self.assertTrue(0 <= low <= used <= high <= 100, line)
+            if words[3] != "-":
+                used, low, high = map(float, words[2:5])
+                self.assertTrue(0 <= low <= used <= high <= 100, line)
 
     def test_all_names_what_is_not_measured(self):
         some = self.ok("counters", "watch", "--once", "--interval", "50ms", "--machine",

@@ -35,9 +35,9 @@ class Sources(cli.Case):
         self.assertIn("did you mean 'proc'", self.fails(2, "counters", "sources", "--only", "prok"))
 
     def test_process_and_group(self):
-        found = self.ok_json("counters", "sources", "--only", "cgroup,proc", "--group",
-                             f"pid:{os.getpid()}")
-        self.assertTrue(found["counters"])
+        found = self.ok_json("counters", "sources", "--only", "cgroup,process", "--process",
+                             str(os.getpid()))
+        self.assertEqual({counter["source"] for counter in found["counters"]}, {"process"})
         found = self.ok_json("counters", "sources", "--only", "cgroup,proc", "--group", "no/such")
         self.assertTrue(any("no/such" in gap["what"] for gap in found["missing"]))
 
