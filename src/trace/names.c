@@ -132,6 +132,9 @@ const char *sy_colour_of(uint32_t group, bool dark) {
     static const char *const colours[SY_TRACE_COLOURS + 1] = {
         "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee8866",
         "#332288", "#44bb99", "#999933", "#882255", "#77aadd", "#8d7b68"};
+    /* The darker ones, lighter. */
+    static const char *const on_dark[SY_TRACE_COLOURS + 1] = {
+        [0] = "#5b92cc", [2] = "#2e9e44", [5] = "#c4559a", [7] = "#7766cc", [10] = "#b04c80"};
     group = sy_colour_index(group);
-    return dark && group == 7 ? "#7766cc" : dark && group == 10 ? "#b04c80" : colours[group];
+    return dark && on_dark[group] ? on_dark[group] : colours[group];
 }
