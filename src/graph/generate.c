@@ -113,7 +113,7 @@ static int read_argument(const char *spec, const struct sy_generator *generator,
     const char *equals = memchr(at, '=', (size_t)(end - at));
     uint32_t index = 0;
     size_t length = (size_t)((equals ? equals : end) - at);
-    bool named = equals || (*at >= 'a' && *at <= 'z');
+    bool named = equals || ((*seen & 1) && *at >= 'a' && *at <= 'z');
     int code = named ? find_parameter(spec, generator, at, length, &index, error) : 0;
     if (code) {
         return code;

@@ -124,8 +124,8 @@ class Train(cli.Case):
 
     def test_errors(self):
         tiny = [*TINY, "--generations", "1"]
-        self.assertIn("did you mean lu", self.fails(3, *tiny, "--families", "luu"))
-        self.assertIn("and money", self.fails(2, *tiny, "--utility", "coins"))
+        self.assertIn("did you mean 'lu'?", self.fails(3, *tiny, "--families", "luu"))
+        self.assertIn("unfairness, money", self.fails(2, *tiny, "--utility", "coins"))
         self.assertIn("per hour", self.fails(2, *tiny, "--price", "tpu=1/h"))
         self.assertIn("a2c", self.fails(2, *tiny, "--gradient", "pathwise"))
         paper = ["train", "--tasks", "20", "--validation", "2", "--generations", "1", "--policy"]

@@ -203,8 +203,8 @@ static void test_errors(void **state) {
         uint32_t column;
         const char *message, *hint;
     } cases[] = {
-        {"colesky:3", 1, "no generator is called 'colesky'", "did you mean cholesky?"},
-        {"", 1, "no generator is called ''", NULL},
+        {"colesky:3", 1, "there is no generator 'colesky'", "did you mean 'cholesky'?"},
+        {"", 1, "there is no generator ''", "known are cholesky, lu"},
         {"cholesky:x", 10, "not a number: 'x'", NULL},
         {"cholesky:nan", 10, "not a number", NULL},
         {"cholesky:0", 10, "tiles is 0, but must be a whole number in 1", NULL},
@@ -220,6 +220,8 @@ static void test_errors(void **state) {
         {"cholesky:4,zzzzzz=3", 12, "unknown parameter", "cholesky:TILES"},
         {"cholesky:4,5", 12, "given twice: 'tiles'", NULL},
         {"cholesky:4,tile=1,tile=2", 19, "given twice: 'tile'", NULL},
+        {"cholesky:4,tile", 12, "no value for 'tile'", "write tile=960"},
+        {"cholesky:4,zzzzzz", 12, "unknown parameter", "cholesky:TILES"},
         {"cholesky:4,", 12, "missing after the comma", NULL},
         {"cholesky:4,tile=", 17, "not a number", NULL},
         {"layered:4,density=1.5", 19, "density is 1.5", NULL},

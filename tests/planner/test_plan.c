@@ -370,7 +370,7 @@ static void test_text_errors(void **state) {
          "a stage reads \"gemm1+spmm1@gpu\"", 11},
         {"alhpa@gpu", "unknown kernel 'alhpa'", "did you mean 'alpha'?", 1},
         {"alpha@gqu | beta@cpu", "unknown class 'gqu'", "did you mean 'gpu'?", 7},
-        {"alpha@zzzzzzzz", "unknown class 'zzzzzzzz'", "the first class is 'cpu'", 7},
+        {"alpha@zzzzzzzz", "unknown class 'zzzzzzzz'", "known are cpu, gpu", 7},
         {"alpha+alpha@gpu", "kernel 'alpha' is there twice", "", 7},
         {"alpha@cpu:3", "class 'cpu' has no width of 3 devices", "its widths: 1, 2", 12},
         {"alpha@cpu:1x0", "a number of replicas must be a number from 1 to 64", "", 13},

@@ -128,7 +128,7 @@ static void utilities(void **state) {
 
 static void prices(void **state) {
     struct sy_machine *machine = NULL;
-    struct sy_prices p;
+    struct sy_prices p = sy_prices_default();
     struct sy_error error = {0};
     (void)state;
     assert_int_equal(sy_prices_parse("gpu=3.6/h,cpu=.36/h", &p, &error), 0);
