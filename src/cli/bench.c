@@ -463,7 +463,7 @@ static int close_document(const struct bench_args *args, const char *name, const
         r = write_bench(args, name, page, text, &out->buffer);
     } else if (!r && !args->out) {
         r = sy_output(args->common.json ? &out->buffer : text);
-    } else if (r == SY_EXIT_INTERRUPTED && !args->write && !args->common.json && text->length) {
+    } else if (r == SY_EXIT_INTERRUPTED && !args->out && !args->common.json && text->length) {
         sy_buffer_printf(text, "(interrupted: what follows is missing)\n");
         (void)sy_output(text);
     }

@@ -101,7 +101,7 @@ static int solve_mixed(const struct args *args, const struct sy_workload *worklo
         bounds->mixed_ns = NAN;
         if (!*told) {
             char text[1024];
-            sy_message_note(args->common.quiet, "no mixed bound: %s",
+            sy_message_note(args->common.quiet, "the mixed bound is left out: %s",
                             sy_error_format(&error, text, sizeof(text)));
         }
         *told = true;
@@ -252,8 +252,13 @@ static int print_table(const struct sy_graph_list *list, uint32_t count,
         sy_table_cell(&table, "%.3f", ratio(&bounds[i]));
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_table_legend(
+        "critical path: longest chain of tasks, each on its fastest device; area: all work spread "
+        "perfectly over all devices; mixed LP, exact: tighter bounds, with --lp and --exact; best "
+        "found: shortest plan known; found/bound: best found divided by the largest lower bound.",
+        0, &buffer);
     if (count < list->count) {
-        sy_buffer_printf(&buffer, "\nInterrupted: %u of %u graphs.\n", count, list->count);
+        sy_print(&buffer, "\nInterrupted: %u of %u graphs.\n", count, list->count);
     }
     return sy_output(&buffer);
 }

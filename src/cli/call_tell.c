@@ -62,9 +62,9 @@ static void put_head(const struct sy_record *record, const struct sy_run_figures
     }
     if (!isnan(figures->energy_joules)) {
         sy_print(buffer, "energy       %.4g J (%s)\n", figures->energy_joules,
-                 record->energy_source ? record->energy_source : "source not told");
+                 record->energy_source ? record->energy_source : "source unknown");
     } else {
-        sy_print(buffer, "energy       not readable on this machine\n");
+        sy_print(buffer, "energy       cannot be read on this machine\n");
     }
 }
 
@@ -88,6 +88,9 @@ static void put_stages(const struct sy_record *record, const struct stage *stage
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("on: kind of device; busy: time spent on the stage, over all devices; share: "
+                    "of the time spent on all stages.",
+                    0, buffer);
 }
 
 static void put_devices(const struct sy_record *record, const struct sy_run_figures *figures,
@@ -104,6 +107,7 @@ static void put_devices(const struct sy_record *record, const struct sy_run_figu
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("busy: share of the run time in which the device worked.", 0, buffer);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------

@@ -180,7 +180,8 @@ static int check_args(const struct sy_call_args *args) {
         return sy_options_usage(&command, "--ref is missing: --ref REF.fa");
     }
     if (args->reads.count > 2) {
-        return sy_options_usage(&command, "--reads takes one file, or two of paired ends, not %u",
+        return sy_options_usage(&command,
+                                "--reads takes one file, or two files of paired reads, not %u",
                                 args->reads.count);
     }
     if (args->reads.count == 2 && same_file(args->reads.items[0], args->reads.items[1])) {
@@ -189,17 +190,19 @@ static int check_args(const struct sy_call_args *args) {
     }
     bool one = args->reads.count > 0;
     if (one == (args->samples != NULL)) {
-        return sy_options_usage(&command,
-                                "name one sample's files by --reads, or several samples by "
-                                "--samples");
+        return sy_options_usage(
+            &command,
+            "name the reads of one sample with --reads, or several samples with --samples");
     }
     if (one != (args->out != NULL)) {
-        return sy_options_usage(&command, one ? "where shall the variants go? -o OUT.vcf.gz"
-                                              : "--samples says the outputs; leave out -o");
+        return sy_options_usage(&command,
+                                one ? "name a file for the variants: -o OUT.vcf.gz"
+                                    : "the table of --samples names the outputs: leave out -o");
     }
     if (!one && (args->bam || args->sample)) {
-        return sy_options_usage(&command, "--samples says names and BAM files; leave out --bam and "
-                                          "--sample");
+        return sy_options_usage(
+            &command,
+            "the table of --samples has names and BAM files: leave out --bam and --sample");
     }
     int r = check_file("--ref", args->ref);
     for (uint32_t i = 0; i < args->reads.count && r == SY_EXIT_OK; i++) {

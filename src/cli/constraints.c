@@ -14,7 +14,7 @@
 #define ALLOWED                                                                                    \
     "allowed are latency<=2ms, throughput>=500/s, energy<=3J, power<=300W, money<=0.01, "          \
     "memory.CLASS<=40GB and CLASS<=1 (devices)"
-#define QUOTE "the shell takes < and > for itself: put it in quotes, 'latency<=2ms'"
+#define QUOTE "< and > are special to the shell: use quotes, 'latency<=2ms'"
 
 static const struct sy_unit_name energy_units[] = {
     {"J", 1}, {"mJ", 1e-3}, {"uJ", 1e-6}, {"nJ", 1e-9}, {"kJ", 1e3}, {"Wh", 3600}, {NULL, 0}};
@@ -72,8 +72,8 @@ static int relation(const char *text, size_t *ret_at, size_t *ret_length) {
 
 static int bad_direction(const struct sy_constraint *c, const char *name, bool at_least,
                          struct sy_error *error) {
-    int code = sy_fail(error, -EINVAL, "constraint '%s': %s is bounded from %s, with %s", c->text,
-                       name, at_least ? "below" : "above", at_least ? ">=" : "<=");
+    int code = sy_fail(error, -EINVAL, "constraint '%s': %s can only be limited from %s, with %s",
+                       c->text, name, at_least ? "below" : "above", at_least ? ">=" : "<=");
     sy_hint(error, ALLOWED);
     return code;
 }
@@ -127,7 +127,7 @@ static int parse_class(const char *name, bool at_least, const char *value, struc
         return bad_direction(c, name, false, error);
     }
     if (strcmp(name, "memory") == 0 || strcmp(name, "devices") == 0 || !class_name[0]) {
-        return sy_fail(error, -EINVAL, "constraint '%s': say of which class: %s", c->text,
+        return sy_fail(error, -EINVAL, "constraint '%s': name a class: %s", c->text,
                        name[0] == 'm' ? "memory.gpu<=40GB" : "devices.gpu<=1");
     }
     if (memory && !(sy_parse_size(value, strlen(value), &c->value) && c->value > 0)) {
@@ -176,7 +176,8 @@ static int parse_one(const char *text, size_t length, struct sy_constraint *ret_
         return code;
     }
     if (at == 0 || at >= sizeof name) {
-        return sy_fail(error, -EINVAL, "constraint '%s' begins with no name; " ALLOWED, c.text);
+        return sy_fail(error, -EINVAL, "constraint '%s' does not begin with a name; " ALLOWED,
+                       c.text);
     }
     memcpy(name, c.text, at);
     name[at] = '\0';
@@ -196,7 +197,8 @@ static int add_one(struct sy_constraint_list *list, const char *text, size_t len
     int code = parse_one(text, length, &c, error);
     for (uint32_t i = 0; !code && i < list->count; i++) {
         if (list->items[i].kind == c.kind && strcmp(list->items[i].class_name, c.class_name) == 0) {
-            return sy_fail(error, -EINVAL, "constraints '%s' and '%s' bound the same: keep one",
+            return sy_fail(error, -EINVAL,
+                           "constraints '%s' and '%s' limit the same thing: keep one of them",
                            list->items[i].text, c.text);
         }
     }

@@ -115,6 +115,9 @@ static void put_units(const struct sy_listing *listing, struct sy_buffer *text) 
                       unit->fixed_counters);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), text);
+    sy_table_legend("counters: programmable counters of one unit; fixed: counters that always "
+                    "count the same event.",
+                    0, text);
 }
 
 static void put_events(const struct sy_listing *listing, struct sy_buffer *text) {
@@ -275,6 +278,10 @@ static int show(const struct args *args, const char *const *names, const char *o
         sy_buffer_append(&text, "\n", 1);
     } else {
         sy_table_write(&table, 0, sy_message_colour(stdout), &text);
+        sy_table_legend("core, uncore: events of the cores, and of the rest of the processor; "
+                        "metrics: formulas of the vendor; shares: metrics that are a part of a "
+                        "whole; PMUs: kinds of counting units.",
+                        0, &text);
         sy_buffer_printf(&text, "\n%u listings, %u events, %u metrics\n", totals.listings,
                          totals.events, totals.metrics);
     }
@@ -381,8 +388,8 @@ static int compile_all(const struct args *args) {
     sy_arena_destroy(arena);
     if (r == SY_EXIT_OK) {
         sy_message_note(args->common.quiet,
-                        "%u listings, %u events, %u metrics, all of which parse", totals.listings,
-                        totals.events, totals.metrics);
+                        "%u listings, %u events, %u metrics; all of them can be parsed",
+                        totals.listings, totals.events, totals.metrics);
     }
     return r;
 }
@@ -440,10 +447,10 @@ static const char *misuse(const struct args *args) {
         return "--out and --source go with --compile";
     }
     if ((args->events || args->metrics) && !args->arch && !args->processor) {
-        return "--events and --metrics need --arch: there are too many to show all";
+        return "--events and --metrics need --arch: there are too many to list all";
     }
     if (args->arch && args->processor) {
-        return "--arch and --processor: one of them says which";
+        return "--arch and --processor exclude each other";
     }
     return NULL;
 }

@@ -274,7 +274,7 @@ static int open_listing(const struct args *args, struct sy_listing **ret_listing
     bool own = !args->arch || strcmp(args->arch, "own") == 0;
     int code = sy_listing_open(own ? NULL : args->arch, args->folder, ret_listing, &error);
     if (code && own) {
-        sy_hint(&error, "--arch names one of those that `symph counters listing` shows");
+        sy_hint(&error, "symph counters listing shows the names for --arch");
     }
     return code ? fail(&error, code) : SY_EXIT_OK;
 }
@@ -359,6 +359,10 @@ static int show_all(struct shown *shown) {
     struct sy_buffer dropped = {0};
     sy_table_write(&shown->table, 0, sy_message_colour(stdout),
                    r == SY_EXIT_OK && !shown->args->common.json ? &shown->text : &dropped);
+    sy_table_legend("roles: events whose meaning is known; core:, socket: number of variables; "
+                    "turns: variables that take turns on programmable counters; masks, subsets, "
+                    "names, metrics, roles: relations by their origin.",
+                    0, r == SY_EXIT_OK && !shown->args->common.json ? &shown->text : &dropped);
     sy_buffer_finish(&dropped);
     sy_arena_destroy(arena);
     return r;

@@ -334,7 +334,7 @@ static void put_measured(struct page *page, uint32_t rows, uint32_t count) {
         }
     }
     if (shown < count) {
-        put_text(page, "\033[2m", "... and %u more: a taller window or --json has them",
+        put_text(page, "\033[2m", "... and %u more: enlarge the window or use --json",
                  count - shown);
     }
 }
@@ -410,7 +410,7 @@ static void put_gaps(struct page *page) {
         }
     }
     if (shown < view->gap_count) {
-        put_text(page, "\033[2m", "%u more, and the reasons: symph counters sources",
+        put_text(page, "\033[2m", "%u more; symph counters sources lists the reasons",
                  view->gap_count - shown);
     }
 }

@@ -135,7 +135,7 @@ static void add_panel(struct picture *picture, const struct sy_counters_plot *pl
 static void write_picture(const struct picture *picture, const struct sy_counters_view *view,
                           struct sy_buffer *buffer) {
     struct sy_buffer subtitle = {0};
-    sy_buffer_printf(&subtitle, "%s, %s; line: mean, shade: 95 %% band%s",
+    sy_buffer_printf(&subtitle, "%s, %s; line: mean, shaded: 95 %% interval%s",
                      view->machine ? view->machine->name : "machine", view->title,
                      picture->count ? "" : "; nothing was measured");
     sy_buffer_append(&subtitle, "", 1);

@@ -177,7 +177,7 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     if (code && !gone) {
         char size[SY_UNITS_SIZE];
         if (begun) {
-            sy_message_fail("%s: cannot go on recording: %s; the %s written so far can be replayed",
+            sy_message_fail("%s: recording stopped: %s; the %s written so far can be replayed",
                             args->out, strerror(-code),
                             sy_units_bytes((double)tape.written_bytes, size));
         } else {

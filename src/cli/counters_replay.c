@@ -81,11 +81,11 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
         more = sy_show_wait(show, then_ns) && sy_show_step(show);
     }
     if (code && code != -ENODATA) {
-        sy_message_fail("the recording cannot be read any more: %s", strerror(-code));
+        sy_message_fail("the recording can no longer be read: %s", strerror(-code));
         return SY_EXIT_FAILED;
     }
     if (code && isnan(first_ns)) {
-        sy_message_fail("the recording holds no readings");
+        sy_message_fail("there are no readings in the recording");
         return SY_EXIT_INPUT;
     }
     return sy_interrupt_seen() ? SY_EXIT_INTERRUPTED : SY_EXIT_OK;
@@ -122,10 +122,10 @@ static int run(struct args *args) {
         return sy_options_usage(&command, "a recording is missing");
     }
     if (args->speed_given && args->fast) {
-        return sy_options_usage(&command, "--speed and --fast contradict each other");
+        return sy_options_usage(&command, "--speed and --fast exclude each other");
     }
     if (args->prometheus && args->base.common.json) {
-        return sy_options_usage(&command, "--json and --prometheus are two forms; give one");
+        return sy_options_usage(&command, "--json and --prometheus exclude each other");
     }
     if (!sy_counters_time(&command, "interval", args->interval, 1e6, 3600e9, &interval_ns, &r)) {
         return r;

@@ -93,12 +93,15 @@ static int print_tables(const struct sy_sources *sources) {
     bool bold = sy_message_colour(stdout);
     (void)sy_sources_counters(sources, &count);
     const struct sy_gap *gaps = sy_sources_gaps(sources, &gap_count);
-    sy_print(&buffer, "%u counters can be read here.\n\n", count);
+    sy_print(&buffer, "%u counter%s can be read here.\n\n", count, count == 1 ? "" : "s");
     sy_table_init(&table, headers, "llllrl");
     put_counters(&table, sources);
     sy_table_write(&table, 0, bold, &buffer);
+    sy_table_legend("of: what is counted; noise: relative error of one reading; counts: always, or "
+                    "in turn with other counters.",
+                    0, &buffer);
     if (gap_count) {
-        sy_print(&buffer, "\nNot here, or not for you:\n");
+        sy_print(&buffer, "\nCannot be read here:\n");
     }
     for (uint32_t i = 0; i < gap_count; i++) {
         sy_print(&buffer, "\n  %s: %s\n    why: %s\n", gaps[i].source, gaps[i].what,

@@ -102,7 +102,7 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
         }
     }
     if (code) {
-        sy_message_fail("the counters cannot be read any more: %s", strerror(-code));
+        sy_message_fail("the counters can no longer be read: %s", strerror(-code));
     }
     return code;
 }
@@ -148,7 +148,7 @@ int sy_counters_watch(int argc, char **argv) {
         return r;
     }
     if (args.prometheus && args.base.common.json) {
-        return sy_options_usage(&command, "--json and --prometheus are two forms; give one");
+        return sy_options_usage(&command, "--json and --prometheus exclude each other");
     }
     return watch(&args, fmin(interval_ns, duration_ns), duration_ns);
 }

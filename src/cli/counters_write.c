@@ -267,23 +267,23 @@ static void put_readings_text(const struct sy_counters_view *view, struct sy_buf
 
 void sy_counters_write_prometheus(const struct sy_counters_view *view, struct sy_buffer *buffer) {
     put_gauge(view, MEAN, "symph_utilisation_ratio",
-              "Share of the resource in use: mean of the belief.", buffer);
-    put_gauge(view, LOW, "symph_utilisation_ratio_low", "Lower end of the 95 % band.", buffer);
-    put_gauge(view, HIGH, "symph_utilisation_ratio_high", "Upper end of the 95 % band.", buffer);
+              "Estimated share of the resource in use, mean.", buffer);
+    put_gauge(view, LOW, "symph_utilisation_ratio_low", "Lower end of the 95 % interval.", buffer);
+    put_gauge(view, HIGH, "symph_utilisation_ratio_high", "Upper end of the 95 % interval.",
+              buffer);
     put_gauge(view, RATE, "symph_rate", "Traffic or work of the resource, in its unit.", buffer);
     put_gauge(view, CAPACITY, "symph_capacity",
               "Rate at which the resource is full, in its unit. Kind limit: no rate exceeds it. "
               "Kind nominal: as the machine is described; a measured rate may exceed it.",
               buffer);
     put_gauge(view, AGE, "symph_measurement_age_seconds",
-              "Time since something that speaks of the resource was measured.", buffer);
-    put_gauge(view, MEASURED, "symph_measured", "1 where something speaks of the resource, else 0.",
-              buffer);
+              "Time since the resource was last measured.", buffer);
+    put_gauge(view, MEASURED, "symph_measured", "1 if the resource is measured, else 0.", buffer);
     put_readings_text(view, buffer);
     sy_buffer_printf(buffer,
                      "# HELP symph_counters Counters that can be read.\n"
                      "# TYPE symph_counters gauge\nsymph_counters %u\n"
-                     "# HELP symph_gaps Things that could be counted but cannot be read here.\n"
+                     "# HELP symph_gaps Counters that exist but cannot be read here.\n"
                      "# TYPE symph_gaps gauge\nsymph_gaps %u\n",
                      view->counter_count, view->gap_count);
 }

@@ -70,7 +70,7 @@ static int unknown_task(const struct sy_graph *graph, const char *name) {
     if (near) {
         sy_message_fail("the run has no task '%s', did you mean '%s'?", name, near);
     } else {
-        sy_message_fail("the run has no task '%s': it has %u, counted from 0", name,
+        sy_message_fail("the run has no task '%s': it has %u tasks, numbered from 0", name,
                         graph->task_count);
     }
     free(names);

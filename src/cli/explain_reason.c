@@ -13,11 +13,11 @@
 #include <math.h>
 
 static const char *const guards[] = {
-    [SY_GUARD_NONE] = "the heuristic alone decided",
-    [SY_GUARD_TRUSTED] = "the network's correction counted",
-    [SY_GUARD_BOUNDED] = "the network's correction was cut to the guard's limit",
-    [SY_GUARD_FALLBACK] = "the network was set aside, it fell back to the heuristic",
-    [SY_GUARD_PLAN] = "it followed the plan for the whole job",
+    [SY_GUARD_NONE] = "the heuristic decided alone",
+    [SY_GUARD_TRUSTED] = "the correction by the network was used",
+    [SY_GUARD_BOUNDED] = "the correction by the network was limited by the guard",
+    [SY_GUARD_FALLBACK] = "the guard rejected the network and used the heuristic",
+    [SY_GUARD_PLAN] = "the plan for the whole job was followed",
 };
 
 static const char *in_words(enum sy_guard guard) {
@@ -31,22 +31,23 @@ void sy_explain_reason_text(const struct sy_reason *reason, struct sy_buffer *ou
     }
     sy_print(out, "Why: %s", in_words(reason->guard));
     if (isfinite(reason->finish_ns) && reason->finish_ns > 0) {
-        sy_print(out, "; the heuristic saw it finish %s after the decision",
+        sy_print(out, "; the heuristic predicted its end %s after the decision",
                  sy_units_time(reason->finish_ns, text));
     }
     if (isfinite(reason->correction_ns) && reason->correction_ns != 0) {
-        sy_print(out, ", the network made that %s %s",
+        sy_print(out, ", the network made this %s %s",
                  sy_units_time(fabs(reason->correction_ns), text),
                  reason->correction_ns < 0 ? "less" : "more");
     }
     sy_print(out, ".\n");
     if (isfinite(reason->slowdown) && reason->slowdown > 0) {
-        sy_print(out, "Contention was expected to make it %.2fx as long", reason->slowdown);
+        sy_print(out, "Contention was expected to make it take %.2f times as long",
+                 reason->slowdown);
         if (isfinite(reason->slowdown_sd) && reason->slowdown_sd > 0) {
             sy_print(out, " (+-%.2f)", reason->slowdown_sd);
         }
         if (isfinite(reason->utilisation)) {
-            sy_print(out, "; the busiest resource it would use was believed %.0f %% busy",
+            sy_print(out, "; the busiest resource it needs was estimated to be %.0f %% busy",
                      100 * reason->utilisation);
         }
         sy_print(out, ".\n");

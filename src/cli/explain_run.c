@@ -27,7 +27,7 @@ static void put_head(const struct sy_explain *explain, struct sy_buffer *out) {
         sy_print(out, "%u of them never ran.\n", missing);
     }
     if (record->decision_count == 0) {
-        sy_print(out, "The policy does not tell its decisions: there are times, no "
+        sy_print(out, "This policy does not record its decisions: there are times, but no "
                       "alternatives.\n");
     }
 }
@@ -41,7 +41,7 @@ static void put_errors(const struct sy_explain *explain, const struct sy_explain
     }
     sy_print(out,
              "\nPredicted execution times of %u tasks were off by %.1f %% (median), %.1f %% "
-             "(90th percentile).\nWorst, by time:\n",
+             "(90th percentile).\nThe worst ones:\n",
              errors->count, 100 * errors->median_ratio, 100 * errors->p90_ratio);
     struct sy_table table;
     sy_table_init(&table, headers, "llrrr");
@@ -57,6 +57,7 @@ static void put_errors(const struct sy_explain *explain, const struct sy_explain
         sy_table_cell(&table, "%sx", sy_units_number(actual / ran->predicted_ns, 2, text));
     }
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
+    sy_table_legend("predicted, actual: execution time; ratio: actual / predicted.", 2, out);
 }
 
 static void put_link(const struct sy_explain *explain, const struct sy_explain_link *link,
@@ -95,10 +96,13 @@ static void put_path(const struct sy_explain *explain, const struct sy_explain_l
         }
     }
     sy_print(out,
-             "\nThe chain that made the run this long: %u tasks, %s executing, %s between "
-             "them (transfers, waking up).\n",
+             "\nThe chain of tasks that determined the makespan: %u tasks, %s executing, %s "
+             "between them (transfers, wake-ups).\n",
              count, sy_units_time(executing, run), sy_units_time(gaps, wait));
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
+    sy_table_legend("took: execution time; waited for: what ended last before the task could "
+                    "start; gap: time from that end to the start of the task.",
+                    2, out);
 }
 
 static void put_idle(const struct sy_explain *explain, const struct sy_explain_idle *idle,
@@ -121,11 +125,12 @@ static void put_idle(const struct sy_explain *explain, const struct sy_explain_i
             }
         }
     }
-    sy_print(out, "\nWhere the time of each device went:\n");
+    sy_print(out, "\nHow each device spent its time:\n");
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
-    sy_print(out, "  nothing ready: no task that it could run was waiting; inputs: its next "
-                  "task was placed and\n  ready, its data or the runtime were not; held "
-                  "back: tasks were waiting, but not for this device.\n");
+    sy_table_legend("nothing ready: no task that the device could run was waiting; inputs: its "
+                    "next task was ready and placed, but the data or the runtime were not ready; "
+                    "held back: tasks were waiting, but not for this device.",
+                    2, out);
 }
 
 int sy_explain_run_text(struct sy_explain *explain, const struct sy_explain_overview *overview) {

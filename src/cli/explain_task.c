@@ -39,7 +39,7 @@ static void put_head(const struct sy_explain *explain, uint32_t task, struct sy_
     sy_print(out, "%s is task %u of %s, kernel %s.\n", name_of(explain, &words, task), task,
              record->spec[0] ? record->spec : explain->path, sy_explain_kernel(explain, task));
     if (ran->device == SY_NONE) {
-        sy_print(out, "It never ran: the run ended before.\n");
+        sy_print(out, "It never ran: the run ended first.\n");
         return;
     }
     sy_print(out, "It ran on %s from %s to %s: %s.\n", sy_explain_device(explain, ran->device),
@@ -59,9 +59,9 @@ static void put_ready(const struct sy_explain *explain, uint32_t task, struct sy
     }
     sy_print(out, "It became ready at %s", time_of(&words, ran->ready_ns));
     if (input == SY_NONE) {
-        sy_print(out, "; it waits for no other task.\n");
+        sy_print(out, "; it depends on no other task.\n");
     } else {
-        sy_print(out, "; the last task it waited for, %s, ended at %s on %s.\n",
+        sy_print(out, "; the last task that it depends on, %s, ended at %s on %s.\n",
                  name_of(explain, &words, input),
                  time_of(&words, explain->record->tasks[input].end_ns),
                  sy_explain_device(explain, explain->record->tasks[input].device));
@@ -86,7 +86,7 @@ static void put_decision(const struct sy_explain *explain, const struct sy_decid
         sy_print(out, "; no other task was waiting to be placed.\n");
     }
     if (ran->device != SY_NONE && ran->device != decided->device) {
-        sy_print(out, "It ran on %s all the same: the runtime moved it.\n",
+        sy_print(out, "It ran on %s nevertheless: the runtime moved it.\n",
                  sy_explain_device(explain, ran->device));
     }
 }
@@ -112,8 +112,12 @@ static void put_alternatives(const struct sy_explain *explain, const struct sy_d
         }
         sy_table_cell(&table, "%s", i == 0 ? "chosen" : "");
     }
-    sy_print(out, "\nWhat was predicted then, counted from the decision:\n");
+    sy_print(out, "\nPredictions at that moment, counted from the decision:\n");
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
+    sy_table_legend(
+        "queue: until the device has finished its earlier tasks; inputs: until the data could "
+        "arrive; finish: end of the task; spread: one standard deviation of the execution time.",
+        2, out);
     sy_print(out, "\n");
 }
 
@@ -237,7 +241,7 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
     if (!other || !isfinite(chosen->finish_ns)) {
         sy_print(out, "%s\n",
                  decided->alternative_count == 1
-                     ? "No other device that could run it was worth a look."
+                     ? "No other device was considered."
                      : "The policy did not say when the others would have finished.");
         return;
     }
@@ -256,7 +260,7 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
     }
     put_reasons(chosen, other, out);
     sy_print(out, "%s\n",
-             gain < 0 ? ". The policy weighed more than this task's own finish." : ".");
+             gain < 0 ? ". The policy considers more than the end of this task." : ".");
 }
 
 static int put_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
@@ -277,16 +281,16 @@ static int put_hindsight(const struct sy_explain *explain, const struct sy_decid
     struct words words = {0};
     if (!best) {
         sy_print(out,
-                 "In hindsight: no other %s ran on another of these devices, so there "
-                 "is nothing to compare with.\n",
+                 "In hindsight: no other %s ran on these other devices, so there is nothing to "
+                 "compare with.\n",
                  sy_explain_kernel(explain, decided->task));
         return 0;
     }
     double gain = actual - best_answer.end_ns;
     bool is_even = fabs(gain) < EVEN * (actual - decided->at_ns);
     sy_print(out,
-             "In hindsight %s: %s would have ended it about %s %s (%u other %s took %s "
-             "there, and it was free at %s).\n",
+             "In hindsight %s: %s would have ended it about %s %s (%u other %s tasks took "
+             "%s there, and it was free at %s).\n",
              is_even    ? "it made no difference"
              : gain > 0 ? "another device would have been better"
                         : "the choice was right",
@@ -304,11 +308,12 @@ int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
     put_head(explain, task, &out);
     put_ready(explain, task, &out);
     if (!decided) {
-        sy_print(&out, "%s\n",
-                 explain->record->decision_count
-                     ? "No decision about it was recorded."
-                     : "The policy does not tell its decisions: why this device, only it "
-                       "knows.");
+        sy_print(
+            &out, "%s\n",
+            explain->record->decision_count
+                ? "No decision about it was recorded."
+                : "This policy does not record its decisions, so the reason for this device is "
+                  "not known.");
     } else {
         put_decision(explain, decided, &out);
         sy_explain_reason_text(&decided->reason, &out);

@@ -155,7 +155,7 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
             sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind], text));
         }
     }
-    sy_print(buffer, "\nMean time per task alone on a device of that kind:\n");
+    sy_print(buffer, "\nMean time of a task, alone on a device of each kind:\n");
     sy_table_write(&table, 2, sy_message_colour(stdout), buffer);
 }
 
@@ -185,6 +185,11 @@ static int print_table(const struct sy_graph_list *list, struct sy_graph_stats *
         put_row(list->graphs[i], &stats[i], &table);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_table_legend("data, bytes: blocks of data and their size; depth: tasks on the longest "
+                    "chain; width: most tasks on one level; work: sum of all task times; critical "
+                    "path: longest chain of task times; parallelism: work / critical path. Times "
+                    "are those on the fastest kind of device, without transfers.",
+                    0, &buffer);
     if (list->count == 1) {
         put_kernels(list->graphs[0], &stats[0], &buffer);
     }
@@ -276,7 +281,7 @@ static int run(const struct args *args) {
         return check(args);
     }
     if (args->common.json && (is_stdout(args->dot) || is_stdout(args->out))) {
-        return sy_options_usage(&command, "--json and '-' both want standard output; name a file");
+        return sy_options_usage(&command, "--json and '-' both use standard output: name a file");
     }
     struct sy_graph_list list = {0};
     int r = sy_input_graphs(&args->specs, &args->graphs, &list);
@@ -286,10 +291,10 @@ static int run(const struct args *args) {
     if (!args->dot && !args->out) {
         r = print_stats(&list, args->common.json);
     } else if (list.count != 1) {
-        r = sy_options_usage(&command,
-                             "%u graphs were read but one can be written; pick it with "
-                             "--only NAME",
-                             list.count);
+        r = sy_options_usage(
+            &command,
+            "%u graphs were read, but only one can be written: select it with --only NAME",
+            list.count);
     } else {
         r = export_graph(list.graphs[0], args->dot, args->common.quiet, sy_graph_write_dot);
         if (r == SY_EXIT_OK) {

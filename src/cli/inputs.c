@@ -88,9 +88,9 @@ int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args
     }
     if (r == SY_EXIT_OK && list.count == 0) {
         if (args->only) {
-            sy_message_fail("no graph's name matches '%s'", args->only);
+            sy_message_fail("no graph has a name that matches '%s'", args->only);
         } else {
-            sy_message_fail("the files given hold no graph");
+            sy_message_fail("there is no graph in these files");
         }
         r = SY_EXIT_INPUT;
     }
@@ -108,7 +108,7 @@ int sy_input_policy(const char *name, const char *list, const struct sy_schedule
     const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
     if (!ops) {
         if (weights && strchr(weights, ',') && !error.hint[0]) {
-            sy_hint(&error, "commas separate policies: a path with one needs another name");
+            sy_hint(&error, "commas separate policies: rename the file if its path has one");
         }
         sy_message_error(&error);
         return SY_EXIT_USAGE;

@@ -18,7 +18,8 @@ _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal handler may only touch lock
 
 static void on_signal(int signal_number) {
     static const char text[] =
-        "\nsymph: interrupted, finishing what has begun; once more to stop now\n";
+        "\nsymph: interrupted: finishing what has begun; press Ctrl-C again to stop "
+        "now\n";
     (void)signal_number;
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
     atomic_store(&seen, true);

@@ -233,8 +233,8 @@ static int calibrate(const struct sy_kernel_list *list, const struct args *args)
         }
     }
     if (r == SY_EXIT_OK && run_count == 0) {
-        sy_message_fail("there is nothing to calibrate: no plug-in here says how (--kernels names "
-                        "others)");
+        sy_message_fail("there is nothing to calibrate: no plug-in has calibration runs (--kernels "
+                        "PATH adds plug-ins)");
         return SY_EXIT_INPUT;
     }
     return r;

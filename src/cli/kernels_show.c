@@ -49,6 +49,8 @@ static void put_kernels(const struct sy_kernel_list *list, const struct sy_kerne
         }
     }
     sy_table_write(&rows, 2, bold, buffer);
+    sy_table_legend("variants: programming languages; arguments: r read, w written, rw both.", 2,
+                    buffer);
 }
 
 static void put_workloads(const struct sy_kernel_table *table, bool bold,
@@ -142,7 +144,7 @@ static void put_unmeasured(const struct sy_kernel_list *list, struct sy_buffer *
         }
     }
     if (count > 0) {
-        sy_print(buffer, " (symph kernels --calibrate measures)\n");
+        sy_print(buffer, " (symph kernels --calibrate measures them)\n");
     }
 }
 
@@ -169,6 +171,9 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
         }
     }
     sy_table_write(&rows, 2, bold, buffer);
+    sy_table_legend("data: size of all arguments; flops: work of one run; median, spread: of the "
+                    "last 31 samples; two thirds of them are within the spread of the median.",
+                    2, buffer);
 }
 
 static void put_measured(const struct sy_kernel_list *list, bool bold, struct sy_buffer *buffer) {
@@ -186,8 +191,9 @@ int sy_kernel_list_print(const struct sy_kernel_list *list) {
     bool bold = sy_message_colour(stdout);
     struct sy_buffer buffer = {0};
     if (sy_kernel_set_count(list->set) == 0) {
-        sy_print(&buffer, "No kernel plug-in was found; --kernels or SYMPH_KERNELS name "
-                          "where they are.\n\n");
+        sy_print(&buffer,
+                 "No kernel plug-in was found; set --kernels or SYMPH_KERNELS to where they "
+                 "are.\n\n");
     }
     for (uint32_t i = 0; i < sy_kernel_set_count(list->set); i++) {
         put_plugin(list, i, bold, &buffer);

@@ -70,8 +70,12 @@ static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_b
         sy_table_cell(&table, "%s", is_assumed_power(device) ? "*" : "");
         assumed = assumed || is_assumed_power(device);
     }
-    sy_print(buffer, "\nDevices (those of one group slow each other):\n");
+    sy_print(buffer, "\nDevices:\n");
     sy_table_write(&table, 2, bold, buffer);
+    sy_table_legend(
+        "class: devices with the same times; group: devices of one group slow each other down; "
+        "board: FPGA card; speed: relative to other devices of the kind; busy W, idle W: power.",
+        2, buffer);
     return assumed;
 }
 
@@ -90,6 +94,9 @@ static void put_memories(const struct sy_machine *machine, bool bold, struct sy_
     }
     sy_print(buffer, "\nMemories:\n");
     sy_table_write(&table, 2, bold, buffer);
+    sy_table_legend(
+        "host: main memory of the processors; bandwidth: the shared resource that limits it.", 2,
+        buffer);
 }
 
 static bool is_assumed_rate(const struct sy_resource *resource) {
@@ -156,6 +163,9 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
     }
     sy_print(buffer, "\nRoutes between memories:\n");
     sy_table_write(&table, 2, bold, buffer);
+    sy_table_legend("one copy: rate of a copy that is alone; latency: time before its first byte; "
+                    "through: the shared resources on the way.",
+                    2, buffer);
     if (rows < n * (n - 1)) {
         sy_print(buffer, "  ... and %u more; --json has all\n", n * (n - 1) - rows);
     }
@@ -172,7 +182,7 @@ static void put_classes(const struct sy_machine *machine, bool bold, struct sy_b
         sy_table_cell(&table, "%u", class->device_count);
         sy_table_cell(&table, "%g", class->speed_ratio);
     }
-    sy_print(buffer, "\nClasses (devices that are alike for the clock):\n");
+    sy_print(buffer, "\nClasses of devices with the same times:\n");
     sy_table_write(&table, 2, bold, buffer);
 }
 
@@ -190,8 +200,11 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
         sy_table_cell(&table, "%s", sy_units_time(board->init_ns, text));
         sy_table_cell(&table, "%s", sy_units_bytes(board->image_bytes, text));
     }
-    sy_print(buffer, "\nFPGA boards (configuration port, one image at a time):\n");
+    sy_print(buffer, "\nFPGA boards:\n");
     sy_table_write(&table, 2, bold, buffer);
+    sy_table_legend("port: rate of the configuration port; init: time before a configuration; "
+                    "image: size of a configuration.",
+                    2, buffer);
 }
 
 static int print_tables(const struct sy_machine *machine) {
@@ -212,7 +225,7 @@ static int print_tables(const struct sy_machine *machine) {
     assumed = put_resources(machine, bold, &buffer) || assumed;
     assumed = (machine->memory_count > 1 && put_routes(machine, bold, &buffer)) || assumed;
     if (assumed) {
-        sy_print(&buffer, "\n* the value assumed where the source states none\n");
+        sy_print(&buffer, "\n* assumed: the source does not state the value\n");
     }
     return sy_output(&buffer);
 }
@@ -230,8 +243,9 @@ static int run(const struct args *args) {
         return r;
     }
     if (is_from_hwloc(spec)) {
-        sy_message_note(args->common.quiet, "hwloc knows no bandwidths, latencies or watts: those "
-                                            "are assumed; write them into a JSON file to correct");
+        sy_message_note(args->common.quiet,
+                        "hwloc does not know bandwidths, latencies and power, so they are assumed; "
+                        "save the machine with --json and edit the file to correct them");
     }
     if (args->common.json || args->tree) {
         struct sy_buffer buffer = {0};

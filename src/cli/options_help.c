@@ -6,29 +6,11 @@
  * appears.
  */
 #include "cli/options.h"
+#include "cli/table.h"
 
 #include <string.h>
 
 #define HELP_COLUMN 27
-#define HELP_WIDTH  92
-
-/* Breaks between words; the first line starts at column used. */
-static void put_wrapped(struct sy_buffer *buffer, const char *text, size_t used, size_t indent) {
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (used > indent && used + 1 + word > HELP_WIDTH) {
-            sy_buffer_printf(buffer, "\n%*s", (int)indent, "");
-            used = indent;
-        } else if (used > indent) {
-            sy_buffer_append(buffer, " ", 1);
-            used++;
-        }
-        sy_buffer_append(buffer, text, word);
-        used += word;
-        text += word + strspn(text + word, " ");
-    }
-    sy_buffer_append(buffer, "\n", 1);
-}
 
 static void put_option(struct sy_buffer *buffer, const char *name, const char *metavar,
                        const char *help) {
@@ -40,7 +22,7 @@ static void put_option(struct sy_buffer *buffer, const char *name, const char *m
     } else {
         sy_buffer_printf(buffer, "%-*s", HELP_COLUMN, left);
     }
-    put_wrapped(buffer, help, HELP_COLUMN, HELP_COLUMN);
+    sy_print_wrapped(buffer, help, HELP_COLUMN, HELP_COLUMN);
 }
 
 void sy_options_help(const struct sy_command *command, struct sy_buffer *buffer) {
@@ -48,7 +30,7 @@ void sy_options_help(const struct sy_command *command, struct sy_buffer *buffer)
                      command->name, command->usage);
     if (command->about) {
         sy_buffer_printf(buffer, "\n");
-        put_wrapped(buffer, command->about, 0, 0);
+        sy_print_wrapped(buffer, command->about, 0, 0);
     }
     sy_buffer_printf(buffer, "\nOptions:\n");
     for (size_t i = 0; i < command->option_count; i++) {

@@ -136,7 +136,7 @@ static int check(struct sy_planning *planning) {
         return sy_options_usage(&command, "%s", sy_error_format(&error, text, sizeof text));
     }
     if (args->overlap && args->no_overlap) {
-        return sy_options_usage(&command, "--overlap and --no-overlap contradict each other");
+        return sy_options_usage(&command, "--overlap and --no-overlap exclude each other");
     }
     return args->side_by_side ? check_side_by_side(planning) : SY_EXIT_OK;
 }
@@ -162,7 +162,7 @@ static int read_values(struct sy_planning *planning) {
     if (code) {
         sy_message_about("--input-features", text, &error);
         sy_message_note(planning->args->common.quiet,
-                        "symph plan %s alone lists its features and examples",
+                        "symph plan %s lists the features and examples",
                         planning->args->pipelines.items[0]);
     }
     return sy_message_exit(code);
@@ -184,13 +184,13 @@ static int plan(struct sy_planning *planning) {
         return r;
     }
     if (!planning->args->features && wants_plan(planning->args)) {
-        return sy_options_usage(&command,
-                                "a plan needs to know what an item is like: --input-features %s "
-                                "(symph plan %s alone lists what there is)",
-                                planning->pipeline->example_count
-                                    ? planning->pipeline->examples[0].name
-                                    : "NAME=VALUE,...",
-                                planning->args->pipelines.items[0]);
+        return sy_options_usage(
+            &command,
+            "describe an item with --input-features %s (symph plan %s lists features and "
+            "examples)",
+            planning->pipeline->example_count ? planning->pipeline->examples[0].name
+                                              : "NAME=VALUE,...",
+            planning->args->pipelines.items[0]);
     }
     if (!planning->args->features) {
         return sy_planning_print_pipeline(planning);

@@ -61,7 +61,7 @@ static void put_why(const struct sy_senses *senses, enum sy_device_kind kind, ch
     const char *source = kind == SY_CPU ? "proc" : kind == SY_GPU ? "nvml" : "fpga";
     uint32_t count = 0;
     const struct sy_gap *gaps = sy_sources_gaps(senses->sources, &count);
-    snprintf(why, size, "no counter speaks of it");
+    snprintf(why, size, "no counter measures it");
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(gaps[i].source, source) == 0) {
             snprintf(why, size, "%s: %s", gaps[i].source, gaps[i].reason);

@@ -142,7 +142,7 @@ int sy_planning_write_plot(const struct sy_planning *planning) {
     }
     choose_scale(&picture, &unit);
     add_points(&picture);
-    sy_buffer_printf(&title, "%s: %u plans that no other beats", planning->pipeline->name,
+    sy_buffer_printf(&title, "%s: %u Pareto-optimal plans", planning->pipeline->name,
                      planning->front_count);
     sy_buffer_printf(&subtitle, "best for %s", sy_plan_objective_name(planning->objective));
     for (uint32_t i = 0; i < planning->constraints.count; i++) {
@@ -151,11 +151,11 @@ int sy_planning_write_plot(const struct sy_planning *planning) {
     }
     sy_buffer_printf(&subtitle, "; ");
     sy_planning_caveat(planning, &subtitle);
-    sy_buffer_printf(&x_label, "energy per item (%s), better to the left", unit);
+    sy_buffer_printf(&x_label, "energy per item (%s), lower is better", unit);
     const struct sy_scatter scatter = {.title = keep(&picture, &title),
                                        .subtitle = keep(&picture, &subtitle),
                                        .x_label = keep(&picture, &x_label),
-                                       .y_label = "items per second, better further up",
+                                       .y_label = "items per second, higher is better",
                                        .groups = picture.groups,
                                        .group_count = picture.group_count,
                                        .points = picture.points,

@@ -70,8 +70,7 @@ static int open_plugin(struct sy_planning *planning, const char *spec) {
     }
     if (arguments[0]) {
         sy_message_note(planning->args->common.quiet,
-                        "'%s' is not used here: --input-features says what an item is like",
-                        arguments);
+                        "'%s' is not used: --input-features describes an item", arguments);
     }
     snprintf(planning->plugin, sizeof planning->plugin, "%.*s", (int)strcspn(spec, ":"), spec);
     int code =
@@ -241,10 +240,11 @@ static void put_others(const struct sy_planning *planning, uint32_t k) {
     const struct sy_planning_others *others = &planning->others[k];
     const struct sy_system_class *c = &planning->system.classes[k];
     if (!others->known) {
-        sy_message_note(planning->args->common.quiet,
-                        "--busy auto: what others use of %s cannot be read here (%s); all of it is "
-                        "taken to be free",
-                        c->name, others->why);
+        sy_message_note(
+            planning->args->common.quiet,
+            "--busy auto: the use of %s by others cannot be read here (%s); all of it is "
+            "assumed to be free",
+            c->name, others->why);
         return;
     }
     sy_message_note(planning->args->common.quiet,
@@ -256,10 +256,11 @@ static void put_others(const struct sy_planning *planning, uint32_t k) {
 static int ask_others(struct sy_planning *planning) {
     const struct sy_machine *machine = planning->machine;
     if (strcmp(planning->args->machine, "here") != 0) {
-        return sy_options_usage(planning->command,
-                                "--busy auto looks at this machine; with --machine %s say --busy "
-                                "CLASS=N",
-                                planning->args->machine);
+        return sy_options_usage(
+            planning->command,
+            "--busy auto reads the counters of this machine; with --machine %s use --busy "
+            "CLASS=N",
+            planning->args->machine);
     }
     struct sy_planning_others *others =
         sy_arena_alloc(planning->arena, machine->class_count + 1u, sizeof *others);
@@ -306,9 +307,10 @@ static int set_busy(struct sy_planning *planning) {
         int code =
             sy_system_setting(&planning->system, "busy", list->items[i], &classes, &value, &error);
         if (!code && !sy_parse_u64(value, strlen(value), &count)) {
-            code = sy_fail(&error, -EINVAL,
-                           "--busy takes CLASS=N, how many devices others hold, or auto; not '%s'",
-                           list->items[i]);
+            code = sy_fail(
+                &error, -EINVAL,
+                "--busy takes CLASS=N, the number of devices that others use, or auto; not '%s'",
+                list->items[i]);
         }
         for (uint32_t k = 0; !code && k < planning->system.class_count; k++) {
             struct sy_system_class *c = &planning->system.classes[k];
@@ -470,8 +472,8 @@ static void name_kind(struct sy_planning *planning, enum sy_device_kind kind) {
     }
     if (seen_count == 1 && class_count == 1) {
         sy_message_note(planning->args->common.quiet,
-                        "%s is taken to be %s, which the times speak of (--class %s=NAME says "
-                        "otherwise)",
+                        "%s is assumed to be the %s of the measured times (--class %s=NAME changes "
+                        "this)",
                         class->name, seen->name, class->name);
         class->name = class->roofline.class_name = seen->name;
     }
@@ -503,30 +505,34 @@ static void tell_times(const struct sy_planning *planning) {
     char seen[640];
     put_seen(planning, seen, sizeof seen);
     if (times->foreign_count) {
-        sy_message_note(quiet,
-                        "%u of %u samples are left out: their cost features are not those that the "
-                        "pipeline has for the kernel",
-                        times->foreign_count, times->sample_count);
+        sy_message_note(
+            quiet,
+            "%u of %u samples are left out: their cost features differ from those of the "
+            "pipeline",
+            times->foreign_count, times->sample_count);
     }
     if (times->sample_count == times->foreign_count) {
-        sy_message_note(quiet, "no measured times: all times are guessed from what the devices can "
-                               "do at best; symph run --pipeline PIPELINE --calibrate -o FILE "
-                               "measures, --times FILE uses it");
-    } else if (times->used_count == 0) {
         sy_message_note(quiet,
-                        "none of the %u samples is of a kernel of this pipeline on a class of this "
-                        "machine; they are of the classes %s (--class CLASS=NAME says which of "
-                        "them a class is)",
-                        times->sample_count, seen);
+                        "no measured times: all times are guesses from the peak performance of the "
+                        "devices (symph run --pipeline PIPELINE --calibrate -o FILE measures them, "
+                        "--times FILE uses them)");
+    } else if (times->used_count == 0) {
+        sy_message_note(
+            quiet,
+            "none of the %u samples belongs to a kernel of this pipeline and a class of "
+            "this machine; their classes are %s (--class CLASS=NAME maps a class to one of "
+            "them)",
+            times->sample_count, seen);
     }
     for (uint32_t c = 0; times->used_count && c < planning->system.class_count; c++) {
         const char *name = planning->system.classes[c].name;
         const struct sy_planning_seen *found = find_seen(planning, name);
         if (!found || !found->kernels) {
-            sy_message_note(quiet,
-                            "no sample is of %s: its times are guessed; there are samples of %s "
-                            "(--class %s=NAME, if it is one of them)",
-                            name, seen, name);
+            sy_message_note(
+                quiet,
+                "there is no sample of %s, so its times are guesses; there are samples of %s "
+                "(--class %s=NAME, if it is one of them)",
+                name, seen, name);
         }
     }
 }

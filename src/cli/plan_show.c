@@ -129,7 +129,7 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
 }
 
 static void put_assumed_prices(const struct sy_planning *planning, struct sy_buffer *buffer) {
-    const char *before = "  prices are assumed, an hour of a device:";
+    const char *before = "  assumed prices of a device per hour:";
     bool any = false;
     for (uint32_t c = 0; c < planning->system.class_count; c++) {
         if (!(planning->priced & 1u << c)) {
@@ -138,7 +138,7 @@ static void put_assumed_prices(const struct sy_planning *planning, struct sy_buf
             any = true;
         }
     }
-    sy_print(buffer, any ? "; --price CLASS=X sets them\n" : "");
+    sy_print(buffer, any ? "; --price CLASS=X changes them\n" : "");
 }
 
 static void put_plan(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
@@ -157,10 +157,14 @@ static void put_plan(const struct sy_planning *planning, bool bold, struct sy_bu
         put_stage(planning, parts, i, &table);
     }
     sy_table_write(&table, 2, bold, buffer);
+    sy_table_legend(
+        "compute, transfer: time for one item on one device or group of devices; per item: divided "
+        "by the devices that take turns; of the period: share of the time between two items.",
+        2, buffer);
     double least_ns = busiest_ns(planning, parts, 0);
     if (planning->plan.lane_count == 1 &&
         planning->plan.outcome.period_ns > least_ns * (1 + 1e-9)) {
-        sy_print(buffer, "  (items wait: one each %s instead of %s, to keep the power)\n",
+        sy_print(buffer, "  (one item every %s instead of every %s, to keep the power limit)\n",
                  sy_units_time(planning->plan.outcome.period_ns, to),
                  sy_units_time(least_ns, from));
     }
@@ -183,11 +187,11 @@ static void put_basis(const struct sy_guess *guess, bool watts, struct sy_table 
                       guess->sample_count == 1 ? "" : "s");
         break;
     case SY_BASIS_MODEL:
-        sy_table_cell(table, "a model, %u point%s; no such device was asked", guess->sample_count,
+        sy_table_cell(table, "a model, %u point%s; not measured", guess->sample_count,
                       guess->sample_count == 1 ? "" : "s");
         break;
     default:
-        sy_table_cell(table, "a guess: what the device can do at best");
+        sy_table_cell(table, "a guess from peak performance");
         break;
     }
     sy_table_cell(table, "%s",
@@ -224,8 +228,11 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
             put_basis(guess, sy_planning_has_watts(planning, k, shape->class_index), &table);
         }
     }
-    sy_print(buffer, "\nWhat the plan's times rest on:\n");
+    sy_print(buffer, "\nWhere the times of the plan come from:\n");
     sy_table_write(&table, 2, bold, buffer);
+    sy_table_legend(
+        "+-: one standard deviation; from: what the time is based on; watts: power above idle.", 2,
+        buffer);
     sy_print(buffer, "  all ");
     sy_planning_caveat(planning, buffer);
     sy_print(buffer, "\n");
@@ -263,7 +270,7 @@ static void put_price(const struct sy_planning *planning, uint32_t i, struct sy_
                                                               "money", "energy * time"};
     sy_table_cell(table, "%s", planning->constraints.items[i].text);
     if (!price->known) {
-        sy_table_cell(table, "not known: without it there is no plan");
+        sy_table_cell(table, "unknown: there is no plan without it");
         sy_table_cell(table, "%s", "");
     } else if (price->ratio <= 1 + 1e-9) {
         sy_table_cell(table, "costs nothing");
@@ -316,7 +323,7 @@ static void put_beside(const struct sy_planning *planning, bool bold, struct sy_
         sy_table_cell(&table, "%s", beside->within ? "" : "breaks a constraint");
         put_plan_cell(planning, &beside->plan, &table);
     }
-    sy_print(buffer, "\nPlans of your own, against it in %s:\n",
+    sy_print(buffer, "\nYour plans, compared in %s:\n",
              sy_plan_objective_name(planning->objective));
     sy_table_write(&table, 2, bold, buffer);
 }
@@ -386,8 +393,9 @@ static void put_front_row(const struct sy_planning *planning, uint32_t i, struct
 
 static void put_front(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
     if (planning->front_count == 0) {
-        sy_print(buffer, "\nThe front: no single pipeline keeps the constraints; only "
-                         "several side by side do.\n");
+        sy_print(buffer,
+                 "\nPareto front: no single pipeline keeps the constraints; only several side "
+                 "by side do.\n");
         return;
     }
     bool *shown = calloc(planning->front_count + 1u, sizeof *shown);
@@ -409,8 +417,8 @@ static void put_front(const struct sy_planning *planning, bool bold, struct sy_b
         }
     }
     sy_print(buffer,
-             "\nThe front: %u plan%s that no other beats in throughput, latency, energy "
-             "and money",
+             "\nPareto front: %u plan%s that no other plan beats in throughput, latency, "
+             "energy and money",
              planning->front_count, planning->front_count == 1 ? "" : "s");
     if (rows < planning->front_count) {
         sy_print(buffer, "; %u shown, --front shows all", rows);

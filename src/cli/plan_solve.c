@@ -31,9 +31,9 @@ static int make_problem(const struct sy_planning *planning, uint32_t skip,
                                       planning->estimator, 0, planning->arena, ret_problem,
                                       &guesses, error);
     if (!code && ret_problem->shape_count == 0) {
-        code = sy_fail(error, -ENODEV, "no device is left to run kernel %s, nor any other",
+        code = sy_fail(error, -ENODEV, "no device is left for kernel %s, or for any other",
                        planning->pipeline->kernels[0].name);
-        sy_hint(error, "--busy and constraints on devices take all of them");
+        sy_hint(error, "--busy and the constraints exclude all of them");
     }
     if (!code && ret_guesses) {
         *ret_guesses = guesses;
@@ -73,8 +73,7 @@ static void tell_who_bars(const struct sy_planning *planning) {
     }
     if (count > 1 && freeing == 0) {
         sy_message_note(planning->args->common.quiet,
-                        "taking away one constraint alone is not enough: at least two of them must "
-                        "give way");
+                        "removing one constraint is not enough: at least two must be relaxed");
     }
 }
 
@@ -192,7 +191,7 @@ static void hint_names(const struct sy_planning *planning, const char *text,
         char used[64];
         snprintf(used, sizeof used, "@%s", before);
         if (strcmp(before, name) != 0 && strstr(text, used)) {
-            sy_hint(error, "%s is called %s here, as in the times", before, name);
+            sy_hint(error, "%s is called %s here, as in the measured times", before, name);
         }
     }
 }
@@ -203,7 +202,7 @@ static int judge_beside(struct sy_planning *planning) {
         struct sy_error error = {0};
         const char *text = planning->args->beside.items[i];
         if (planning->beside_count == SY_PLANNING_BESIDE_MAX) {
-            return sy_options_usage(planning->command, "at most %d plans are judged at a time",
+            return sy_options_usage(planning->command, "at most %d plans can be evaluated at once",
                                     SY_PLANNING_BESIDE_MAX);
         }
         struct sy_planning_beside *beside = &planning->beside[planning->beside_count];

@@ -169,7 +169,7 @@ static int check(const struct sy_record *record, struct sy_error *error) {
         missing += record->tasks[t].device == SY_NONE;
     }
     return missing ? sy_fail(error, -EINVAL,
-                             "%u of %u tasks never ran: only a run that ended can be replayed",
+                             "%u of %u tasks never ran: only a complete run can be replayed",
                              missing, record->graph->task_count)
                    : 0;
 }

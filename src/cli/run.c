@@ -135,7 +135,10 @@ static int check_policy(const char *name, const char *list) {
     int r = sy_input_policy(name, list, &ops);
     if (r == SY_EXIT_OK && ops->needs_truth) {
         return sy_options_usage(
-            &command, "policy %s needs to know the future and exists in symph simulate only", name);
+            &command,
+            "policy %s uses information that only the simulator has: use it with symph "
+            "simulate",
+            name);
     }
     return r;
 }
@@ -242,8 +245,8 @@ static int check_result(struct sy_runs *runs, const struct sy_run_policy *policy
         return SY_EXIT_FAILED;
     }
     if (runs->args->check && isnan(figures->result_tolerance)) {
-        sy_message_fail("the result of %s cannot be checked (only workloads of plug-ins know what "
-                        "is right; leave out --check)",
+        sy_message_fail("the result of %s cannot be checked (only workloads of plug-ins can be "
+                        "checked; leave out --check)",
                         runs->args->graphs.items[0]);
         return SY_EXIT_FAILED;
     }

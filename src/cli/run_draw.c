@@ -118,7 +118,7 @@ static void keep_last(const struct sy_runs *runs, const struct sy_buffer *text) 
     r = r ? r : sy_write_file(path, text->text, text->length, &error);
     if (r < 0 && !runs->told[0] && !sy_engine_noted(runs->engine)) {
         char reason[1024];
-        sy_message_note(runs->args->common.quiet, "the record is not kept as the last: %s",
+        sy_message_note(runs->args->common.quiet, "the record of the last run is not kept: %s",
                         sy_error_format(&error, reason, sizeof(reason)));
     }
 }

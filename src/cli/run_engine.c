@@ -226,7 +226,7 @@ static int judge_failed(const struct sy_page *page) {
     if (page->message[0]) {
         print_page(page);
     } else {
-        sy_message_fail("the engine failed and does not say why");
+        sy_message_fail("the engine failed without a message");
     }
     int code = atomic_load(&page->exit_code);
     return code == SY_EXIT_USAGE || code == SY_EXIT_INPUT ? code : SY_EXIT_FAILED;
@@ -272,7 +272,7 @@ static int judge(struct sy_engine_run *engine) {
 static int begin(struct sy_engine_run *engine) {
     if (engine->child.page->magic != SY_PAGE_MAGIC) {
         stop(engine);
-        sy_message_fail("the engine does not fit this symph (build and install both again)");
+        sy_message_fail("the engine does not match this symph (build and install both again)");
         return SY_EXIT_FAILED;
     }
     bool session = atomic_load(&engine->child.page->session);
@@ -353,9 +353,8 @@ static int fail_silent(struct sy_engine_run *engine, double waited_s) {
         return SY_EXIT_FAILED;
     }
     snprintf(what, sizeof(what),
-             "the engine is stuck: no sign of life for %.0f s while %s, it was "
-             "ended",
-             waited_s, during[phase]);
+             "the engine is stuck: no sign of life for %.0f s while %s; it was stopped", waited_s,
+             during[phase]);
     return fail_with_said(engine, what);
 }
 
@@ -484,7 +483,7 @@ int sy_engine_finish(struct sy_engine_run *engine, char *told) {
     copy_text(note, engine->child.page->note, sizeof(note));
     if (!note[0] && (engine->late || r == SY_EXIT_INTERRUPTED)) {
         snprintf(note, sizeof(note), "what was learned may not be kept: the engine %s",
-                 engine->late ? "did not end, and was ended" : "was interrupted");
+                 engine->late ? "did not exit, and was stopped" : "was interrupted");
     }
     if (note[0] && !(told && strcmp(told, note) == 0)) {
         sy_message_note(engine->start.quiet, "%s", note);

@@ -29,11 +29,9 @@ static int check_objective(const struct sy_command *command, const char *name) {
         }
     }
     const char *near = sy_nearest(name, names, SY_PLAN_OBJECTIVE_COUNT);
-    return sy_options_usage(command,
-                            "there is no objective '%s'%s%s%s: throughput, latency, energy, money "
-                            "and balanced are known",
-                            name, near ? " (did you mean " : "", near ? near : "",
-                            near ? "?)" : "");
+    return sy_options_usage(
+        command, "--objective is throughput, latency, energy, money or balanced, not '%s'%s%s%s",
+        name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 /* The first option that is only for pipelines; NULL: none was given. */
@@ -80,12 +78,13 @@ int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_
         return option ? sy_options_usage(command, "%s is for --pipeline", option) : SY_EXIT_OK;
     }
     if (args->graphs.count) {
-        return sy_options_usage(command, "either a graph or --pipeline: '%s' is one too many",
+        return sy_options_usage(command, "name a graph or --pipeline, not both: '%s'",
                                 args->graphs.items[0]);
     }
     if (args->policy || args->compare || args->repeat > 1 || args->emulate) {
-        return sy_options_usage(command, "--policy, --compare, --repeat and --emulate are for "
-                                         "graphs: a pipeline's plan puts tasks on devices");
+        return sy_options_usage(
+            command, "--policy, --compare, --repeat and --emulate are for graphs: the plan of a "
+                     "pipeline decides where tasks run");
     }
     int r = check_calibration(command, args);
     return r ? r : check_objective(command, args->objective);
@@ -178,12 +177,12 @@ static void put_head(const struct sy_record *record, struct sy_buffer *buffer) {
         sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate, a),
                  stream->window);
     }
-    sy_print(buffer, "\nlatency      median %s, p99 %s, with at most %s under way\n",
+    sy_print(buffer, "\nlatency      median %s, p99 %s, with at most %s in progress\n",
              sy_units_time(stream->latency_p50_ns, a), sy_units_time(stream->latency_p99_ns, b),
              sy_units_count(stream->window, "item", "items", (char[SY_UNITS_SIZE]){0}));
     if (isfinite(stream->joules)) {
         sy_print(buffer, "energy       %.3g J per item (%s)\n", stream->joules,
-                 record->energy_source ? record->energy_source : "source not told");
+                 record->energy_source ? record->energy_source : "source unknown");
     }
     put_result(record, buffer);
     for (uint32_t i = 0; i < record->note_count; i++) {
@@ -212,6 +211,9 @@ static void put_phases(const struct sy_stream_report *stream, struct sy_buffer *
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("why: reason for the change of plan; predicted: items/s that were predicted; "
+                    "p50, p99 latency: time from the start of an item to its end.",
+                    0, buffer);
 }
 
 static int print_table(const struct sy_run_policy *policy) {
@@ -338,7 +340,8 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
     }
     sy_print(&buffer, "%s: %llu samples", record->spec, (unsigned long long)count);
     if (modelled) {
-        sy_print(&buffer, ", %llu of them by the model of a card,", (unsigned long long)modelled);
+        sy_print(&buffer, ", %llu of them from the model of an FPGA card,",
+                 (unsigned long long)modelled);
     }
     sy_print(&buffer, " in %s (symph plan --times %s uses them)\n", args->out, args->out);
     return sy_output(&buffer);

@@ -35,9 +35,10 @@ static int find_engine(char *path, size_t size) {
     if (asked && asked[0]) {
         snprintf(path, size, "%s", asked);
         if (!sy_program_is(path)) {
-            sy_message_fail("SYMPH_ENGINE is '%s', which is no program (set it to a symph-engine, "
-                            "or unset it)",
-                            asked);
+            sy_message_fail(
+                "SYMPH_ENGINE is '%s', which is not a program (set it to a symph-engine, or "
+                "unset it)",
+                asked);
             return SY_EXIT_INPUT;
         }
         return SY_EXIT_OK;
@@ -45,8 +46,8 @@ static int find_engine(char *path, size_t size) {
     if (sy_program_find("symph-engine", "src/engine/starpu", path, size)) {
         return SY_EXIT_OK;
     }
-    sy_message_fail("there is no symph-engine: StarPU was not found when this symph was built "
-                    "(install libstarpu-dev and build again, or set SYMPH_ENGINE to the engine)");
+    sy_message_fail("symph-engine is missing: StarPU was not found when symph was built (install "
+                    "libstarpu-dev and build again, or set SYMPH_ENGINE to the engine)");
     return SY_EXIT_FAILED;
 }
 

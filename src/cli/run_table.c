@@ -52,7 +52,7 @@ static void put_makespan(const struct sy_runs *runs, const struct sy_run_summary
     }
     double bound_ns = sy_run_bound_ns(runs);
     if (!isnan(bound_ns)) {
-        sy_print(buffer, "\nlower bound  %s by the cost model's times; makespan/bound %.3f",
+        sy_print(buffer, "\nlower bound  %s, from the times of the cost model; makespan/bound %.3f",
                  sy_units_time(bound_ns, text), summary->over_bound);
     }
     sy_print(buffer, "\n");
@@ -64,7 +64,7 @@ static void put_rest(const struct sy_record *record, const struct sy_run_figures
     put_moved(record, figures, buffer);
     if (!isnan(summary->energy_joules)) {
         sy_print(buffer, "energy       %.3g J (%s)\n", summary->energy_joules,
-                 record->energy_source ? record->energy_source : "source not told");
+                 record->energy_source ? record->energy_source : "source unknown");
     }
     if (isnan(figures->result_tolerance)) {
         sy_print(buffer, "result       not checked\n");
@@ -103,6 +103,7 @@ void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *bu
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("busy: share of the makespan in which the device worked.", 0, buffer);
 }
 
 static int put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
@@ -150,7 +151,11 @@ static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
         put_row(&runs->policies[p], &summary, &table);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
-    sy_print(buffer, "\n%s of each policy, in turns; medians and their ratio; lower bound %s\n",
+    sy_table_legend("makespan: median; vs: ratio of the medians; makespan/bound: makespan divided "
+                    "by a lower bound that no schedule can beat; moved: bytes copied between "
+                    "memories; decision p50, p99: time to place a task.",
+                    0, buffer);
+    sy_print(buffer, "\n%s of each policy, in turn; medians and their ratios; lower bound %s\n",
              sy_units_count(runs->args->repeat, "run", "runs", versus),
              sy_units_time(sy_run_bound_ns(runs), text));
     return r;

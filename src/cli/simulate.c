@@ -234,12 +234,11 @@ static int list_policies(bool json) {
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
     sy_print(&buffer,
-             "\nAn order between jobs may follow a name: lb+wspt, dmdas+srpt, heft+fifo, "
-             "eager+fair.\nA number sets the effort of anneal:N and greedy-true-rollout:N; "
-             "./mine.so is a policy of your own.\n"
-             "NAME@FILE runs on other weights than those that are shipped, NAME~PART without "
-             "a part;\nin this order: NAME+ORDER:NUMBER@FILE~PART~PART. Those with weights or "
-             "parts:\n");
+             "\nA name can be followed by an order of the jobs: lb+wspt, dmdas+srpt, "
+             "heft+fifo, eager+fair.\nA number sets the effort of anneal:N and "
+             "greedy-true-rollout:N; ./mine.so is your own policy.\nNAME@FILE uses the weights "
+             "in FILE instead of the shipped ones, NAME~PART leaves out a part.\nThe order "
+             "is NAME+ORDER:NUMBER@FILE~PART~PART. Policies with weights or parts:\n");
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
         put_learned(ops, &buffer);
     }
@@ -283,7 +282,8 @@ static int run(const struct sy_simulate_args *args) {
     if (args->replays.count) {
         return args->graph_specs.count
                    ? sy_options_usage(&command, "--replay takes records of runs, not graphs: a "
-                                                "record holds its graph and its machine")
+                                                "record has its own graph and "
+                                                "machine")
                    : sy_simulate_replay(args);
     }
     struct sy_simulate simulate;

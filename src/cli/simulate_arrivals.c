@@ -27,8 +27,8 @@ static int find_graph(const struct sy_simulate *simulate, struct sy_csv *csv,
         }
     }
     if (!found) {
-        int code = sy_csv_fail(csv, "no graph of --graphs is called %.*s", (int)csv->field_length,
-                               csv->field);
+        int code =
+            sy_csv_fail(csv, "--graphs has no graph %.*s", (int)csv->field_length, csv->field);
         sy_hint(csv->error, "symph graph shows their names; the first is %s",
                 sy_graph_name(simulate->graphs.graphs[0]));
         return code;

@@ -256,6 +256,9 @@ static void put_runs(const struct replays *replays, const struct total *model,
         cell_percent(&table, error_of(run->times.measured_ns, run->times.real_ns), true);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
+    sy_table_legend("real: measured makespan; model's times, measured times: makespan simulated "
+                    "with predicted and with measured task times; error: simulated / real - 1.",
+                    0, out);
     char text[4][SY_UNITS_SIZE];
     sy_print(out,
              "\nMedian error of the simulated makespan: %s %% (absolute %s %%) with the "
@@ -284,9 +287,13 @@ static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
         cell_percent(&table, row->decided_abs, false);
         cell_percent(&table, row->decided_bias, true);
     }
-    sy_print(out, "\nPredicted execution times against actual ones: by the model at the end "
-                  "of the run, and when it was decided (medians).\n");
+    sy_print(out, "\nPredicted and actual execution times (medians): predicted by the model at "
+                  "the end of the run, and at each decision.\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
+    sy_table_legend("actual: median execution time; |error|, bias: median absolute error and "
+                    "median error of the prediction, by the model at the end of the run; decided, "
+                    "|error|, bias: the same for the predictions that decisions were based on.",
+                    0, out);
 }
 
 static int print_text(const struct replays *replays, const struct total *model,
@@ -297,10 +304,11 @@ static int print_text(const struct replays *replays, const struct total *model,
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct replay_run *run = &replays->runs[i];
         if (run->times.unknown_count) {
-            sy_message_note(replays->args->common.quiet,
-                            "%s: the model has no time of %u of %u tasks where they ran; the "
-                            "median of their like in the run was taken",
-                            run->path, run->times.unknown_count, run->task_count);
+            sy_message_note(
+                replays->args->common.quiet,
+                "%s: the model has no time for %u of %u tasks on their device; the median of "
+                "similar tasks of the run is used",
+                run->path, run->times.unknown_count, run->task_count);
         }
     }
     return sy_output(&out);

@@ -221,8 +221,8 @@ static int read_fail(const struct sy_machine *machine, const char *text, struct 
                                 at + 1);
     }
     if (fail.lost_relative == fail.back_relative && fail.back_at < fail.lost_at) {
-        return sy_options_usage(sy_simulate_command(),
-                                "--fail: '%s' would be back before it is lost", text);
+        return sy_options_usage(sy_simulate_command(), "--fail: '%s' would return before it fails",
+                                text);
     }
     *ret_fail = fail;
     return SY_EXIT_OK;

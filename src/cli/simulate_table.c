@@ -140,6 +140,9 @@ static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
         }
         sy_print(buffer, "\nMakespan / lower bound:\n");
         sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+        sy_table_legend("lower bound: the larger of critical path and area; below each policy: "
+                        "makespan / lower bound, geometric mean over the seeds.",
+                        0, buffer);
     }
     free(names);
     free(align);
@@ -173,9 +176,16 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
         sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_within_10);
         sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_covered);
     }
-    sy_print(buffer, "\nMean error of the use of resources as told, in points of 100, and "
-                     "slowdowns of tasks foretold from it:\n");
+    sy_print(buffer,
+             "\nAccuracy of what policies knew about shared resources, and of the slowdowns "
+             "predicted from it:\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend(
+        "error: mean difference between the estimated and the true use of a resource, in "
+        "percentage points; in band: share of the time, or of tasks, in which the truth was within "
+        "the 95 % interval; tasks slowed: tasks that took over 10 % longer than alone; slowdown "
+        "within 10 %: tasks whose slowdown was predicted within 10 %.",
+        0, buffer);
 }
 
 int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_summary *summary) {
@@ -192,6 +202,13 @@ int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_
     }
     put_title(simulate, &buffer);
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_table_legend(
+        "makespan/bound: makespan divided by a lower bound that no schedule can beat (geometric "
+        "mean over graphs and seeds); vs best: ratio to the best policy; 95 % interval: bootstrap "
+        "over graphs, then seeds; job slowdown: time from arrival to end of a job / lower bound of "
+        "the job alone; within 10 %: tasks that took at most 10 % longer than alone; fairness: "
+        "Jain's index of the tenants' slowdowns, 1 is even.",
+        0, &buffer);
     if (simulate->args->judge) {
         put_judgement(simulate, summary, order, &buffer);
     }

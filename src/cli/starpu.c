@@ -91,7 +91,7 @@ static int refuse_policy(const char *policy) {
     }
     int r = sy_input_policy(policy, NULL, &ops);
     if (r == SY_EXIT_OK && ops->needs_truth) {
-        sy_message_fail("policy %s is told what nobody can know in a real run; it is for symph "
+        sy_message_fail("policy %s uses information that only the simulator has: use it with symph "
                         "simulate",
                         policy);
         return SY_EXIT_USAGE;
@@ -131,7 +131,7 @@ static int find_program(const struct args *args, struct plan *plan) {
         r = inspect_arguments(&args->command, &plan->use);
     }
     if (r < 0) {
-        sy_message_fail("cannot look into '%s': %s", plan->path, strerror(-r));
+        sy_message_fail("cannot inspect '%s': %s", plan->path, strerror(-r));
         return SY_EXIT_FAILED;
     }
     return SY_EXIT_OK;
@@ -153,8 +153,8 @@ static int refuse_use(const struct plan *plan, bool plugin_named) {
         }
         return SY_EXIT_OK;
     case SY_STARPU_FOREIGN:
-        sy_message_fail("'%s' is linked statically, or not for this machine: nothing can be "
-                        "loaded into it",
+        sy_message_fail("'%s' is statically linked, or not for this machine: the plug-in cannot be "
+                        "loaded",
                         plan->program);
         return SY_EXIT_INPUT;
     default:

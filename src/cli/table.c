@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define TEXT_WIDTH 92
 
 void sy_table_init(struct sy_table *table, const char *const *headers, const char *align) {
     *table = (struct sy_table){
@@ -94,4 +97,28 @@ void sy_table_write(struct sy_table *table, uint32_t indent, bool bold, struct s
     free(widths);
     free(table->starts);
     sy_buffer_finish(&table->text);
+}
+
+void sy_print_wrapped(struct sy_buffer *buffer, const char *text, size_t used, size_t indent) {
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (used > indent && used + 1 + word > TEXT_WIDTH) {
+            sy_buffer_printf(buffer, "\n%*s", (int)indent, "");
+            used = indent;
+        } else if (used > indent) {
+            sy_buffer_append(buffer, " ", 1);
+            used++;
+        }
+        sy_buffer_append(buffer, text, word);
+        used += word;
+        text += word + strspn(text + word, " ");
+    }
+    sy_buffer_append(buffer, "\n", 1);
+}
+
+void sy_table_legend(const char *text, uint32_t indent, struct sy_buffer *buffer) {
+    if (isatty(STDOUT_FILENO)) {
+        sy_buffer_printf(buffer, "%*s", (int)indent, "");
+        sy_print_wrapped(buffer, text, indent, indent);
+    }
 }

@@ -26,6 +26,11 @@ __attribute__((format(printf, 2, 3))) void sy_table_cell(struct sy_table *table,
                                                          ...);
 /* Appends the lines, each after indent spaces; bold headers on request. Frees the table. */
 void sy_table_write(struct sy_table *table, uint32_t indent, bool bold, struct sy_buffer *buffer);
+/* Below a table that was written: what its columns mean, "column: meaning; column: meaning". On a
+ * terminal only: elsewhere the output is read by programs, or by people who have the manual. */
+void sy_table_legend(const char *text, uint32_t indent, struct sy_buffer *buffer);
+/* A paragraph, broken between words, whose first line begins at column used. */
+void sy_print_wrapped(struct sy_buffer *buffer, const char *text, size_t used, size_t indent);
 /* Characters in UTF-8 text. */
 size_t sy_table_width(const char *text);
 

@@ -161,7 +161,7 @@ const struct sy_scheduler_ops *sy_train_policy(const char *name) {
     if (!ops) {
         sy_message_about("--policy", name, &error);
     } else if (!ops->weights_kind) {
-        sy_message_fail("--policy %s: nothing to train: it has no weights", name);
+        sy_message_fail("--policy %s has no weights to train", name);
         ops = NULL;
     }
     return ops;
@@ -260,7 +260,7 @@ static int train(struct sy_train_args *args) {
                                         args->method);
     }
     if ((args->gradient || args->imitate) && found->run != sy_train_actor) {
-        return sy_options_usage(&command, "--%s is of --method a2c, not of %s",
+        return sy_options_usage(&command, "--%s is for --method a2c, not for %s",
                                 args->gradient ? "gradient" : "imitate", found->name);
     }
     args->method = found->name;

@@ -128,12 +128,13 @@ static bool is_black_box(const struct session *s) {
 static int check_args(struct session *s) {
     const struct sy_train_args *args = s->args;
     if (args->resume) {
-        sy_message_fail("--resume: --method a2c keeps no checkpoints; --init FILE goes on from "
-                        "weights");
+        sy_message_fail(
+            "--resume: --method a2c writes no checkpoints; start from weights with --init "
+            "FILE");
         return SY_EXIT_USAGE;
     }
     if (args->plot || args->patience) {
-        sy_message_fail("%s: --method a2c has none; build/bench/paper_curves draws its curves",
+        sy_message_fail("%s is not for --method a2c; build/bench/paper_curves draws its curves",
                         args->plot ? "--plot" : "--patience");
         return SY_EXIT_USAGE;
     }

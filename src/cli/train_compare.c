@@ -215,8 +215,8 @@ static int print_text(struct compare *c) {
     struct sy_table table;
     struct group group = {0};
     sy_print(&buffer,
-             "Cost / cost of %s in the same world, %u fresh worlds, utility %s;\n"
-             "[95 %% bootstrap intervals over families of graphs, then worlds]\n\n",
+             "Cost / cost of %s in the same world, %u new worlds, utility %s;\n[95 %% "
+             "bootstrap intervals over families of graphs, then worlds]\n\n",
              comparison->references, comparison->scenario_count, c->args->utility);
     sy_table_init(&table, (const char *const[]){"policy", "ratio", "", "better in", "worst"},
                   "lrlrr");
@@ -229,6 +229,10 @@ static int print_text(struct compare *c) {
         sy_table_cell(&table, "%.3f", f.worst);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_table_legend("ratio: geometric mean of cost / cost of the reference; [low, high]: 95 % "
+                    "interval; better in: share of worlds in which the policy is better than the "
+                    "reference; worst: largest ratio in one world.",
+                    0, &buffer);
     const char *headers[MOST + 4] = {"worlds", "", "count"};
     char align[MOST + 4] = "llr";
     for (uint32_t i = 0; i < comparison->contender_count; i++) {
@@ -251,6 +255,8 @@ static int print_text(struct compare *c) {
         }
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_table_legend("count: number of worlds; below each policy: its ratio in these worlds.", 0,
+                    &buffer);
     return sy_output(&buffer);
 }
 

@@ -261,7 +261,7 @@ static int interrupted(struct session *s) {
         return r;
     }
     sy_message_note(s->args->common.quiet,
-                    "stopped after generation %u; the same command with --resume %s goes on",
+                    "stopped after generation %u; continue with the same command and --resume %s",
                     s->training->es.generation, s->checkpoint.text);
     return SY_EXIT_INTERRUPTED;
 }
@@ -319,9 +319,10 @@ static int print_text(const struct session *s) {
     const struct sy_training_point *best = &t->history[t->best_at];
     struct sy_buffer buffer = {0};
     sy_print(&buffer,
-             "%s: %u generations, %llu rollouts; best after generation %u:\n"
-             "cost / cost of %s %.4f +- %.4f in %u validation worlds, worst %.3f\n"
-             "(the best of %u looks: symph train --compare %s tells the truth)\n",
+             "%s: %u generations, %llu rollouts; best after generation %u:\ncost / cost of "
+             "%s %.4f +- %.4f in %u validation worlds, worst %.3f\n(the best of %u "
+             "validations, so too optimistic: symph train --compare %s gives an unbiased "
+             "result)\n",
              s->out.text, t->es.generation, (unsigned long long)t->rollout_count, best->generation,
              t->options.references, exp(best->validation), best->error, t->options.validation,
              exp(best->worst), t->history_count, s->out.text);

@@ -109,12 +109,12 @@ class Counters(cli.Case):
                 ("takes a time", "watch", "--interval", "soon"),
                 ("must be 1 ms to", "watch", "--interval", "1us"),
                 ("needs a value", "watch", "--plot"),
-                ("two forms", "watch", "--json", "--prometheus"),
+                ("exclude each other", "watch", "--json", "--prometheus"),
                 ("unexpected argument", "watch", "dram0"),
                 ("-o FILE", "record"),
                 ("cannot both go to stdout", "record", "-o", "-", "--json"),
                 ("a recording is missing", "replay"),
-                ("contradict", "replay", "a", "--fast", "--speed", "2"),
+                ("exclude each other", "replay", "a", "--fast", "--speed", "2"),
                 ("must be", "replay", "a", "--speed", "0")]:
             self.assertIn(text, self.fails(2, "counters", *args), args)
 
@@ -467,7 +467,7 @@ class Counters(cli.Case):
              '--interval 1ms --duration 1h', cli.SYMPH],
             cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("cannot go on recording: File too large", done.stderr)
+        self.assertIn("recording stopped: File too large", done.stderr)
         self.assertTrue(self.read("a").endswith(b"\n"))
         if b"\nread " in self.read("a"):
             self.ok("counters", "replay", "a")

@@ -68,7 +68,7 @@ class Usage(cli.Case):
     def test_extremes(self):
         """Each of these once crashed, hung or was quietly misread."""
         self.assertIn("--spikes", self.fails(2, *SIMULATE, "--spikes", "0.5:1e308"))
-        self.assertIn("before it is lost", self.fails(2, *SIMULATE, "--fail", "0@5ms-1ms"))
+        self.assertIn("return before it fails", self.fails(2, *SIMULATE, "--fail", "0@5ms-1ms"))
         self.assertIn("takes no number", self.fails(2, *SIMULATE, "--policy", "heft:3"))
         self.assertIn("anneal", self.fails(2, *SIMULATE, "--policy", "anneal:1000000000000"))
         self.assertIn("'-'", self.fails(2, *SIMULATE, "--plot", "-"))

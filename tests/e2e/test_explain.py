@@ -14,7 +14,7 @@ class Task(cli.Case):
         text = self.ok("explain", "run.json", "b")
         self.assertIn("b is task 1 of test:diamond, kernel middle.", text)
         self.assertIn("It ran on gpu0 from 5.00 ms to 6.00 ms: 1 ms.", text)
-        self.assertIn("became ready at 4 ms; the last task it waited for, a, ended at 4 ms on cpu0",
+        self.assertIn("became ready at 4 ms; the last task that it depends on, a, ended at 4 ms on cpu0",
                       text)
         self.assertIn("Policy lb placed it on gpu0 at 4 ms; 2 tasks were waiting", text)
         self.assertRegex(text, r"gpu0 +0 ns +1\.00 ms +1 ms +2\.00 ms +2 % +chosen")
@@ -38,13 +38,13 @@ class Task(cli.Case):
         self.assertIn("predicted 4 ms, actual 5 ms, 1.25x what was predicted: the model was wrong by "
                       "more than its spread", text)
         self.assertIn("In hindsight another device would have been better: gpu0 would have ended it "
-                      "about 2.00 ms earlier (1 other middle took 1 ms there, and it was free at "
+                      "about 2.00 ms earlier (1 other middle tasks took 1 ms there, and it was free at "
                       "6.00 ms).", text)
         self.assertIn("cpu1 was predicted to finish 999 us later than gpu0 (1.3x): it executes 3 ms "
                       "slower, but its queue was 2.00 ms shorter", text)
-        self.assertIn("The policy weighed more than this task's own finish.", text)
+        self.assertIn("The policy considers more than the end of this task.", text)
         text = self.ok("explain", "run.json", "d")
-        self.assertIn("No other device that could run it was worth a look.", text)
+        self.assertIn("No other device was considered.", text)
         self.assertIn("nothing to compare with", text)
 
     def test_json(self):
@@ -67,17 +67,17 @@ class Task(cli.Case):
         records.write(self, change=learned)
         text = self.ok("explain", "run.json", "b")
         self.assertIn("Policy learned@my.weights placed it", text)
-        self.assertIn("Why: the network's correction was cut to the guard's limit; the heuristic saw "
-                      "it finish 2 ms after the decision, the network made that 300 us less.\n", text)
-        self.assertIn("Contention was expected to make it 1.40x as long (+-0.25); the busiest resource "
-                      "it would use was believed 80 % busy.\n", text)
-        self.assertIn("fell back to the heuristic; the heuristic saw it finish 4 ms after the decision, "
-                      "the network made that 900 us more.", self.ok("explain", "run.json", "c"))
+        self.assertIn("Why: the correction by the network was limited by the guard; the heuristic "
+                      "predicted its end 2 ms after the decision, the network made this 300 us less.\n", text)
+        self.assertIn("Contention was expected to make it take 1.40 times as long (+-0.25); the busiest "
+                      "resource it needs was estimated to be 80 % busy.\n", text)
+        self.assertIn("rejected the network and used the heuristic; the heuristic predicted its end 4 ms "
+                      "after the decision, the network made this 900 us more.", self.ok("explain", "run.json", "c"))
         text = self.ok("explain", "run.json", "d")
-        self.assertIn("Why: it followed the plan for the whole job; ", text)
+        self.assertIn("Why: the plan for the whole job was followed; ", text)
         self.assertNotIn("Contention", text)
         self.assertNotIn("Why:", self.ok("explain", "run.json", "a"))
-        self.assertIn("1: it followed the plan", self.ok("explain", "run.json"))
+        self.assertIn("1: the plan for the whole job was followed", self.ok("explain", "run.json"))
         reason = self.ok_json("explain", "run.json", "b")["task"]["decision"]["reason"]
         self.assertEqual(reason["guard"], "bounded")
         self.assertAlmostEqual(reason["slowdown"], 1.4, places=4)
@@ -100,7 +100,7 @@ class Task(cli.Case):
                 task[5] = None
         records.write(self, change=silent)
         text = self.ok("explain", "run.json", "b")
-        self.assertIn("does not tell its decisions", text)
+        self.assertIn("does not record its decisions", text)
         self.assertIn("It ran on gpu0 from 5.00 ms", text)
         self.assertIn("Execution: 1 ms; nothing was predicted.", text)
         self.assertIsNone(self.ok_json("explain", "run.json", "b")["task"]["decision"])
@@ -120,7 +120,7 @@ class Task(cli.Case):
         def move(run):
             run["tasks"][1][0] = 0
         records.write(self, change=move)
-        self.assertIn("It ran on cpu0 all the same", self.ok("explain", "run.json", "b"))
+        self.assertIn("It ran on cpu0 nevertheless", self.ok("explain", "run.json", "b"))
 
     def test_unknown_values(self):
         def blank(run):
@@ -202,7 +202,7 @@ class Mistakes(cli.Case):
         records.write(self, change=rename)
         self.assertIn("did you mean 'gemm(3,2,1)'?",
                       self.fails(2, "explain", "run.json", "gem(3,2,1)"))
-        self.assertIn("it has 4, counted from 0", self.fails(2, "explain", "run.json", "4"))
+        self.assertIn("it has 4 tasks, numbered from 0", self.fails(2, "explain", "run.json", "4"))
         self.ok("explain", "run.json", "task 3")
 
     def test_last(self):

@@ -24,7 +24,7 @@ class Newcomer(cli.Case):
             self.assertEqual(machine["schema"], "symph-machine-1")
         text = self.ok("machine", cli.MACHINE)
         self.assertIn("6 devices in 2 classes", text)
-        self.assertIn("* the value assumed", text)
+        self.assertIn("* assumed: the source", text)
         self.assertIn("4 x cpu", self.ok("machine", cli.MACHINE, "--tree"))
         self.assertIn("assumed", self.run_symph("machine", "here").stderr)
         self.assertEqual(self.run_symph("machine", "here", "--quiet").stderr, "")

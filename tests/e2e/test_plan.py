@@ -76,11 +76,11 @@ class Plan(cli.Case):
     def test_table(self):
         text = self.ok(*self.asked, "--constraint", "power<=2kW")
         for word in ["Plan: ", "bottleneck", "throughput", "measured, ", "What each constraint",
-                     "costs nothing", "The front: ", "prices are assumed"]:
+                     "costs nothing", "Pareto front: ", "assumed prices"]:
             self.assertIn(word, text)
         text = self.ok(*self.asked, "--constraint", "power<=200W")
         self.assertRegex(text, r"power<=200W +costs [\d.]+x throughput +\d+/s without it")
-        self.assertIn("items wait", text)
+        self.assertIn("to keep the power limit", text)
         # In what the objective counts.
         text = self.ok(*self.asked, "--objective", "money", "--price", "gpu=4/h",
                        "--constraint", "latency<=1ms")
@@ -133,7 +133,7 @@ class Plan(cli.Case):
         judged = self.ok_json(*self.asked, *beside)["beside"]
         for a, b in zip(front, judged):
             self.assertEqual([a[f] for f in figures], [b[f] for f in figures])
-        rows = self.ok(*self.asked, "--front").split("The front: ")[1].strip().split("\n")
+        rows = self.ok(*self.asked, "--front").split("Pareto front: ")[1].strip().split("\n")
         self.assertEqual(len(rows), len(front) + 2)
 
     def test_objectives(self):
@@ -185,10 +185,10 @@ class Plan(cli.Case):
                               "--objective", "money")
         self.assertEqual({s["class"] for s in result["plan"]["stages"]}, {"cpu"})
         text = self.ok(*self.asked, "--price", "gpu=1/h")
-        self.assertRegex(text, r"prices are assumed, an hour of a device: cpu [\d.]+;")
+        self.assertRegex(text, r"assumed prices of a device per hour: cpu [\d.]+;")
         text = self.ok(*self.asked, "--price", "gpu=1/h", "--price", "cpu=0.01/h")
-        self.assertNotIn("prices are assumed", text)
-        self.assertEqual(text, self.ok(*self.asked, "--price", "gpu=1,cpu=0.01"))
+        self.assertNotIn("assumed prices", text)
+        self.assertEqual(text, self.ok(*self.asked, "--price", "gpu=1/h,cpu=0.01/h"))
 
     def test_side_by_side(self):
         alone = self.ok_json(*self.asked)["plan"]
@@ -262,7 +262,7 @@ class Plan(cli.Case):
         for stage in self.ok_json(*asked)["plan"]["stages"]:
             self.assertEqual(stage["class"], "gpu")
             self.assertTrue(all(k["watts"] is None for k in stage["kernels"]))
-        self.assertIn("assumed", self.ok(*asked).split("What the plan's times")[1])
+        self.assertIn("assumed", self.ok(*asked).split("Where the times of the plan")[1])
 
     def test_what_was_learned_here(self):
         name = self.ok_json("kernels", "--models", ".")["machine"]
@@ -281,10 +281,10 @@ class Plan(cli.Case):
                  "--machine"]
         # One GPU class, one class that was measured: the same, and told.
         done = self.run_symph(*asked, MACHINE, "--json")
-        self.assertIn("gpu is taken to be h200", done.stderr)
+        self.assertIn("gpu is assumed to be the h200", done.stderr)
         self.assertEqual(json.loads(done.stdout)["times"]["estimates_guessed"], 0)
         done = self.run_symph(*asked, "cpu:2 gpu:1 fpga:1", "--json")
-        self.assertIn("fpga is taken to be u280", done.stderr)
+        self.assertIn("fpga is assumed to be the u280", done.stderr)
         classes = json.loads(done.stdout)["machine"]["classes"]
         self.assertEqual([c["name"] for c in classes], ["cpu", "h200", "u280"])
         self.assertIn("gpu is called h200 here",
@@ -350,7 +350,7 @@ class Plan(cli.Case):
                                                            "energy"))
         self.assertIn("did you mean throughput", self.fails(2, *self.asked, "--objective",
                                                             "throughputs"))
-        self.assertIn("contradict", self.fails(2, *self.asked, "--overlap", "--no-overlap"))
+        self.assertIn("exclude each other", self.fails(2, *self.asked, "--overlap", "--no-overlap"))
         for text, says in [("latency", "quotes"), ("latecy<=2ms", "latency"),
                            ("throughput<=5", "from below"), ("power<=lots", "power<=300W")]:
             self.assertIn(says, self.fails(2, *self.asked, "--constraint", text))

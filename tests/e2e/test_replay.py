@@ -68,7 +68,7 @@ class Replay(cli.Case):
         records.write(self, change=blank)
         done = self.run_symph("simulate", "--replay", "run.json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("the model has no time of 2 of 4 tasks", done.stderr)
+        self.assertIn("the model has no time for 2 of 4 tasks", done.stderr)
         run = self.ok_json("simulate", "--replay", "run.json")["runs"][0]
         self.assertEqual(run["tasks_unknown_to_model"], 2)
         self.assertEqual(run["simulated_ns"], 14001000)  # b's and c's likes are themselves

@@ -14,7 +14,7 @@ FAKE = os.path.join(os.path.dirname(cli.SYMPH), "tests", "counters", "libfake_nv
 class Sources(cli.Case):
     def test_table(self):
         text = self.ok("counters", "sources")
-        for word in ["counters can be read here", "proc", "busy", "always", "Not here", "why:"]:
+        for word in ["counters can be read here", "proc", "busy", "always", "Cannot be read here", "why:"]:
             self.assertIn(word, text)
 
     def test_json(self):
