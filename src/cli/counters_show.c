@@ -32,6 +32,8 @@ struct sy_show {
     struct sy_buffer sources;
     struct sy_counters_plot *plot;
     struct sy_screen *screen;
+    struct sy_serve *serve;
+    struct sy_buffer page; /* that is served */
     struct sy_draw_style style;
     float *history;
     struct bucket *buckets; /* per item */
@@ -103,6 +105,14 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
         sy_message_fail("out of memory");
         return SY_EXIT_FAILED;
     }
+    int r = options->listen ? sy_serve_open(options->listen, &show->serve) : SY_EXIT_OK;
+    if (r != SY_EXIT_OK) {
+        sy_show_destroy(show);
+        return r;
+    }
+    if (show->serve) {
+        sy_message_note(options->quiet, "serving http://%s/metrics", sy_serve_address(show->serve));
+    }
     show->screen = options->form == SY_SHOW_SCREEN && !options->once ? sy_screen_open() : NULL;
     *ret_show = show;
     return SY_EXIT_OK;
@@ -111,6 +121,8 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
 void sy_show_destroy(struct sy_show *show) {
     if (show) {
         sy_screen_close(show->screen);
+        sy_serve_close(show->serve);
+        sy_buffer_finish(&show->page);
         sy_counters_plot_destroy(show->plot);
         sy_buffer_finish(&show->sources);
         free(show->history);
@@ -184,6 +196,10 @@ static void put(struct sy_show *show) {
     if (buffer.failed) {
         show->code = -ENOMEM;
         sy_message_fail("out of memory");
+    } else if (show->serve) {
+        struct sy_buffer old = show->page;
+        show->page = buffer;
+        buffer = old;
     } else {
         const char *path = show->options.output ? show->options.output : "-";
         show->code = sy_write_file(path, buffer.text, buffer.length, &error);
@@ -250,7 +266,11 @@ bool sy_show_step(struct sy_show *show) {
 bool sy_show_wait(struct sy_show *show, double then_ns) {
     bool more = !sy_interrupt_seen();
     for (double now_ns = sy_clock_ns(); more && now_ns < then_ns; now_ns = sy_clock_ns()) {
-        sy_counters_sleep_until(show->screen ? fmin(then_ns, now_ns + FRAME_NS) : then_ns);
+        if (show->serve) {
+            sy_serve_wait(show->serve, &show->page, then_ns);
+        } else {
+            sy_counters_sleep_until(show->screen ? fmin(then_ns, now_ns + FRAME_NS) : then_ns);
+        }
         more = !sy_interrupt_seen() && idle(show);
     }
     return more;

@@ -143,8 +143,10 @@ struct sy_show_options {
     double interval_ns; /* between two outputs */
     const char *plot;   /* file; NULL: none */
     const char *output; /* replaced at each output; NULL: stdout */
+    const char *listen; /* each output is served there instead; NULL: not */
     const char *title;
     bool all, once; /* once: only the last is shown */
+    bool quiet;     /* no notes */
 };
 /* The form for these options, where stdout is what it is. */
 enum sy_show_form sy_show_form_for(bool json, bool prometheus, const char *output);
@@ -160,6 +162,26 @@ bool sy_show_wait(struct sy_show *show, double then_ns);
 int sy_show_finish(struct sy_show *show);
 /* Restores the terminal without showing anything more; NULL is fine. */
 void sy_show_destroy(struct sy_show *show);
+
+/* --- serving over HTTP --------------------------------------------------------------------------
+ */
+/* What a request over HTTP asks for. */
+enum sy_request {
+    SY_REQUEST_BAD,
+    SY_REQUEST_METHOD, /* neither GET nor HEAD */
+    SY_REQUEST_OTHER,
+    SY_REQUEST_ROOT,
+    SY_REQUEST_PAGE,
+};
+enum sy_request sy_request_parse(const char *text, size_t length, bool *ret_head);
+
+struct sy_serve;
+/* At [HOST:]PORT. Prints what is wrong; returns an exit code. */
+int sy_serve_open(const char *address, struct sy_serve **ret_serve);
+const char *sy_serve_address(const struct sy_serve *serve); /* "127.0.0.1:9877" */
+/* Answers requests with the page until then (CLOCK_MONOTONIC), or until a signal is taken. */
+void sy_serve_wait(struct sy_serve *serve, const struct sy_buffer *page, double then_ns);
+void sy_serve_close(struct sy_serve *serve); /* NULL is fine */
 
 /* --- the terminal -------------------------------------------------------------------------------
  */

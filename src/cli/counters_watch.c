@@ -18,7 +18,7 @@
 
 struct args {
     struct sy_counters_args base;
-    const char *interval, *duration, *plot, *out;
+    const char *interval, *duration, *plot, *out, *listen;
     bool once, prometheus, all;
 };
 
@@ -57,6 +57,10 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "out", "FILE",
      "write each output to FILE, replacing the one before, instead of printing it", AT(out), 0, 0,
      0},
+    {SY_OPTION_TEXT, "listen", "[HOST:]PORT",
+     "serve http://HOST:PORT/metrics for Prometheus; HOST is localhost by default, and nothing "
+     "before the colon means every interface",
+     AT(listen), 0, 0, 0},
     {SY_OPTION_FLAG, "json", NULL, "print one JSON object per output, each on its own line",
      AT(base.common.json), 0, 0, 0},
     {SY_OPTION_FLAG, "quiet", NULL, "no notes on stderr", AT(base.common.quiet), 0, 0, 0},
@@ -69,7 +73,9 @@ static const struct sy_command command = {
                 "  symph counters watch --once\n"
                 "  symph counters watch --interval 100ms --duration 1min --plot load.svg\n"
                 "  symph counters watch --json | jq '.resources[] | {name, mean}'\n"
-                "  symph counters watch --prometheus --interval 15s --out symph.prom",
+                "  symph counters watch --process 4711\n"
+                "  symph counters watch --prometheus --interval 15s --out symph.prom\n"
+                "  symph counters watch --listen 9877 --interval 5s",
     .about = "Shows how much of each processor, memory and link is in use, estimated from all "
              "counters that can be read here: the mean, the 95 % interval, and the time since "
              "the last measurement. It lists resources that cannot be measured, and what "
@@ -110,12 +116,15 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
 static int watch(const struct args *args, double interval_ns, double duration_ns) {
     struct sy_counters_session session;
     struct sy_show *show = NULL;
-    bool once = args->once || (args->prometheus && !args->out);
+    bool prometheus = args->prometheus || args->listen;
+    bool once = args->once || (prometheus && !args->out && !args->listen);
     const struct sy_show_options shown = {
-        .form = sy_show_form_for(args->base.common.json, args->prometheus, args->out),
+        .form = sy_show_form_for(args->base.common.json, prometheus, args->out),
         .interval_ns = interval_ns,
         .plot = args->plot,
         .output = args->out,
+        .listen = args->listen,
+        .quiet = args->base.common.quiet,
         .title = "live",
         .all = args->all,
         .once = once};
@@ -149,6 +158,10 @@ int sy_counters_watch(int argc, char **argv) {
     }
     if (args.prometheus && args.base.common.json) {
         return sy_options_usage(&command, "--json and --prometheus exclude each other");
+    }
+    if (args.listen && (args.base.common.json || args.out || args.once)) {
+        return sy_options_usage(&command, "--listen serves Prometheus' text until it is stopped: "
+                                          "without --json, --out and --once");
     }
     return watch(&args, fmin(interval_ns, duration_ns), duration_ns);
 }
