@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         code = sy_machine_read_json("fuzz", text, length, &machine, &error);
         break;
     case 'C':
-        code = sy_machine_read_bus_csv("fuzz", "fuzz", text, length, &machine, &error);
+        code = sy_machine_read_bus_csv("fuzz", "fuzz", text, length, 0, &machine, &error);
         break;
     default:
         if (sy_xml_check("fuzz", text, length, &error) == 0) {

@@ -79,6 +79,8 @@ struct sy_graph_args {
 };
 /* All four print what is wrong and return an exit code. */
 int sy_input_machine(const char *spec, struct sy_machine **ret_machine);
+/* Whether hwloc describes it, which leaves much to be assumed. */
+bool sy_input_from_hwloc(const char *spec);
 /* One argument: a file, or "gen:SPEC". Appends to list. */
 int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy_graph_list *list);
 /* Several, of which at least one graph must remain. */

@@ -24,6 +24,11 @@ int sy_input_machine(const char *spec, struct sy_machine **ret_machine) {
     return sy_message_exit(r);
 }
 
+bool sy_input_from_hwloc(const char *spec) {
+    size_t length = strlen(spec);
+    return strcmp(spec, "here") == 0 || (length > 4 && strcmp(spec + length - 4, ".xml") == 0);
+}
+
 static bool wanted(const struct sy_graph *graph, const char *only) {
     return !only || fnmatch(only, sy_graph_name(graph), 0) == 0;
 }

@@ -89,8 +89,9 @@ static void put_memories(const struct sy_machine *machine, bool bold, struct sy_
         sy_table_cell(&table, "%s", memory->host ? "yes" : "no");
         sy_table_cell(&table, "%s", sy_units_bytes(memory->capacity_bytes, text));
         sy_table_cell(&table, "%s",
-                      memory->resource == SY_NONE ? "-"
-                                                  : machine->resources[memory->resource].name);
+                      memory->resource != SY_NONE ? machine->resources[memory->resource].name
+                      : memory->host              ? "not known: not shared"
+                                                  : "-");
     }
     sy_print(buffer, "\nMemories:\n");
     sy_table_write(&table, 2, bold, buffer);
@@ -230,11 +231,6 @@ static int print_tables(const struct sy_machine *machine) {
     return sy_output(&buffer);
 }
 
-static bool is_from_hwloc(const char *spec) {
-    size_t length = strlen(spec);
-    return strcmp(spec, "here") == 0 || (length > 4 && strcmp(spec + length - 4, ".xml") == 0);
-}
-
 static int run(const struct args *args) {
     const char *spec = args->specs.count ? args->specs.items[0] : "here";
     struct sy_machine *machine = NULL;
@@ -242,10 +238,11 @@ static int run(const struct args *args) {
     if (r != SY_EXIT_OK) {
         return r;
     }
-    if (is_from_hwloc(spec)) {
+    if (sy_input_from_hwloc(spec)) {
         sy_message_note(args->common.quiet,
-                        "hwloc does not know bandwidths, latencies and power, so they are assumed; "
-                        "save the machine with --json and edit the file to correct them");
+                        "hwloc knows few bandwidths, no latencies and no power, so they are assumed "
+                        "where marked *; save the machine with --json and edit the file to correct "
+                        "them");
     }
     if (args->common.json || args->tree) {
         struct sy_buffer buffer = {0};

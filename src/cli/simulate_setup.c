@@ -267,6 +267,26 @@ static int read_tables(struct sy_simulate *simulate) {
     return sy_message_exit(r);
 }
 
+/* What is shared, but not known. */
+static void note_unknown(const struct sy_simulate *simulate) {
+    const struct sy_machine *machine = simulate->machine;
+    bool quiet = simulate->args->common.quiet;
+    for (uint32_t m = 0; simulate->args->contention && m < machine->memory_count; m++) {
+        if (machine->memories[m].host && machine->memories[m].resource == SY_NONE) {
+            sy_message_note(quiet,
+                            "the bandwidth of %s is not known: tasks do not slow each other there "
+                            "(behind X.bus.csv, dram:60GB/s would say it)",
+                            machine->memories[m].name);
+        }
+    }
+    if (simulate->args->contention && sy_input_from_hwloc(simulate->args->machine)) {
+        sy_message_note(quiet,
+                        "bandwidths that hwloc does not know are assumed: symph machine %s "
+                        "marks them",
+                        simulate->args->machine);
+    }
+}
+
 int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_args *args) {
     *simulate = (struct sy_simulate){.args = args, .arena = sy_arena_create()};
     if (!simulate->arena) {
@@ -284,6 +304,9 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
                                       &simulate->decision_ns, &simulate->charge);
     simulate->timed = args->timing || simulate->charge;
     r = r ? r : sy_input_machine(args->machine, &simulate->machine);
+    if (!r) {
+        note_unknown(simulate);
+    }
     r = r ? r : read_fails(simulate);
     r = r ? r : read_tables(simulate);
     r = r ? r : sy_input_graphs(&args->graph_specs, &args->graphs, &simulate->graphs);

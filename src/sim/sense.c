@@ -129,6 +129,9 @@ static double read_counter(struct sy_sim *sim, uint32_t r, double elapsed) {
 /* A period of the counters is over: what they say moves the belief. */
 static void believe(struct sy_sim *sim, double elapsed) {
     uint32_t resources = sim->machine->resource_count;
+    if (!resources) {
+        return;
+    }
     for (uint32_t r = 0; r < resources; r++) {
         sy_load_pass(&sim->loads[r], elapsed);
     }

@@ -4,7 +4,9 @@
  * X.kernels.csv beside it holds execution times, which are not this room's business.
  *
  * In: "# 12 CPU cores, 3 CUDA GPUs; ..." and lines from,to,bytes_per_us,latency_us. Out: a machine
- * whose routes are exactly as fast as measured. Memory 0 is the host, memory i is GPU i-1.
+ * whose routes are exactly as fast as measured. Memory 0 is the host, memory i is GPU i-1. What the
+ * host memory can carry is not measured by such files: unless the first line or the caller says it,
+ * nobody shares it.
  */
 #include "base/csv.h"
 #include "topology/topology.h"
@@ -25,7 +27,8 @@ struct pair {
 struct bus {
     struct sy_csv csv;
     uint32_t core_count, gpu_count, node_count;
-    struct pair *pairs; /* [from * node_count + to] */
+    double dram_bytes_per_s; /* 0: not known */
+    struct pair *pairs;      /* [from * node_count + to] */
 };
 
 /* The number in front of a word: "12 CPU cores", "3 CUDA GPUs". */
@@ -47,9 +50,21 @@ static bool number_before(const char *line, const char *word, uint64_t *ret_numb
 static int fail_counts(struct bus *bus, const char *what) {
     bus->csv.line = bus->csv.column = 1;
     sy_csv_fail(&bus->csv, "%s", what);
-    sy_hint(bus->csv.error,
-            "the first line must say: # 12 CPU cores, 3 CUDA GPUs; node 0 is host memory");
+    sy_hint(bus->csv.error, "the first line must say: # 12 CPU cores, 3 CUDA GPUs; it may go on "
+                            "with the host memory's bandwidth: , dram 60GB/s");
     return -EINVAL;
+}
+
+/* "dram 60GB/s", where the first line says so and the caller knew nothing better. */
+static int read_dram(struct bus *bus, const char *line) {
+    const char *at = strstr(line, "dram ");
+    if (!at || bus->dram_bytes_per_s > 0) {
+        return 0;
+    }
+    at += strlen("dram ");
+    bool ok = sy_parse_bandwidth(at, strcspn(at, " ,;\r"), &bus->dram_bytes_per_s) &&
+              bus->dram_bytes_per_s > 0;
+    return ok ? 0 : fail_counts(bus, "behind dram there is no bandwidth");
 }
 
 static int read_counts(struct bus *bus, const char *text, size_t length) {
@@ -71,7 +86,7 @@ static int read_counts(struct bus *bus, const char *text, size_t length) {
     bus->core_count = (uint32_t)cores;
     bus->gpu_count = (uint32_t)gpus;
     bus->node_count = bus->gpu_count + 1;
-    return 0;
+    return read_dram(bus, line);
 }
 
 static int read_node(struct bus *bus, const char *what, uint32_t *ret_node) {
@@ -179,9 +194,11 @@ static int build(const struct bus *bus, const char *name, struct sy_machine **re
     if (!builder) {
         return sy_fail(error, -ENOMEM, "out of memory");
     }
-    double dram_bytes_per_s = SY_DEFAULT_DRAM_BYTES_PER_S;
-    dram_bytes_per_s = fmax(dram_bytes_per_s, link_bytes_per_s(bus, 0, true));
-    dram_bytes_per_s = fmax(dram_bytes_per_s, link_bytes_per_s(bus, 0, false));
+    double dram_bytes_per_s = bus->dram_bytes_per_s;
+    if (dram_bytes_per_s > 0) { /* at least what one copy was seen to take */
+        dram_bytes_per_s = fmax(dram_bytes_per_s, link_bytes_per_s(bus, 0, true));
+        dram_bytes_per_s = fmax(dram_bytes_per_s, link_bytes_per_s(bus, 0, false));
+    }
     sy_builder_add_socket(builder, 0, dram_bytes_per_s, INFINITY);
     add_cores(bus, builder);
     add_gpus(bus, builder);
@@ -197,9 +214,10 @@ static int build(const struct bus *bus, const char *name, struct sy_machine **re
 }
 
 int sy_machine_read_bus_csv(const char *file, const char *name, const char *text, size_t length,
-                            struct sy_machine **ret_machine, struct sy_error *error) {
+                            double dram_bytes_per_s, struct sy_machine **ret_machine,
+                            struct sy_error *error) {
     struct sy_error local;
-    struct bus bus = {0};
+    struct bus bus = {.dram_bytes_per_s = dram_bytes_per_s};
     error = error ? error : &local;
     sy_csv_init(&bus.csv, file, text, length, error);
     int code = read_counts(&bus, text, length);

@@ -4,7 +4,8 @@
  *
  * In: a loaded topology. Out: one host memory per NUMA node that has processors of ours, one CPU
  * device per hardware thread, threads of a core in one group, and the accelerators on PCIe.
- * hwloc knows no DRAM or socket bandwidth: the defaults are assumed. Invariant: processors the
+ * hwloc knows DRAM bandwidth on some machines and that of sockets on none: the defaults are
+ * assumed. Invariant: processors the
  * process may not use (affinity, cgroup) are no devices.
  */
 #include "topology/from_hwloc.h"
@@ -38,10 +39,23 @@ static uint32_t host_of(const struct sy_hwloc *hwloc, hwloc_obj_t node) {
     return SY_NONE;
 }
 
+/* Where the firmware says it (HMAT): hwloc has it in MiB/s. */
+static double dram_bytes_per_s(hwloc_topology_t topology, hwloc_obj_t node) {
+    hwloc_uint64_t mib_per_s = 0;
+    struct hwloc_location from = {.type = HWLOC_LOCATION_TYPE_CPUSET};
+    if (!node || !node->cpuset) {
+        return SY_DEFAULT_DRAM_BYTES_PER_S;
+    }
+    from.location.cpuset = node->cpuset;
+    int code =
+        hwloc_memattr_get_value(topology, HWLOC_MEMATTR_ID_BANDWIDTH, node, &from, 0, &mib_per_s);
+    return code == 0 && mib_per_s > 0 ? (double)mib_per_s * 1048576 : SY_DEFAULT_DRAM_BYTES_PER_S;
+}
+
 static void add_host(struct sy_hwloc *hwloc, hwloc_obj_t node) {
     double bytes = node && node->attr ? (double)node->attr->numanode.local_memory : 0;
-    sy_builder_add_socket(hwloc->builder, hwloc->host_count, SY_DEFAULT_DRAM_BYTES_PER_S,
-                          bytes > 0 ? bytes : INFINITY);
+    sy_builder_add_socket(hwloc->builder, hwloc->host_count,
+                          dram_bytes_per_s(hwloc->topology, node), bytes > 0 ? bytes : INFINITY);
     if (hwloc->host_count < SY_MEMORY_MAX) {
         hwloc->hosts[hwloc->host_count++] = node;
     }

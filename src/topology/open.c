@@ -13,6 +13,7 @@
 
 /* Far beyond any machine of 4,096 devices; keeps a wrong path from eating the memory. */
 #define FILE_MAX ((size_t)64 << 20)
+#define DRAM     " dram:"
 
 static bool ends_with(const char *text, const char *suffix) {
     size_t length = strlen(text), suffix_length = strlen(suffix);
@@ -42,7 +43,8 @@ static void add_file(struct sy_error *error, const char *path) {
 }
 
 static int read_text(const char *path, const char *text, size_t length, bool csv,
-                     struct sy_machine **ret_machine, struct sy_error *error) {
+                     double dram_bytes_per_s, struct sy_machine **ret_machine,
+                     struct sy_error *error) {
     char *name = stem_of(path);
     if (!name) {
         return sy_fail(error, -ENOMEM, "out of memory");
@@ -52,7 +54,8 @@ static int read_text(const char *path, const char *text, size_t length, bool csv
     if (length > FILE_MAX) {
         code = sy_fail_at(error, -E2BIG, path, 0, 0, "too large to describe a machine");
     } else if (csv) {
-        code = sy_machine_read_bus_csv(path, name, text, length, ret_machine, error);
+        code =
+            sy_machine_read_bus_csv(path, name, text, length, dram_bytes_per_s, ret_machine, error);
     } else if (first == '{') {
         code = sy_machine_read_json(path, text, length, ret_machine, error);
     } else if (first == '<') {
@@ -69,35 +72,67 @@ static int read_text(const char *path, const char *text, size_t length, bool csv
     return code;
 }
 
-static int read_path(const char *path, bool csv, struct sy_machine **ret_machine,
-                     struct sy_error *error) {
+static int read_path(const char *path, bool csv, double dram_bytes_per_s,
+                     struct sy_machine **ret_machine, struct sy_error *error) {
     char *text;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
     if (code) {
         return code;
     }
-    code = read_text(path, text, length, csv, ret_machine, error);
+    code = read_text(path, text, length, csv, dram_bytes_per_s, ret_machine, error);
     free(text);
     return code;
 }
 
-int sy_machine_read_file(const char *path, struct sy_machine **ret_machine,
-                         struct sy_error *error) {
+/* dram_bytes_per_s: of a recorded machine; 0: as its file says. */
+static int read_file(const char *path, double dram_bytes_per_s, struct sy_machine **ret_machine,
+                     struct sy_error *error) {
     struct sy_buffer bus = {0}, kernels = {0};
     int code;
     if (!sy_machine_csv_pair(path, &bus, &kernels)) {
-        code = read_path(path, ends_with(path, ".csv"), ret_machine, error);
+        code = read_path(path, ends_with(path, ".csv"), dram_bytes_per_s, ret_machine, error);
     } else if (bus.failed || kernels.failed) {
         code = sy_fail(error, -ENOMEM, "out of memory");
     } else if (access(bus.text, R_OK) != 0) {
         code = sy_fail_at(error, -errno, bus.text, 0, 0, "cannot read: %s", strerror(errno));
         sy_hint(error, "the bus of a recorded machine must lie beside its kernels");
     } else {
-        code = read_path(bus.text, true, ret_machine, error);
+        code = read_path(bus.text, true, dram_bytes_per_s, ret_machine, error);
     }
     sy_buffer_finish(&bus);
     sy_buffer_finish(&kernels);
+    return code;
+}
+
+int sy_machine_read_file(const char *path, struct sy_machine **ret_machine,
+                         struct sy_error *error) {
+    return read_file(path, 0, ret_machine, error);
+}
+
+/* "X.bus.csv dram:60GB/s": where the path of a recorded machine ends; NULL: it is none. */
+static const char *find_dram(const char *spec) {
+    const char *found = NULL;
+    for (const char *at = spec; (at = strstr(at, DRAM)); at++) {
+        bool recorded = at - spec > 4 && memcmp(at - 4, ".csv", 4) == 0;
+        found = recorded ? at : found;
+    }
+    return found;
+}
+
+static int read_with_dram(const char *spec, const char *dram, struct sy_machine **ret_machine,
+                          struct sy_error *error) {
+    const char *rate = dram + strlen(DRAM);
+    double bytes_per_s;
+    if (!sy_parse_bandwidth(rate, strlen(rate), &bytes_per_s) || !(bytes_per_s > 0)) {
+        sy_fail(error, -EINVAL, "behind dram: there is no bandwidth, but '%.40s'", rate);
+        sy_hint(error, "for example X.bus.csv dram:60GB/s");
+        return -EINVAL;
+    }
+    char *path = strndup(spec, (size_t)(dram - spec));
+    int code = path ? read_file(path, bytes_per_s, ret_machine, error)
+                    : sy_fail(error, -ENOMEM, "out of memory");
+    free(path);
     return code;
 }
 
@@ -119,6 +154,10 @@ int sy_machine_open(const char *spec, struct sy_machine **ret_machine, struct sy
     }
     if (spec[0] && access(spec, F_OK) == 0) {
         return sy_machine_read_file(spec, ret_machine, error);
+    }
+    const char *dram = find_dram(spec);
+    if (dram) {
+        return read_with_dram(spec, dram, ret_machine, error);
     }
     if (looks_like_path(spec)) {
         sy_fail_at(error, -ENOENT, spec, 0, 0, "no such file");

@@ -65,7 +65,9 @@ uint32_t sy_builder_add_socket(struct sy_builder *builder, uint32_t number, doub
         .name = name,
         .host = true,
         .capacity_bytes = capacity_bytes,
-        .resource = add_resource(builder, SY_RES_DRAM, dram_bytes_per_s, "dram%u", number),
+        .resource = dram_bytes_per_s > 0
+                        ? add_resource(builder, SY_RES_DRAM, dram_bytes_per_s, "dram%u", number)
+                        : SY_NONE,
         .dma_count = HOST_DMA_COUNT,
     };
     return sy_builder_add_memory(builder, &memory);

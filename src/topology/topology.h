@@ -77,7 +77,7 @@ SY_MUST_CHECK int sy_builder_finish(struct sy_builder *builder, struct sy_machin
 
 /* --- parts: what machines are made of; all return the index of the memory or hub ----------------
  */
-/* Host memory "hostN" with its bandwidth "dramN". */
+/* Host memory "hostN" with its bandwidth "dramN"; 0: it is not known, and nobody shares it. */
 uint32_t sy_builder_add_socket(struct sy_builder *builder, uint32_t number, double dram_bytes_per_s,
                                double capacity_bytes);
 /* A link each way between all pairs of the first host_count memories: "upi0-1", "upi1-0" ... */
@@ -112,9 +112,10 @@ SY_MUST_CHECK int sy_machine_read_line(const char *file, const char *name, const
 /* text must be followed by a NUL. */
 SY_MUST_CHECK int sy_machine_read_json(const char *file, const char *text, size_t length,
                                        struct sy_machine **ret_machine, struct sy_error *error);
+/* dram_bytes_per_s: of the host memory; 0: as the text says, and not known where it does not. */
 SY_MUST_CHECK int sy_machine_read_bus_csv(const char *file, const char *name, const char *text,
-                                          size_t length, struct sy_machine **ret_machine,
-                                          struct sy_error *error);
+                                          size_t length, double dram_bytes_per_s,
+                                          struct sy_machine **ret_machine, struct sy_error *error);
 /* Well-formed, and a <topology> of a version hwloc knows; says nothing about what is in it. */
 SY_MUST_CHECK int sy_xml_check(const char *file, const char *text, size_t length,
                                struct sy_error *error);

@@ -21,6 +21,7 @@ static const struct {
     {"synthetic-2x16c2t.xml", 64, 1, 1, 32, 0, 0},
     {"synthetic-2x8c.xml", 16, 2, 2, 16, 0, 0},
     {"synthetic-2x8c-switch.xml", 19, 5, 2, 19, 2, 1},
+    {"synthetic-bandwidth.xml", 4, 2, 2, 4, 0, 0},
 };
 
 static void recorded_machines(void **state) {
@@ -69,6 +70,18 @@ static void nvlink_is_taken(void **state) {
     assert_int_equal(route(machine, "gpu0", "gpu2")->resource_count, 3);
     assert_true(machine->memories[memory_named(machine, "gpu3")].capacity_bytes ==
                 16671616.0 * 1024);
+    sy_machine_destroy(machine);
+}
+
+/* What the firmware says of the memories' bandwidth; elsewhere it is assumed. */
+static void bandwidth_is_taken(void **state) {
+    (void)state;
+    struct sy_machine *machine = open_machine(MACHINE("synthetic-bandwidth.xml"));
+    assert_true(resource_bytes_per_s(machine, "dram0") == 50000 * 1048576.0);
+    assert_true(resource_bytes_per_s(machine, "dram1") == 100000 * 1048576.0);
+    sy_machine_destroy(machine);
+    machine = open_machine(MACHINE("synthetic-2x8c.xml"));
+    assert_true(resource_bytes_per_s(machine, "dram0") == SY_DEFAULT_DRAM_BYTES_PER_S);
     sy_machine_destroy(machine);
 }
 
@@ -177,10 +190,10 @@ static void hostile_topologies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_machines),    cmocka_unit_test(gpus_of_a_real_node),
-        cmocka_unit_test(nvlink_is_taken),      cmocka_unit_test(switch_is_shared),
-        cmocka_unit_test(binding_is_respected), cmocka_unit_test(mistakes_are_explained),
-        cmocka_unit_test(hostile_topologies),
+        cmocka_unit_test(recorded_machines),      cmocka_unit_test(gpus_of_a_real_node),
+        cmocka_unit_test(nvlink_is_taken),        cmocka_unit_test(bandwidth_is_taken),
+        cmocka_unit_test(switch_is_shared),       cmocka_unit_test(binding_is_respected),
+        cmocka_unit_test(mistakes_are_explained), cmocka_unit_test(hostile_topologies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
