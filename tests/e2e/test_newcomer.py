@@ -140,6 +140,18 @@ class Newcomer(cli.Case):
         for wrong in ["5", "slow", ""]:
             self.assertIn("--decision-time", self.fails(2, *args, "--decision-time", wrong))
 
+    def test_a_machine_that_shares_nothing(self):
+        """Cores of which no bandwidth is known: that is said, and nothing divides by their number."""
+        self.write("m.bus.csv", "# 2 CPU cores, 0 CUDA GPUs\nfrom,to,bytes_per_us,latency_us\n")
+        for belief in ["raw", "filtered", "true", "none"]:
+            done = self.run_symph("simulate", "--machine", "m.bus.csv", "gen:lu:3", "--policy",
+                                  "symphony,lb-cont,paragon", "--seeds", "1", "--belief", belief,
+                                  "--hidden-load", "0.3", "--judge")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("the bandwidth of host0 is not known", done.stderr)
+        self.assertIn("not known", self.ok("machine", "m.bus.csv"))
+        self.assertIn("80 GB/s", self.ok("machine", "m.bus.csv dram:80GB/s"))
+
     def test_stream(self):
         args = ["simulate", "--machine", cli.MACHINE, "--graphs", "gen:cholesky:4",
                 "gen:cholesky:3", "--policy", "dmdas,eager", "--seeds", "2", "--tenants", "3",
