@@ -2,6 +2,7 @@
 """What the end-to-end tests share: running symph in an empty folder, away from any terminal."""
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,25 @@ class Case(unittest.TestCase):
 
     def ok_json(self, *args):
         return json.loads(self.ok(*args, "--json"))
+
+    def on_terminal(self, *args):
+        """Standard output of a command that must succeed, as a terminal shows it."""
+        master, slave = pty.openpty()
+        with subprocess.Popen([SYMPH, *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=slave,
+                              stderr=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1"}) as done:
+            os.close(slave)
+            text = b""
+            while True:
+                try:
+                    more = os.read(master, 65536)
+                except OSError:  # Linux says so where the other end is closed
+                    more = b""
+                text += more
+                if not more:
+                    break
+        os.close(master)
+        self.assertEqual(done.returncode, 0, args)
+        return text.decode().replace("\r\n", "\n")
 
     def fails(self, code, *args):
         """The message of a command that must fail with this code, and print no data."""
