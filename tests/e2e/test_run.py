@@ -148,7 +148,7 @@ class Results(Fake):
         self.assertEqual(order, ["lb", "starpu:dmdas", "heft", "starpu:dmdas", "heft", "lb", "heft",
                                  "lb", "starpu:dmdas"])
         self.assertIn("vs lb", text)
-        self.assertIn("3 runs of each policy, in turns", text)
+        self.assertIn("3 runs of each policy, in turn;", text)
         rows = re.findall(r"^(\S+) +10 us +10 us \.\. 10 us +1\.000", text, re.M)
         self.assertEqual(rows, ["lb", "starpu:dmdas", "heft"])
 
@@ -211,7 +211,7 @@ class WrongResults(Fake):
 class Usage(Fake):
     def test_mistakes(self):
         for words, args in [("nosuch", ["--policy", "nosuch"]), ("heft", ["--compare", "hetf"]),
-                            ("the future", ["--policy", "greedy-true"]), ("twice", ["--compare", "lb,lb"]),
+                            ("only the simulator", ["--policy", "greedy-true"]), ("twice", ["--compare", "lb,lb"]),
                             ("no policy", ["--compare", ","]), ("'-'", ["--plot", "-"]),
                             ("'-'", ["--record", "-"]), ("exclude", ["--check", "--no-check"]),
                             ("--repeat", ["--repeat", "0"]), ("--limit", ["--limit", "0"])]:
@@ -223,7 +223,7 @@ class Usage(Fake):
 
     def test_no_engine(self):
         self.assertIn("/no/such", self.bad(3, SYMPH_ENGINE="/no/such"))
-        self.assertIn("no program", self.bad(3, SYMPH_ENGINE=self.folder))
+        self.assertIn("not a program", self.bad(3, SYMPH_ENGINE=self.folder))
         alone = os.path.join(self.folder, "symph")
         shutil.copy(cli.SYMPH, alone)
         env = {key: value for key, value in os.environ.items() if key != "SYMPH_ENGINE"}
@@ -271,7 +271,7 @@ class Ends(Fake):
                  args=["--limit", "10ms"])
 
     def test_it_is_of_another_kind(self):
-        self.end("other magic", 1, "does not fit")
+        self.end("other magic", 1, "does not match this symph")
 
     def test_its_record_is_not_one(self):
         for text in ["", "{", json.dumps(self.record())[:-20], '{"schema": "other"}']:
@@ -317,7 +317,7 @@ class Saving(Fake):
 
     def test_it_never_ends(self):
         for what in ["never saves", "never leaves"]:
-            done = self.good("--limit", "0.01", what=what)
+            done = self.good("--limit", "10ms", what=what)
             self.assertIn("makespan", done.stdout)
             self.assertIn("may not be kept", done.stderr)
 
