@@ -339,7 +339,7 @@ static void none_starves_under_an_order(void **state) {
     for (uint32_t m = 0; m < SY_COUNT(machines); m++) {
         struct fixture f;
         what = machines[m];
-        fill_and_disturb(&f, what, "independent:60,work=1000");
+        fill_and_disturb(&f, what, "independent:60,work=1000ms");
         struct sy_sim *sim = fixture_sim(f.workload, &options);
         const struct sy_scheduler_ops *ops;
         for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
@@ -359,7 +359,7 @@ static void none_starves_where_short_jobs_come_first(void **state) {
     struct sy_sim_options options = {.seed = 3, .noise_sigma = 0.2, .record = true};
     struct fixture f;
     what = machines[0];
-    fill_and_disturb(&f, what, "independent:15,work=1000");
+    fill_and_disturb(&f, what, "independent:15,work=1000ms");
     struct sy_sim *sim = fixture_sim(f.workload, &options);
     for (size_t i = 0; i < SY_COUNT(policies); i++) {
         look_for_starving(sim, f.workload, policies[i]);
