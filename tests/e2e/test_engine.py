@@ -131,12 +131,12 @@ class Engine(cli.Case):
                             ("chain:hang=check", "while it checked the result of"),
                             ("session:hang=drive", "while it drove")]:
             done = subprocess.run([word.replace("chain:", spec) for word in
-                                   self.command("", "--limit", "0.3")], cwd=self.folder, env=env,
+                                   self.command("", "--limit", "300ms")], cwd=self.folder, env=env,
                                   capture_output=True, text=True, stdin=subprocess.DEVNULL)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(f"the engine hangs {words} faulty:{spec}", done.stderr)
             self.assertIn("limit is", done.stderr)
-        loud = [word for word in self.command("hang=destroy", "--limit", "0.3") if word != "--quiet"]
+        loud = [word for word in self.command("hang=destroy", "--limit", "300ms") if word != "--quiet"]
         done = subprocess.run(loud, cwd=self.folder, env=env, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stderr)
