@@ -402,19 +402,26 @@ static struct late_choice weigh(struct late *l, const struct sy_view *view, uint
                                 .base_ns = score_ns};
 }
 
+bool sy_late_stays(const struct late *l, const struct sy_view *view, uint32_t task) {
+    bool guarded = !(l->base.without & SY_PART_GUARD);
+    return guarded && (double)l->net->out_ns[task] > LATE_BOUND * view->best_ns[task];
+}
+
 /* What the network thinks of those that the heuristic does not think much worse than its own. */
 static struct late_choice correct(const struct late *l, const struct sy_view *view, uint32_t task,
                                   uint32_t count, struct late_choice safe) {
     double least_ns = view->best_ns[task], limit_ns = safe.base_ns + LATE_BOUND * least_ns;
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
-    bool free = (l->base.without & SY_PART_GUARD) != 0;
+    bool free = (l->base.without & SY_PART_GUARD) != 0, stays = sy_late_stays(l, view, task);
+    uint32_t memory = view->machine->devices[safe.device].memory;
     if (l->doubtful && !free) {
         safe.guard = SY_GUARD_FALLBACK;
         return safe;
     }
     for (uint32_t i = 0; i < count; i++) {
         struct late_choice it = l->candidates[i];
-        if (it.base_ns > limit_ns && !free) {
+        if ((it.base_ns > limit_ns && !free) ||
+            (stays && view->machine->devices[it.device].memory != memory)) {
             continue;
         }
         struct learned_terms terms = {.exec_ns = it.exec_ns,

@@ -115,6 +115,10 @@ void sy_late_task_done(struct sy_scheduler *scheduler, const struct sy_view *vie
 uint32_t sy_late_decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                         struct sy_decision *ret_decisions, uint32_t capacity);
 
+/* The network may not move the task to another memory than the heuristic's: what it writes could
+ * travel for longer than the guard lets the network cost. */
+bool sy_late_stays(const struct late *late, const struct sy_view *view, uint32_t task);
+
 /* It holds less than it needs to go on: nothing; on an accelerator, where a launch costs time too,
  * one task that ends soon; or tasks that last for so short a time that handing out the next one
  * would leave it idle. lasts_ns: how long what it holds lasts; wait_ns: until it is free in the

@@ -426,6 +426,15 @@ static uint32_t pick(const struct late *l, const struct sy_view *view, const str
     return g;
 }
 
+/* Nobody looks at groups in other memories than the heuristic's. */
+static void stay(struct late *l, float least_ns) {
+    struct quick *q = l->quick;
+    uint32_t memory = l->alike[last_within(q->base_ns, q->group_count, least_ns)].memory;
+    for (uint32_t g = 0; g < q->group_count; g++) {
+        q->base_ns[g] = l->alike[g].memory == memory ? q->base_ns[g] : INFINITY;
+    }
+}
+
 struct late_choice sy_quick_choose(struct late *l, const struct sy_view *view, uint32_t task,
                                    bool anew) {
     struct quick *q = l->quick;
@@ -440,6 +449,9 @@ struct late_choice sy_quick_choose(struct late *l, const struct sy_view *view, u
     float least_ns = weigh(q, row, kernel), more = 0;
     if (!(least_ns < INFINITY)) {
         return (struct late_choice){.device = SY_NONE, .score_ns = INFINITY};
+    }
+    if (sy_late_stays(l, view, task)) {
+        stay(l, least_ns);
     }
     uint32_t g = l->doubtful ? last_within(q->base_ns, q->group_count, least_ns)
                              : pick(l, view, t, row, kernel, least_ns, &more);

@@ -132,6 +132,53 @@ static void wild_weights_decide_legally(void **state) {
     }
 }
 
+/* Two tasks that take next to no time on a GPU, with much data between them: whatever the network
+ * thinks of the first, it does not send it away from the second. */
+static struct sy_graph *short_tasks(void) {
+    struct sy_graph *graph = sy_graph_create("short", false);
+    struct sy_kernel_desc desc = {.name = "any"};
+    sy_kernel_id kernel;
+    sy_data_id datum;
+    sy_task_id task;
+    desc.variants[SY_CPU] = (struct sy_variant){.present = true, .ns_per_work = 1};
+    assert_int_equal(sy_graph_add_kernel(graph, &desc, &kernel), 0);
+    assert_int_equal(sy_graph_add_data(graph, NULL, 6e5, &datum), 0);
+    for (uint32_t t = 0; t < 2; t++) {
+        double time_ns[SY_KIND_COUNT] = {t ? 266e3 : 209, t ? 600 : 97, INFINITY, INFINITY};
+        struct sy_access access = {datum.index, t ? SY_READ : SY_WRITE};
+        struct sy_task_desc one = {.kernel = kernel,
+                                   .work = 1,
+                                   .time_ns = time_ns,
+                                   .accesses = &access,
+                                   .access_count = 1};
+        assert_int_equal(sy_graph_add_task(graph, &one, &task), 0);
+    }
+    assert_int_equal(sy_graph_seal(graph, NULL), 0);
+    return graph;
+}
+
+static void results_do_not_travel_for_little(void **state) {
+    (void)state;
+    static const char *const links[] = {"cpu:4 gpu:2@link=1GB/s,latency=10us",
+                                        "2x(cpu:2) gpu:8@link=1GB/s,latency=10us"};
+    float block[LEARNED_COUNT];
+    struct sy_weights weights = weights_of(block);
+    struct sy_policy_setup setup = {.weights = &weights};
+    struct sy_sim_options options = {.setup = &setup, .record = true};
+    for (uint64_t seed = 1; seed <= 80; seed++) {
+        struct fixture f;
+        fill(block, 20, seed);
+        fixture_init(&f, links[seed % SY_COUNT(links)]);
+        fixture_add(&f, short_tasks(), 0, 0, 1);
+        fixture_seal(&f);
+        double makespan_ns = run(&f, &options).makespan_ns;
+        if (makespan_ns > 698) {
+            fail_msg("seed %lu: %.0f ns, not 697", seed, makespan_ns);
+        }
+        fixture_finish(&f);
+    }
+}
+
 static void far_off_durations_are_doubted(void **state) {
     (void)state;
     float block[LEARNED_COUNT];
@@ -202,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_learned_adds_nothing),
         cmocka_unit_test(wild_weights_decide_legally),
+        cmocka_unit_test(results_do_not_travel_for_little),
         cmocka_unit_test(far_off_durations_are_doubted),
         cmocka_unit_test(belief_can_be_left_out),
         cmocka_unit_test(other_layouts_are_refused),
