@@ -13,7 +13,7 @@
 struct anneal {
     struct policy base;
     uint32_t *device, *emit, *scratch;
-    double *start_ns;
+    double *start_ns, *end_ns;
     uint32_t emit_count, emit_next;
     struct pool ready; /* what could not be planned, or came back from a lost device */
 };
@@ -29,7 +29,8 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     a->emit = sy_arena_alloc(a->base.arena, tasks, sizeof *a->emit);
     a->scratch = sy_arena_alloc(a->base.arena, tasks, sizeof *a->scratch);
     a->start_ns = sy_arena_alloc(a->base.arena, tasks, sizeof *a->start_ns);
-    bool taken = a->device && a->emit && a->scratch && a->start_ns;
+    a->end_ns = sy_arena_alloc(a->base.arena, tasks, sizeof *a->end_ns);
+    bool taken = a->device && a->emit && a->scratch && a->start_ns && a->end_ns;
     return taken ? sy_pool_init(&a->ready, &a->base, view) : -ENOMEM;
 }
 
@@ -111,10 +112,11 @@ static void adopt_plan(struct anneal *a, const struct sy_view *view, uint32_t jo
         uint32_t task = view->order[first + i];
         a->device[task] = plan->device[task - first];
         a->start_ns[task] = view->now_ns + plan->start_ns[task - first];
+        a->end_ns[task] = view->now_ns + plan->end_ns[task - first];
         a->emit[a->emit_count++] = task;
     }
     uint32_t *planned = a->emit + a->emit_count - plan->task_count;
-    sy_draft_sort(planned, plan->task_count, a->start_ns, a->scratch);
+    sy_draft_sort(planned, plan->task_count, a->start_ns, a->end_ns, a->scratch);
 }
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {

@@ -118,9 +118,14 @@ void sy_draft_keep(struct draft *plan, const struct sy_view *view) {
     }
 }
 
-/* Bottom-up merge sort: stable, so that of tasks that start together the one planned first, which
- * the other may depend on, stays first. */
-void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, uint32_t *scratch) {
+static bool before(const double *start_ns, const double *end_ns, uint32_t a, uint32_t b) {
+    return start_ns[a] < start_ns[b] || (start_ns[a] == start_ns[b] && end_ns[a] < end_ns[b]);
+}
+
+/* Bottom-up merge sort: stable, so that of tasks that take no time and start together the one
+ * planned first, which the other may depend on, stays first. */
+void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, const double *end_ns,
+                   uint32_t *scratch) {
     uint32_t *from = tasks, *to = scratch;
     for (uint32_t width = 1; width < count; width *= 2) {
         for (uint32_t low = 0; low < count; low += 2 * width) {
@@ -128,7 +133,8 @@ void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, uint
             uint32_t high = low + 2 * width < count ? low + 2 * width : count;
             uint32_t a = low, b = middle;
             for (uint32_t i = low; i < high; i++) {
-                bool left = a < middle && (b >= high || start_ns[from[a]] <= start_ns[from[b]]);
+                bool left =
+                    a < middle && (b >= high || !before(start_ns, end_ns, from[b], from[a]));
                 to[i] = left ? from[a++] : from[b++];
             }
         }

@@ -266,7 +266,7 @@ static void begin(struct search *s, const struct portfolio *p, const struct sy_v
             s->tail_ns[task] = fmax(s->tail_ns[task], s->tail_ns[next] + view->best_ns[next]);
         }
     }
-    sy_draft_sort(s->order, s->count, p->best.start_ns, s->position);
+    sy_draft_sort(s->order, s->count, p->best.start_ns, p->best.end_ns, s->position);
     for (uint32_t i = 0; i < s->count; i++) {
         s->position[s->order[i]] = i;
         s->group[s->order[i]] = s->group_of[p->best.device[s->order[i]]];

@@ -170,8 +170,10 @@ double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_
                         double length_ns, uint32_t *ret_before);
 void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double start_ns,
                     double end_ns, uint32_t before);
-/* Sorts tasks by their start; scratch holds as many. */
-void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, uint32_t *scratch);
+/* Sorts tasks by their start, and what takes no time before what starts with it; scratch holds as
+ * many. */
+void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, const double *end_ns,
+                   uint32_t *scratch);
 void sy_draft_remove(struct draft *plan, uint32_t task);
 /* --- what stands behind a policy's name: [+ORDER][:NUMBER][@WEIGHTS][~PART]...; see name.c */
 struct policy_args {

@@ -459,7 +459,7 @@ static double arrival_ns(struct portfolio *p, const struct sy_view *view, uint32
 static void replay(struct portfolio *p, const struct sy_view *view) {
     const struct sy_machine *m = view->machine;
     struct draft *plan = &p->trial;
-    sy_draft_sort(p->line, p->line_count, plan->start_ns, p->unplanned);
+    sy_draft_sort(p->line, p->line_count, plan->start_ns, plan->end_ns, p->unplanned);
     for (uint32_t r = 0; r < m->resource_count; r++) {
         p->link_ns[r] = view->now_ns;
     }
@@ -507,7 +507,7 @@ void sy_portfolio_offer(struct portfolio *p, const struct sy_view *view, uint32_
         p->line[i] = view->order[j->first_task + i];
     }
     p->line_count = j->task_count;
-    sy_draft_sort(p->line, p->line_count, start_ns, p->unplanned);
+    sy_draft_sort(p->line, p->line_count, start_ns, end_ns, p->unplanned);
     for (uint32_t i = 0; i < p->line_count; i++) {
         uint32_t task = p->line[i], where = device[task];
         sy_draft_place(&p->trial, task, where, start_ns[task], end_ns[task], p->trial.last[where]);

@@ -336,7 +336,8 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     f->rank(f, view, job);
     plan_job(f, view, job);
     /* An idle device takes what comes first: a task planned into a gap must not come later. */
-    sy_draft_sort(f->emit + first, f->emit_count - first, f->plan.start_ns, f->unplanned);
+    sy_draft_sort(f->emit + first, f->emit_count - first, f->plan.start_ns, f->plan.end_ns,
+                  f->unplanned);
     if (f->base.order != ORDER_NONE) {
         f->emit_count = f->emit_next; /* committed one by one, when ready */
     }

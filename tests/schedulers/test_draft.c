@@ -121,6 +121,16 @@ static void no_length_goes_behind(void **state) {
     fixture_finish(&f);
 }
 
+/* Of tasks that start together those that take no time come first, in the order given. */
+static void sorted_by_start_and_end(void **state) {
+    (void)state;
+    const double start_ns[] = {5, 5, 1, 5, 7, 1}, end_ns[] = {9, 5, 4, 5, 7, 1};
+    uint32_t tasks[] = {0, 1, 2, 3, 4, 5}, scratch[6];
+    const uint32_t sorted[] = {5, 2, 1, 3, 0, 4};
+    sy_draft_sort(tasks, 6, start_ns, end_ns, scratch);
+    assert_memory_equal(tasks, sorted, sizeof sorted);
+}
+
 /* The next plan starts behind this one; a lost device takes nothing. */
 static void plans_follow_each_other(void **state) {
     (void)state;
@@ -193,9 +203,8 @@ static void inputs_as_defined(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_as_defined),
-        cmocka_unit_test(no_length_goes_behind),
-        cmocka_unit_test(plans_follow_each_other),
+        cmocka_unit_test(slots_as_defined),        cmocka_unit_test(no_length_goes_behind),
+        cmocka_unit_test(sorted_by_start_and_end), cmocka_unit_test(plans_follow_each_other),
         cmocka_unit_test(inputs_as_defined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -270,6 +270,57 @@ WORLD_TEST(shared, SHARED)
 WORLD_TEST(believed, BELIEVED)
 WORLD_TEST(slow_decisions, SLOW_DECISIONS)
 
+/* --- with known times ---------------------------------------------------------------------------
+ */
+/* Found by symph bench adversarial: the third task, which takes no time, must start before the
+ * first one though both could start when the second has ended. */
+static struct sy_graph *found_graph(void) {
+    static const double cpu_ns[] = {1e8, 1e9, 9e12, 3e4, 2e6}, gpu_ns[] = {5e7, 3e5, 0, 1e7, 8e4};
+    struct sy_graph *graph = sy_graph_create("found", false);
+    struct sy_kernel_desc desc = {.name = "work"};
+    sy_kernel_id kernel;
+    sy_data_id data[5];
+    sy_task_id id;
+    desc.variants[SY_CPU] = (struct sy_variant){.present = true, .ns_per_work = 1};
+    assert_int_equal(sy_graph_add_kernel(graph, &desc, &kernel), 0);
+    for (uint32_t t = 0; t < 5; t++) {
+        double time_ns[SY_KIND_COUNT] = {cpu_ns[t], gpu_ns[t], INFINITY, INFINITY};
+        assert_int_equal(sy_graph_add_data(graph, NULL, 0, &data[t]), 0);
+        struct sy_access accesses[2] = {{data[t].index, SY_WRITE},
+                                        {data[t > 1 ? t - 1 : 0].index, SY_READ}};
+        struct sy_task_desc task = {.kernel = kernel,
+                                    .work = 1,
+                                    .time_ns = time_ns,
+                                    .accesses = accesses,
+                                    .access_count = t > 1 ? 2 : 1};
+        assert_int_equal(sy_graph_add_task(graph, &task, &id), 0);
+    }
+    assert_int_equal(sy_graph_seal(graph, NULL), 0);
+    return graph;
+}
+
+/* The default rehearses the usual policies: it can hardly end later than they do. */
+static void no_usual_policy_is_better(void **state) {
+    (void)state;
+    static const char *const usual[] = {"heft", "peft", "dmdas", "dmda", "heteroprio", "lb"};
+    const struct sizes some = {"some of no length", {0, 3e4, 3e5, 3e6, 3e7, 3e8}, {0, 1, 1e5, 1e6}};
+    for (uint32_t seed = 0; seed <= 60; seed++) {
+        struct fixture f;
+        bool slow = seed % 2;
+        fixture_init(&f, slow ? "cpu:2 gpu:2@link=1GB/s,latency=10us" : "cpu:4 gpu:1@pcie3x16");
+        fixture_add(&f, seed ? make_graph(&some, TASKS, seed) : found_graph(), 0, 0, 1);
+        fixture_seal(&f);
+        double ours_ns = fixture_simulate(f.workload, "symphony", NULL).makespan_ns;
+        for (size_t i = 0; i < SY_COUNT(usual); i++) {
+            double theirs_ns = fixture_simulate(f.workload, usual[i], NULL).makespan_ns;
+            if (ours_ns > 1.005 * theirs_ns) {
+                fail_msg("seed %u: %.9g ns, %s %.9g", seed, ours_ns, usual[i], theirs_ns);
+            }
+        }
+        fixture_finish(&f);
+    }
+}
+
 /* --- nobody starves ----------------------------------------------------------------------------
  */
 #define LONG_NS 1e9 /* of a task of the jobs that fill the machine */
@@ -375,6 +426,7 @@ int main(void) {
         cmocka_unit_test(shared),
         cmocka_unit_test(believed),
         cmocka_unit_test(slow_decisions),
+        cmocka_unit_test(no_usual_policy_is_better),
         cmocka_unit_test(none_starves_under_an_order),
         cmocka_unit_test(none_starves_where_short_jobs_come_first),
     };
