@@ -229,6 +229,61 @@ static double layered_size(const double *values) {
     return values[0] * values[1] * (2 + values[0]);
 }
 
+/* --- stages -------------------------------------------------------------------------------------
+ */
+
+#define STAGE_TYPES 4u /* of kernels; the one behind them takes no time */
+
+/* Tasks of a stage read what one or two earlier stages have joined, and a task that takes no time
+ * joins what they write. Data are numbered as they are made: a stage's outputs, then its join. */
+static int stage(struct sy_graph *graph, uint32_t index, const double *values, uint32_t *joins,
+                 struct sy_access *accesses, uint32_t *next_datum) {
+    struct sy_rng rng = sy_rng_make((uint64_t)values[5], PURPOSE_TASKS, index);
+    uint32_t kernel = sy_rng_below(&rng, STAGE_TYPES), count = 0;
+    uint32_t reads = index ? 1 + sy_rng_below(&rng, 2) : 0;
+    uint32_t width = (uint32_t)exp(log(values[1] + 1) * sy_rng_uniform(&rng));
+    double work = values[2] * exp(values[3] * sy_rng_normal(&rng));
+    struct sy_access inputs[4];
+    while (count < reads) {
+        inputs[count++] = (struct sy_access){joins[sy_rng_below(&rng, index)], SY_READ};
+    }
+    count -= count == 2 && inputs[0].datum == inputs[1].datum;
+    int code = 0;
+    for (uint32_t i = 0; !code && i < width; i++) {
+        uint32_t datum = (*next_datum)++;
+        code = sy_generator_data(graph, values[4], "x(%u,%u)", index, i);
+        accesses[i] = (struct sy_access){datum, SY_READ};
+        inputs[count] = (struct sy_access){datum, SY_WRITE};
+        inputs[count + 1] = (struct sy_access){0, 0};
+        double share = 0.8 + 0.4 * sy_rng_uniform(&rng);
+        code = code ? code
+                    : sy_generator_task(graph, kernel, work * share, inputs, "t(%u,%u)", index, i);
+    }
+    joins[index] = (*next_datum)++;
+    code = code ? code : sy_generator_data(graph, values[4], "y%u", index);
+    accesses[width] = (struct sy_access){joins[index], SY_WRITE};
+    accesses[width + 1] = (struct sy_access){0, 0};
+    return code ? code : sy_generator_task(graph, STAGE_TYPES, 0, accesses, "sync(%u)", index);
+}
+
+static int stages(struct sy_graph *graph, const double *values) {
+    static const struct sy_generator_kernel sync = {.name = "sync", .cpu_ns = 1, .gpu_ns = 1};
+    struct sy_access *accesses = malloc(((size_t)values[1] + 2) * sizeof *accesses);
+    uint32_t *joins = malloc((size_t)values[0] * sizeof *joins), next_datum = 0;
+    int code = accesses && joins ? random_types(graph, STAGE_TYPES, (uint64_t)values[5]) : -ENOMEM;
+    code = code ? code : sy_generator_kernels(graph, &sync, 1);
+    for (uint32_t i = 0; !code && i < (uint32_t)values[0]; i++) {
+        code = stage(graph, i, values, joins, accesses, &next_datum);
+    }
+    free(joins);
+    free(accesses);
+    return code;
+}
+
+static double stages_size(const double *values) {
+    return 5 * (values[1] + 1) * values[0];
+}
+
 #define WORK                                                                                       \
     { "work", 10, 0, 1e9, SY_TIME }
 #define BYTES                                                                                      \
@@ -282,5 +337,16 @@ const struct sy_generator sy_generators_shapes[] = {
       SEED},
      layered_size,
      layered},
+    {"stages",
+     "stages:STAGES[,width=20,work=1000,spread=2,bytes=0,seed=1]  stages of up to WIDTH tasks, as "
+     "batch jobs have; spread: of the logarithm of their work; tasks that take no time join them",
+     {{"stages", 8, 1, 1e6, true},
+      {"width", 20, 1, 1e6, true},
+      {"work", 1000, 0, 1e9, false},
+      {"spread", 2, 0, 10, false},
+      {"bytes", 0, 0, 1e15, false},
+      SEED},
+     stages_size,
+     stages},
     {.name = NULL},
 };

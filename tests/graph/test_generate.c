@@ -97,6 +97,30 @@ static void test_cholesky(void **state) {
     sy_graph_destroy(graph);
 }
 
+/* Each stage ends in a task that takes no time; without spread all stages take about as long. */
+static void test_stages(void **state) {
+    (void)state;
+    for (uint32_t spread = 0; spread <= 3; spread += 3) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "stages:40,width=9,work=100,spread=%u,seed=2", spread);
+        struct sy_graph *graph = check_generate(spec);
+        double least = INFINITY, most = 0;
+        assert_int_equal(count_of(graph, "sync"), 40);
+        assert_in_range(graph->task_count, 40 * 2, 40 * 10);
+        for (uint32_t t = 0; t < graph->task_count; t++) {
+            double work = graph->tasks[t].work;
+            bool sync = strcmp(graph->kernels[graph->tasks[t].kernel].name, "sync") == 0;
+            assert_true(sync == (work == 0));
+            assert_true(!sync || sy_graph_time_ns(graph, t, SY_CPU) == 0);
+            assert_true(sync || graph->succ_start[t + 1] - graph->succ_start[t] == 1);
+            least = sync ? least : fmin(least, work);
+            most = fmax(most, work);
+        }
+        assert_true(spread ? most / least > 1000 : most / least <= 1.5);
+        sy_graph_destroy(graph);
+    }
+}
+
 static void test_critical_paths(void **state) {
     (void)state;
     static const struct {
@@ -166,8 +190,9 @@ static void test_inference_kernels(void **state) {
 
 static void test_repeatable(void **state) {
     (void)state;
-    const char *specs[] = {"layered:6,depth=9,seed=5", "forkjoin:7,seed=5", "genomics:3,seed=5",
-                           "eeg:3,seed=5", "attack:3,seed=5"};
+    const char *specs[] = {"layered:6,depth=9,seed=5", "forkjoin:7,seed=5",
+                           "genomics:3,seed=5",        "eeg:3,seed=5",
+                           "attack:3,seed=5",          "stages:4,seed=5"};
     for (uint32_t i = 0; i < SY_COUNT(specs); i++) {
         struct sy_graph *a = check_generate(specs[i]), *b = check_generate(specs[i]);
         check_same(a, b);
@@ -247,17 +272,23 @@ static void test_list(void **state) {
         assert_int_equal(strncmp(help, name, strlen(name)), 0);
         sy_graph_destroy(check_generate(name));
     }
-    assert_int_equal(count, 17);
+    assert_int_equal(count, 18);
     assert_null(sy_graph_generator_at(count, NULL));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_factorizations),   cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_cholesky),         cmocka_unit_test(test_critical_paths),
-        cmocka_unit_test(test_genomics_kernels), cmocka_unit_test(test_inference_kernels),
-        cmocka_unit_test(test_repeatable),       cmocka_unit_test(test_density),
-        cmocka_unit_test(test_errors),           cmocka_unit_test(test_list),
+        cmocka_unit_test(test_factorizations),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_cholesky),
+        cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_critical_paths),
+        cmocka_unit_test(test_genomics_kernels),
+        cmocka_unit_test(test_inference_kernels),
+        cmocka_unit_test(test_repeatable),
+        cmocka_unit_test(test_density),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

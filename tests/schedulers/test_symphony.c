@@ -42,9 +42,19 @@ void *__wrap_realloc(void *old, size_t size) {
 
 static const char *const machines[] = {"cpu:4", "cpu:12 gpu:4@pcie3x16",
                                        "cpu:2 gpu:2@link=1GB/s,latency=10us"};
-static const char *const graphs[] = {
-    "cholesky:6", "lu:5",       "qr:5",     "fft:3",    "gauss:8", "layered:width=6,depth=6,seed=4",
-    "forkjoin:6", "genomics:6", "intree:4", "outtree:4"};
+static const char *const graphs[] = {"cholesky:6",
+                                     "lu:5",
+                                     "qr:5",
+                                     "fft:3",
+                                     "gauss:8",
+                                     "layered:width=6,depth=6,seed=4",
+                                     "forkjoin:6",
+                                     "genomics:6",
+                                     "intree:4",
+                                     "outtree:4",
+                                     "stages:6,width=5,bytes=1e7,spread=3",
+                                     "stages:9,width=3,bytes=1e6,seed=7,work=5",
+                                     "stages:9,width=3,work=0.2,seed=3"};
 static const struct sy_scheduler_ops *const usual[] = {&sy_policy_heft,       &sy_policy_peft,
                                                        &sy_policy_dmdas,      &sy_policy_dmda,
                                                        &sy_policy_heteroprio, &sy_policy_late};
