@@ -125,6 +125,18 @@ static void write_layered(char *spec, double tasks, bool recorded, struct sy_rng
              10 * sy_log_between(rng, 0.3, 3), sy_rng_below(rng, 1000000));
 }
 
+/* Stages whose tasks take 10 us to 1,000 s, within a graph up to thousands of times more, joined by
+ * tasks that take no time; half of them without data, as many recorded jobs are. */
+static void write_stages(char *spec, double tasks, bool recorded, struct sy_rng *rng) {
+    double count = fmax(sqrt(tasks) * sy_log_between(rng, 0.4, 1.5), 2);
+    double work = sy_log_between(rng, 1e-2, 1e6), spread = sy_between(rng, 0, 5);
+    double bytes = sy_log_between(rng, 1e3, 1e8);
+    (void)recorded;
+    snprintf(spec, SPEC_SIZE, "stages:%u,width=%u,work=%.3g,spread=%.2f,bytes=%.3g,seed=%u",
+             whole(count, 2), whole(2.5 * tasks / count, 1), work, spread,
+             sy_chance(rng, 0.5) ? bytes : 0, sy_rng_below(rng, 1000000));
+}
+
 static void write_genomics(char *spec, double tasks, bool recorded, struct sy_rng *rng) {
     (void)recorded;
     snprintf(spec, SPEC_SIZE, "genomics:%u,regions=%u,seed=%u", whole(tasks / 6, 2),
@@ -160,6 +172,7 @@ static const struct family families[] = {
     {.name = "intree", .write = write_intree},
     {.name = "forkjoin", .write = write_forkjoin},
     {.name = "layered", .write = write_layered},
+    {.name = "stages", .write = write_stages},
     {.name = "genomics", .write = write_genomics},
     {.name = "gnn", .write = write_gnn},
     {.name = "transformer", .write = write_transformer},

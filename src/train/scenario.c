@@ -146,21 +146,29 @@ static void set_arrivals(struct draw *d) {
     }
 }
 
-/* Takes away the graph whose jobs are farthest from the others' in length, if some are over so many
- * times longer than others: with them a world's mean slowdown is a lottery, who of the short ones
- * comes just behind a task that is longer than they are. */
+/* Logarithm of the time that jobs of a graph take alone; NAN if there are none. */
+static double length_of(const struct sy_workload *w, const struct sy_graph *graph) {
+    for (uint32_t j = 0; j < w->job_count; j++) {
+        if (w->jobs[j].graph == graph) {
+            return log(fmax(w->job_isolated_ns[j], 1)); /* it may be nothing */
+        }
+    }
+    return NAN;
+}
+
+/* Takes away the graph whose jobs are farthest from the others' in length, if some are more than
+ * most_ratio times longer than others: with them a world's mean slowdown is a lottery, who of the
+ * short ones comes just behind a task that is longer than they are. */
 static bool thin_out(struct draw *d, double most_ratio) {
     const struct sy_workload *w = d->scenario->workload;
-    double length[GRAPHS_MAX] = {0}, low = INFINITY, high = -INFINITY, mean = 0;
+    double length[GRAPHS_MAX], low = INFINITY, high = -INFINITY, sum = 0, farthest = -1;
     uint32_t far = 0, used = 0;
     for (uint32_t g = 0; g < d->graph_count; g++) {
-        for (uint32_t j = 0; j < w->job_count; j++) {
-            length[g] = w->jobs[j].graph == d->graphs[g] ? log(w->job_isolated_ns[j]) : length[g];
-        }
-        if (length[g] > 0) {
+        length[g] = length_of(w, d->graphs[g]);
+        if (!isnan(length[g])) {
             low = fmin(low, length[g]);
             high = fmax(high, length[g]);
-            mean += length[g];
+            sum += length[g];
             used++;
         }
     }
@@ -168,8 +176,9 @@ static bool thin_out(struct draw *d, double most_ratio) {
         return false;
     }
     for (uint32_t g = 0; g < d->graph_count; g++) {
-        double off = length[g] > 0 ? fabs(length[g] - mean / used) : 0;
-        far = off > fabs((length[far] > 0 ? length[far] : mean / used) - mean / used) ? g : far;
+        double off = fabs(length[g] - sum / used); /* NAN is not farther */
+        far = off > farthest ? g : far;
+        farthest = fmax(farthest, off);
     }
     d->graphs[far] = d->graphs[--d->graph_count];
     return true;
@@ -179,7 +188,8 @@ static int draw_workload(struct draw *d) {
     struct sy_job jobs[JOBS_MOST];
     bool accelerate = sy_chance(&d->rng, 0.5);
     uint64_t seed = sy_rng_u32(&d->rng);
-    double most_ratio = sy_log_between(&d->rng, 3, 60);
+    bool wide = sy_chance(&d->rng, 0.2); /* as recorded mixes are */
+    double most_ratio = sy_log_between(&d->rng, wide ? 60 : 3, wide ? 1e4 : 60);
     accelerate = accelerate || d->scenario->own_graph_count < d->graph_count; /* recorded ones */
     struct sy_workload_options options = {
         .accelerate = accelerate, .accelerate_seed = seed, .model = d->shape->model};

@@ -84,6 +84,39 @@ static void splits_are_disjoint(void **state) {
     assert_true(sy_scenario_number(SY_SPLIT_TEST, 1, 5) == sy_scenario_number(SY_SPLIT_TEST, 2, 5));
 }
 
+/* As in recorded streams: tasks that take no time, between others of very different lengths, and
+ * now and then jobs of very different lengths. */
+static void extremes_are_met(void **state) {
+    struct sy_catalogue_options options = {.single_share = 0};
+    struct sy_catalogue *catalogue = catalogue_of(&options);
+    uint32_t with_nothing = 0, wide = 0, spread = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 200; i++) {
+        struct sy_scenario *world =
+            world_of(catalogue, sy_scenario_number(SY_SPLIT_TRAINING, 1, i));
+        const struct sy_workload *w = world->workload;
+        double least_ns = INFINITY, most_ns = 0, shortest_ns = INFINITY, longest_ns = 0;
+        bool nothing = false;
+        for (uint32_t t = 0; t < w->task_count; t++) {
+            nothing = nothing || w->best_ns[t] == 0;
+            least_ns = w->best_ns[t] > 0 ? fmin(least_ns, w->best_ns[t]) : least_ns;
+            most_ns = fmax(most_ns, w->best_ns[t]);
+        }
+        for (uint32_t j = 0; j < w->job_count; j++) {
+            shortest_ns = fmin(shortest_ns, w->job_isolated_ns[j]);
+            longest_ns = fmax(longest_ns, w->job_isolated_ns[j]);
+        }
+        with_nothing += nothing;
+        spread += most_ns > 1e3 * least_ns;
+        wide += longest_ns > 100 * shortest_ns;
+        sy_scenario_destroy(world);
+    }
+    assert_in_range(with_nothing, 10, 60);
+    assert_in_range(spread, 5, 60);
+    assert_in_range(wide, 2, 40);
+    sy_catalogue_close(catalogue);
+}
+
 static void left_out(void **state) {
     struct sy_catalogue_options options = {.without_family = "lu,qr",
                                            .without_machine = "smt",
@@ -193,9 +226,10 @@ static void best_reference(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_world),     cmocka_unit_test(splits_are_disjoint),
-        cmocka_unit_test(left_out),       cmocka_unit_test(wrong_names),
-        cmocka_unit_test(all_can_be_run), cmocka_unit_test(best_reference),
+        cmocka_unit_test(same_world),       cmocka_unit_test(splits_are_disjoint),
+        cmocka_unit_test(extremes_are_met), cmocka_unit_test(left_out),
+        cmocka_unit_test(wrong_names),      cmocka_unit_test(all_can_be_run),
+        cmocka_unit_test(best_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

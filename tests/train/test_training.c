@@ -37,7 +37,8 @@ static struct sy_training_options options_of(void) {
         .every = 2,
         .hinge = 1,
         .hinge_from = 0.01,
-        .es = {.pairs = 2, .sigma = 0.08, .rate = 0.03, .keep = 0.9},
+        /* Large steps, or nothing would be decided otherwise in worlds that small. */
+        .es = {.pairs = 2, .sigma = 0.08, .rate = 0.3, .keep = 0.9},
         .worlds = {.belief = SY_SIM_FILTERED,
                    .tasks_low = 20,
                    .tasks_high = 40,
