@@ -96,11 +96,24 @@ class Adversarial(cli.Case):
         command = ["bench", "adversarial", "--mutations", "40", "--quiet"]
         rows = self.ok_json(*command, "--worst", ".")["tables"]
         self.assertEqual([row["baseline"] for row in rows],
-                         ["heft", "peft", "dmdas", "heteroprio", "dmda", "lb"])
+                         ["heft", "peft", "dmdas", "heteroprio", "dmda", "lb", "dmdas+srpt", "lb+wspt"])
         for row in rows:
+            name = "adversarial-%s" % row["baseline"]
             self.assertEqual(row["mutations"], 40)
             self.assertLess(row["worst_ratio"], 1.3)
-            self.ok("graph", "adversarial-%s.json" % row["baseline"])
+            self.assertEqual(row["jobs"], 2 if "+" in row["baseline"] else 1)
+            self.ok("graph", name + ".json")
+            stream = [name + "-2.json", "--arrivals", name + ".csv"] if row["jobs"] == 2 else []
+            runs = self.ok_json("simulate", "--quiet", "--machine", row["machine"], "--seeds", "1",
+                                "--policy", "%s,%s" % (row["policy"], row["baseline"]), "--graphs",
+                                name + ".json", *stream)["runs"]
+            times = [run["jct_mean_ns" if stream else "makespan_ns"] for run in runs]
+            for time, saved in zip(times, ("policy_ns", "baseline_ns")):
+                self.assertAlmostEqual(time, row[saved], delta=1e-6 * row[saved])
+        zeros = [task for row in rows
+                 for task in json.loads(self.read("adversarial-%s.json" % row["baseline"]))["tasks"]
+                 if task["time_ns"]["cpu"] == 0]
+        self.assertTrue(zeros)
         self.assertEqual(rows, self.ok_json(*command)["tables"])
         worse = self.ok_json(*command, "--policy", "rr")["tables"]
         self.assertGreater(worse[0]["worst_ratio"], 1.3)
