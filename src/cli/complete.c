@@ -258,7 +258,8 @@ static void offer_value(struct sy_offers *offers, const struct sy_command *comma
     } else if (strstr(option->metavar, "FOLDER")) {
         sy_buffer_printf(&offers->lines, "\tfolders\n");
     } else if (option->type != SY_OPTION_U32 && option->type != SY_OPTION_U64 &&
-               option->type != SY_OPTION_NUMBER) {
+               option->type != SY_OPTION_NUMBER && option->type != SY_OPTION_TIME &&
+               option->type != SY_OPTION_SIZE) {
         offer_files(offers);
     }
 }

@@ -202,13 +202,14 @@ int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_
     }
     put_title(simulate, &buffer);
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
-    sy_table_legend(
-        "makespan/bound: makespan divided by a lower bound that no schedule can beat (geometric "
-        "mean over graphs and seeds); vs best: ratio to the best policy; 95 % interval: bootstrap "
-        "over graphs, then seeds; job slowdown: time from arrival to end of a job / lower bound of "
-        "the job alone; within 10 %: tasks that took at most 10 % longer than alone; fairness: "
-        "Jain's index of the tenants' slowdowns, 1 is even.",
-        0, &buffer);
+    sy_table_legend("makespan/bound: makespan divided by a lower bound that no schedule can beat "
+                    "(geometric mean over graphs and seeds); vs best: ratio to the best policy; 95 "
+                    "% interval: bootstrap over graphs, then seeds; job slowdown: time from "
+                    "arrival to end of a job / lower bound of the job alone; within 10 %: tasks "
+                    "that took at most 10 % longer than alone; fairness: Jain's index of the "
+                    "tenants' slowdowns, 1 is even; decision p50, p99: time to place a task; "
+                    "deciding/makespan: processor time of the policy / makespan.",
+                    0, &buffer);
     if (simulate->args->judge) {
         put_judgement(simulate, summary, order, &buffer);
     }

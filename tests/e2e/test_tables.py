@@ -26,7 +26,7 @@ PLAIN = {"policy", "graph", "tasks", "edges", "events", "kernel", "device", "kin
          "kernels", "devices", "time", "plan", "worlds", "on", "throughput", "latency", "energy/item",
          "power", "money/item", "constraint", "what it costs", "p99", "cpu", "gpu", "fpga", "asic",
          "micro-architecture", "p99 slowdown", "decision p50", "switch", "interconnect", "heft", "lb",
-         "eager", "class", "lb-cont+wspt", "lb+wspt", "dmdas", "symphony", "speed", "watts"}
+         "eager", "board", "class", "lb-cont+wspt", "lb+wspt", "dmdas", "symphony", "speed", "watts"}
 
 
 def tables(text):
@@ -39,7 +39,8 @@ def tables(text):
         if len(lines) < 2 or len(re.split(r"\s{2,}", lines[0].strip())) < 3:
             continue
         legend = [line for line in lines[1:] if not re.search(r"\S\s{2,}\S", line)]
-        yield re.split(r"\s{2,}", lines[0].strip()), " ".join(line.strip() for line in legend)
+        text = " ".join(line.strip() for line in legend)
+        yield re.split(r"\s{2,}", lines[0].strip()), re.sub(r"(assumed prices|all times)[^.]*", "", text)
 
 
 class Tables(cli.Case):
