@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define IDENTITY_DIGITS 16
+
 void sy_csv_init(struct sy_csv *csv, const char *file, const char *text, size_t length,
                  struct sy_error *error) {
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
@@ -170,6 +172,24 @@ int sy_csv_u64(struct sy_csv *csv, const char *what, uint64_t *ret_value) {
     }
     *ret_value = value;
     return 0;
+}
+
+int sy_csv_identity(struct sy_csv *csv, const char *what, uint64_t *ret_identity) {
+    static const char digits[] = "0123456789abcdef";
+    int code = sy_csv_field(csv, what);
+    uint64_t identity = 0;
+    for (size_t i = 0; !code && i < csv->field_length; i++) {
+        const char *digit = memchr(digits, csv->field[i], sizeof digits - 1);
+        if (!digit || csv->field_length != IDENTITY_DIGITS) {
+            return sy_csv_fail(csv, "%s must be %d hexadecimal digits, or empty", what,
+                               IDENTITY_DIGITS);
+        }
+        identity = identity << 4 | (uint64_t)(digit - digits);
+    }
+    if (!code) {
+        *ret_identity = identity;
+    }
+    return code;
 }
 
 int sy_csv_end_line(struct sy_csv *csv) {

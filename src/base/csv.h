@@ -36,6 +36,8 @@ SY_MUST_CHECK int sy_csv_name(struct sy_csv *csv, const char *what, struct sy_ar
 SY_MUST_CHECK int sy_csv_number(struct sy_csv *csv, const char *what, double low, double high,
                                 double *ret_value);
 SY_MUST_CHECK int sy_csv_u64(struct sy_csv *csv, const char *what, uint64_t *ret_value);
+/* An identity, as %016llx writes it; 0: empty. */
+SY_MUST_CHECK int sy_csv_identity(struct sy_csv *csv, const char *what, uint64_t *ret_identity);
 /* The line must have no further field. */
 SY_MUST_CHECK int sy_csv_end_line(struct sy_csv *csv);
 bool sy_csv_is(const struct sy_csv *csv, const char *text);

@@ -321,6 +321,42 @@ int sy_elf_identity(const char *path, uint64_t *ret_identity) {
     return code;
 }
 
+struct lookup {
+    uintptr_t address;
+    uint64_t identity;
+};
+
+static int look_at_object(struct dl_phdr_info *object, size_t size, void *argument) {
+    struct lookup *lookup = argument;
+    struct sy_elf elf = {0};
+    bool inside = false;
+    (void)size;
+    for (uint32_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        inside |= part->p_type == PT_LOAD &&
+                  lookup->address - (object->dlpi_addr + part->p_vaddr) < part->p_memsz;
+    }
+    for (uint32_t i = 0; inside && i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type == PT_NOTE && elf.build_id_length == 0) {
+            const struct source source = {.fd = -1,
+                                          .text = (const char *)(object->dlpi_addr + part->p_vaddr),
+                                          .length = part->p_filesz};
+            read_notes(&source, &(ElfW(Phdr)){.p_filesz = part->p_filesz}, &elf);
+        }
+    }
+    if (elf.build_id_length > 0) {
+        lookup->identity = sy_hash((const char *)elf.build_id, elf.build_id_length);
+    }
+    return inside;
+}
+
+uint64_t sy_elf_loaded_identity(const void *address) {
+    struct lookup lookup = {.address = (uintptr_t)address};
+    dl_iterate_phdr(look_at_object, &lookup);
+    return lookup.identity;
+}
+
 /* --- the loader's cache -------------------------------------------------------------------------
  */
 /* glibc's, since 2.2; a file of before 2.32 may begin with an older table, which it follows. */

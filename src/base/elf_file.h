@@ -37,6 +37,10 @@ bool sy_elf_names(const struct sy_elf *elf, const char *symbol);
  * one source that differ have different numbers. Never 0. */
 SY_MUST_CHECK int sy_elf_identity(const char *path, uint64_t *ret_identity);
 
+/* The same number for what this process has loaded at an address, a function's say; 0: it is
+ * nothing loaded, or the linker gave it no id. */
+uint64_t sy_elf_loaded_identity(const void *address);
+
 /* The next path that the loader's cache (/etc/ld.so.cache) has for a name, from entry *at on, which
  * is set behind it; NULL: no more, or it is no such cache. The path is in text, which ends with a
  * NUL behind its length. */

@@ -240,16 +240,38 @@ static int calibrate(const struct sy_kernel_list *list, const struct args *args)
     return r;
 }
 
-static int open_store(const struct args *args, const char *machine, struct sy_store **ret_store) {
+/* So that times of another build are known as such; of two kernels of a name the first answers. */
+static int tell_builds(const struct sy_kernel_set *set, struct sy_store *store) {
+    int code = 0;
+    for (uint32_t i = sy_kernel_set_count(set); i-- > 0 && !code;) {
+        const struct sy_kernel_table *table = sy_kernel_set_table(set, i);
+        for (uint32_t k = 0; k < table->kernel_count && !code; k++) {
+            uint64_t build = sy_kernel_set_build(set, &table->kernels[k]);
+            code = sy_store_set_build(store, table->kernels[k].name, build);
+        }
+    }
+    return code;
+}
+
+static int open_store(const struct args *args, const char *machine, const struct sy_kernel_set *set,
+                      struct sy_store **ret_store) {
     struct sy_error error = {0};
     char warning[512];
     int code = sy_store_open(args->models, machine, ret_store, warning, sizeof warning, &error);
     if (code) {
         sy_message_error(&error);
-    } else if (warning[0]) {
+        return sy_message_exit(code);
+    }
+    if (warning[0]) {
         sy_message_note(args->common.quiet, "%s", warning);
     }
-    return sy_message_exit(code);
+    if (tell_builds(set, *ret_store) < 0) {
+        sy_message_fail("out of memory");
+        sy_store_close(*ret_store);
+        *ret_store = NULL;
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
 }
 
 /* Engines store what they measure: the store is read again after them. */
@@ -258,7 +280,7 @@ static int run_with(const struct sy_kernel_set *set, const struct args *args) {
     sy_store_machine_name(machine, sizeof machine);
     struct sy_kernel_list list = {.set = set, .machine = machine, .names = args->names};
     struct sy_store *store = NULL;
-    int r = open_store(args, machine, &store);
+    int r = open_store(args, machine, set, &store);
     if (r != SY_EXIT_OK) {
         return r;
     }
@@ -271,7 +293,7 @@ static int run_with(const struct sy_kernel_set *set, const struct args *args) {
         r = calibrate(&list, args);
         sy_store_close(store);
         store = NULL;
-        r = r == SY_EXIT_OK ? open_store(args, machine, &store) : r;
+        r = r == SY_EXIT_OK ? open_store(args, machine, set, &store) : r;
         list.store = store;
     }
     if (r == SY_EXIT_OK) {

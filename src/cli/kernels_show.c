@@ -164,7 +164,9 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
         sy_table_cell(&rows, "%s", cell->flops > 0 ? text : "-");
         sy_table_cell(&rows, "%llu", (unsigned long long)cell->sample_count);
         sy_table_cell(&rows, "%s", sy_units_time(cell->median_ns, text));
-        if (cell->sample_count < SY_CELL_TRUSTED) {
+        if (sy_cell_count(cell) < cell->sample_count) {
+            sy_table_cell(&rows, "older build");
+        } else if (cell->sample_count < SY_CELL_TRUSTED) {
             sy_table_cell(&rows, "too few");
         } else {
             sy_table_cell(&rows, "%.1f %%", 100 * expm1(cell->log_sigma));
@@ -292,6 +294,8 @@ static void write_cell(const struct sy_cell *cell, struct sy_json_writer *writer
     sy_json_member_u64(writer, "samples", cell->sample_count);
     sy_json_member_number(writer, "median_ns", cell->median_ns);
     sy_json_member_number(writer, "log_sigma", cell->log_sigma);
+    sy_json_key(writer, "current");
+    sy_json_put_bool(writer, sy_cell_count(cell) == cell->sample_count);
     sy_json_close(writer, '}');
 }
 

@@ -66,6 +66,7 @@ struct sy_planning_seen {
 struct sy_planning_times {
     uint32_t sample_count, used_count, model_count;     /* used: by this pipeline on this machine */
     uint32_t foreign_count;                             /* with other cost features */
+    uint32_t older_count;                               /* of another build of a kernel */
     struct sy_planning_seen seen[SY_PLANNING_SEEN_MAX]; /* in order of appearance */
     uint32_t seen_count;
     char path[1024]; /* of what this machine has learned; "": files were given, or nothing */

@@ -155,14 +155,19 @@ static bool was_sampled(const struct sy_planning *planning, const char *kernel, 
     return seen && (seen->kernels & kernels_called(planning, kernel));
 }
 
-static bool can_run(const void *user, const char *kernel, uint32_t class_index) {
-    const struct sy_planning *planning = user;
+/* NULL: of a file, or of no plug-in. */
+static const struct sy_kernel_entry *entry_of(const struct sy_planning *planning,
+                                              const char *kernel) {
     struct sy_error ignored = {0};
     char spec[160];
     bool whole = strchr(kernel, ':') || !planning->plugin[0];
     snprintf(spec, sizeof spec, "%s%s%s", whole ? "" : planning->plugin, whole ? "" : ":", kernel);
-    const struct sy_kernel_entry *entry =
-        planning->set ? sy_kernel_set_find(planning->set, spec, &ignored) : NULL;
+    return planning->set ? sy_kernel_set_find(planning->set, spec, &ignored) : NULL;
+}
+
+static bool can_run(const void *user, const char *kernel, uint32_t class_index) {
+    const struct sy_planning *planning = user;
+    const struct sy_kernel_entry *entry = entry_of(planning, kernel);
     return !entry || was_sampled(planning, kernel, class_index) ||
            has_variant(entry, planning->system.classes[class_index].kind);
 }
@@ -363,6 +368,15 @@ static bool is_foreign(const struct sy_planning *planning, const struct sy_sampl
     return !same;
 }
 
+/* What was learned here with another build of the kernel than would run now. */
+static bool is_older(const struct sy_planning *planning, const struct sy_sample *sample) {
+    const struct sy_kernel_entry *entry =
+        planning->times.path[0] && sample->build && kernels_called(planning, sample->kernel)
+            ? entry_of(planning, sample->kernel)
+            : NULL;
+    return entry && sy_kernel_set_build(planning->set, entry) != sample->build;
+}
+
 static int look_at(void *user, const struct sy_sample *sample, const char *input) {
     struct sy_planning *planning = user;
     struct sy_planning_times *times = &planning->times;
@@ -372,6 +386,10 @@ static int look_at(void *user, const struct sy_sample *sample, const char *input
     times->sample_count++;
     if (is_foreign(planning, sample)) {
         times->foreign_count++;
+        return 0;
+    }
+    if (is_older(planning, sample)) {
+        times->older_count++;
         return 0;
     }
     while (i < times->seen_count && strcmp(times->seen[i].name, sample->class_name) != 0) {
@@ -403,7 +421,9 @@ bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
 static int take_sample(void *user, const struct sy_sample *sample, const char *input) {
     struct sy_planning *planning = user;
     (void)input;
-    return is_foreign(planning, sample) ? 0 : sy_estimator_observe(planning->estimator, sample);
+    return is_foreign(planning, sample) || is_older(planning, sample)
+               ? 0
+               : sy_estimator_observe(planning->estimator, sample);
 }
 
 /* What runs on this machine have learned, if it is to be used and there is any. */
@@ -511,7 +531,11 @@ static void tell_times(const struct sy_planning *planning) {
             "pipeline",
             times->foreign_count, times->sample_count);
     }
-    if (times->sample_count == times->foreign_count) {
+    if (times->older_count) {
+        sy_message_note(quiet, "%u of %u samples are left out: the kernels were rebuilt since",
+                        times->older_count, times->sample_count);
+    }
+    if (times->sample_count == times->foreign_count + times->older_count) {
         sy_message_note(quiet,
                         "no measured times: all times are guesses from the peak performance of the "
                         "devices (symph run --pipeline PIPELINE --calibrate -o FILE measures them, "

@@ -145,7 +145,7 @@ struct sy_run_summary {
     double moved_bytes, energy_joules, result_error;        /* medians; the error is the worst */
     double decision_p50_ns, decision_p99_ns, decision_mean; /* medians; decisions per run */
 };
-/* Of all runs: the middle one. NAN: none has one. */
+/* Of all runs: the least, so that it holds for each. NAN: none has one. */
 double sy_run_bound_ns(const struct sy_runs *runs);
 /* Against the first policy. */
 SY_MUST_CHECK int sy_run_summarise(const struct sy_runs *runs, uint32_t policy,

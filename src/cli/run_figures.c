@@ -3,8 +3,9 @@
  * run_figures: what a record says in numbers, and what the records of many runs say together.
  *
  * In: records. Out: figures per run, medians and ratios per policy. The lower bound takes the cost
- * model's times: with the times of the run itself a slow run would excuse itself. Invariant: ratios
- * between policies are taken round by round before they are averaged.
+ * model's times where the run itself was not faster: with its own times alone a slow run would
+ * excuse itself. Invariant: no run is shorter than the bound; ratios between policies are those of
+ * the medians that are shown.
  */
 #include "cli/run.h"
 
@@ -14,20 +15,18 @@
 
 #define BOOTSTRAP_SEED 1
 
-/* The model's time; where it has none, what was measured, if the task ran on that class. */
+/* The model's time, but no more than the task has just taken there: a bound that the run itself
+ * undercuts would be none. */
 static double time_on(const struct sy_record *record, uint32_t task, uint32_t class_index) {
     size_t at = (size_t)task * record->machine->class_count + class_index;
-    double model_ns = record->model_ns ? record->model_ns[at] : NAN;
+    double time_ns = record->model_ns ? record->model_ns[at] : NAN;
     const struct sy_record_task *ran = &record->tasks[task];
-    if (!isnan(model_ns)) {
-        return model_ns;
-    }
     if (ran->device != SY_NONE &&
         record->machine->devices[ran->device].class_index == class_index &&
         ran->end_ns >= ran->start_ns) {
-        return ran->end_ns - ran->start_ns;
+        time_ns = fmin(time_ns, ran->end_ns - ran->start_ns);
     }
-    return INFINITY;
+    return isnan(time_ns) ? INFINITY : time_ns;
 }
 
 static double bound_ns(const struct sy_record *record) {
@@ -103,19 +102,13 @@ static double median(double *values, size_t count) {
 }
 
 double sy_run_bound_ns(const struct sy_runs *runs) {
-    size_t count = 0;
-    double *values = calloc((size_t)runs->policy_count * runs->args->repeat + 1, sizeof(*values));
-    if (!values) {
-        return NAN;
-    }
+    double bound_ns = NAN;
     for (uint32_t p = 0; p < runs->policy_count; p++) {
         for (uint32_t i = 0; i < runs->policies[p].run_count; i++) {
-            values[count++] = runs->policies[p].runs[i].bound_ns;
+            bound_ns = fmin(bound_ns, runs->policies[p].runs[i].bound_ns);
         }
     }
-    double bound = median(values, count);
-    free(values);
-    return bound;
+    return bound_ns;
 }
 
 /* One figure of all runs of a policy. */

@@ -68,6 +68,10 @@ void sy_cell_observe(struct sy_cell *cell, double duration_ns) {
     if (!(duration_ns >= 0) || !isfinite(duration_ns)) {
         return;
     }
+    if (cell->wanted && cell->build != cell->wanted) {
+        sy_cell_reset(cell);
+        cell->build = cell->wanted;
+    }
     insert(cell, (float)fmin(fmax(duration_ns, SY_SAMPLE_MIN_NS), SY_SAMPLE_MAX_NS));
     summarise(cell);
 }

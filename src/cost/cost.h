@@ -14,7 +14,13 @@
 #include <symph/machine.h>
 
 /* --- robust location and spread --------------------------------------------------------------- */
-enum sy_cost_source { SY_COST_UNKNOWN, SY_COST_GIVEN, SY_COST_REGRESSED, SY_COST_MEASURED };
+enum sy_cost_source {
+    SY_COST_UNKNOWN,
+    SY_COST_GIVEN,
+    SY_COST_REGRESSED,
+    SY_COST_MEASURED,
+    SY_COST_PRIOR, /* measured with another build of the kernel: a guess, good to start from */
+};
 
 struct sy_estimate {
     double median_ns;
@@ -76,15 +82,22 @@ struct sy_cell {
     const char *kernel, *class_name; /* of the store */
     double bytes, flops;             /* features, and together with footprint the key */
     uint64_t footprint;
-    uint64_t sample_count; /* ever seen */
+    uint64_t build;        /* of the code that its samples are of; 0: not known */
+    uint64_t wanted;       /* of the code that runs now; 0: not known, then any will do */
+    uint64_t sample_count; /* ever seen, of its build */
     uint64_t saved_count;  /* of these: not new since the store was read or saved */
     double median_ns;      /* NAN: no sample yet; the lower one of an even number */
     double log_sigma;      /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
     float last_ns[SY_CELL_SAMPLES];   /* ring: sample i is at i % SY_CELL_SAMPLES */
     float sorted_ns[SY_CELL_SAMPLES]; /* the same, increasing */
 };
-/* Allocates nothing. What is negative or not finite is no duration and not counted. */
+/* Allocates nothing. What is negative or not finite is no duration and not counted. The first one
+ * of another build replaces all there are. */
 void sy_cell_observe(struct sy_cell *cell, double duration_ns);
+/* Samples that speak for the code that runs now: all, or none. */
+static inline uint64_t sy_cell_count(const struct sy_cell *cell) {
+    return cell->wanted && cell->build != cell->wanted ? 0 : cell->sample_count;
+}
 
 struct sy_store;
 /* FOLDER/MACHINE and end; "": nowhere. folder NULL: SYMPH_MODELS, else the user's cache
@@ -107,8 +120,12 @@ const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kep
 /* Finds or adds; NULL when out of memory. */
 struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
                               double bytes, double flops, uint64_t footprint);
+/* From now on this is the build of a kernel (base/elf_file.h; 0: not known): times of another are
+ * no more than a prior. -ENOMEM. */
+SY_MUST_CHECK int sy_store_set_build(struct sy_store *store, const char *kernel, uint64_t build);
 /* Cell's own median once trusted; else from trusted cells of the same kernel and class at other
- * sizes (log-log regression over flops, or bytes); else what samples there are; else UNKNOWN. */
+ * sizes (log-log regression over flops, or bytes); else what samples there are; else those of
+ * another build, as a PRIOR; else UNKNOWN. */
 struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct sy_cell *cell);
 uint32_t sy_store_count(const struct sy_store *store);
 const struct sy_cell *sy_store_at(const struct sy_store *store, uint32_t index);

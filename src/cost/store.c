@@ -15,6 +15,7 @@
 #define UNTRUSTED_SIGMA 0.5  /* spread claimed for one or two samples */
 #define ALIKE_SIGMA     0.1  /* added for a cell that has the same features */
 #define REFIT_RATIO     1.25 /* more samples, by so much, make the curve old */
+#define PRIOR_SIGMA     0.5  /* added for times of another build */
 
 /* As memory, so without padding: the value is compared by its bytes. */
 struct key {
@@ -51,6 +52,7 @@ void sy_store_close(struct sy_store *store) {
     }
     free(store->group_list);
     free(store->entries);
+    free(store->builds);
     free(store->cleared);
     free(store->path);
     sy_map_finish(&store->names);
@@ -80,8 +82,11 @@ static int intern(struct sy_store *store, const char *name, uint32_t *ret_index)
     }
     const char *copy = sy_arena_strndup(store->arena, name, length);
     uint32_t index = store->names.count;
-    int code = copy ? sy_map_put(&store->names, copy, length, index) : -ENOMEM;
+    int code = copy ? sy_grow(&store->builds, &store->build_capacity, index + 1, sizeof(uint64_t))
+                    : -ENOMEM;
+    code = code ? code : sy_map_put(&store->names, copy, length, index);
     if (!code) {
+        store->builds[index] = 0;
         *ret_index = index;
     }
     return code;
@@ -128,6 +133,7 @@ static struct sy_store_entry *add_entry(struct sy_store *store, const struct key
                                    .bytes = key->bytes,
                                    .flops = key->flops,
                                    .footprint = key->footprint,
+                                   .wanted = store->builds[key->kernel],
                                    .median_ns = NAN};
     entry->group = group;
     if (sy_map_put(&store->keys, (const char *)copy, sizeof *copy, store->count)) {
@@ -157,8 +163,25 @@ struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const 
     return entry ? &entry->cell : NULL;
 }
 
+int sy_store_set_build(struct sy_store *store, const char *kernel, uint64_t build) {
+    uint32_t index;
+    int code = intern(store, kernel, &index);
+    if (code || store->builds[index] == build) {
+        return code;
+    }
+    store->builds[index] = build;
+    for (uint32_t i = 0; i < store->count; i++) {
+        struct sy_store_entry *entry = store->entries[i];
+        if (strcmp(entry->cell.kernel, kernel) == 0) {
+            entry->cell.wanted = build;
+            entry->group->curve_trusted = 0;
+        }
+    }
+    return 0;
+}
+
 static bool supports(const struct sy_cell *cell) {
-    return cell->sample_count >= SY_CELL_TRUSTED && (cell->flops > 0 || cell->bytes > 0);
+    return sy_cell_count(cell) >= SY_CELL_TRUSTED && (cell->flops > 0 || cell->bytes > 0);
 }
 
 /* The curve through a group's trusted cells; NULL: there are none. Of more than it holds, evenly
@@ -202,11 +225,12 @@ static const struct sy_curve *refresh_curve(struct sy_store_group *group) {
 
 struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct sy_cell *cell) {
     (void)store;
+    uint64_t count = sy_cell_count(cell);
     struct sy_estimate own = {.median_ns = cell->median_ns,
                               .log_sigma = cell->log_sigma,
-                              .sample_count = cell->sample_count,
+                              .sample_count = count,
                               .source = SY_COST_MEASURED};
-    if (cell->sample_count >= SY_CELL_TRUSTED) {
+    if (count >= SY_CELL_TRUSTED) {
         return own;
     }
     if (cell->flops > 0 || cell->bytes > 0) {
@@ -219,11 +243,16 @@ struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct 
             found.log_sigma = hypot(found.log_sigma, ALIKE_SIGMA);
         }
         if (found.source != SY_COST_UNKNOWN) {
-            found.sample_count = cell->sample_count;
+            found.sample_count = count;
             return found;
         }
     }
-    own.log_sigma = UNTRUSTED_SIGMA;
+    if (count < cell->sample_count) {
+        own.source = SY_COST_PRIOR;
+        own.log_sigma = hypot(cell->log_sigma, PRIOR_SIGMA);
+    } else {
+        own.log_sigma = UNTRUSTED_SIGMA;
+    }
     return cell->sample_count ? own : (struct sy_estimate){.source = SY_COST_UNKNOWN};
 }
 

@@ -37,6 +37,8 @@ struct sy_store {
     struct sy_arena *arena; /* names, entries, groups, keys */
     char *path;             /* NULL: nothing is kept */
     struct sy_map names, groups, keys;
+    uint64_t *builds; /* per name: of the kernel that runs now; 0: not known */
+    uint32_t build_capacity;
     struct sy_store_entry **entries;
     struct sy_store_group **group_list;
     uint32_t count, capacity, group_count, group_capacity;

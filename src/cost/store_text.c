@@ -14,8 +14,11 @@
 
 #define NUMBER_MAX 1e30 /* of bytes and flops */
 
-static const char *const columns[] = {"kernel",    "class", "bytes",     "flops",
-                                      "footprint", "count", "samples_ns"};
+static const char *const columns[] = {"kernel",    "class", "bytes", "flops",
+                                      "footprint", "build", "count", "samples_ns"};
+/* As written before builds were told apart. */
+static const char *const old_columns[] = {"kernel",    "class", "bytes",     "flops",
+                                          "footprint", "count", "samples_ns"};
 
 static bool needs_escape(unsigned char c) {
     return c <= 0x20 || c == 0x7f || c == '"' || c == '%' || c == ',' || c == '#';
@@ -116,17 +119,18 @@ static bool is_cleared(const struct sy_store *store, const char *kernel) {
 struct line {
     char *kernel, *class_name;
     double bytes, flops;
-    uint64_t footprint, total;
+    uint64_t footprint, build, total;
     float samples[SY_CELL_SAMPLES];
     uint32_t count;
 };
 
-static int take_line(struct sy_csv *csv, struct line *line) {
+static int take_line(struct sy_csv *csv, bool has_build, struct line *line) {
     int code = take_name(csv, "kernel", &line->kernel);
     code = code ? code : take_name(csv, "class", &line->class_name);
     code = code ? code : sy_csv_number(csv, "bytes", 0, NUMBER_MAX, &line->bytes);
     code = code ? code : sy_csv_number(csv, "flops", 0, NUMBER_MAX, &line->flops);
     code = code ? code : sy_csv_u64(csv, "footprint", &line->footprint);
+    code = code || !has_build ? code : sy_csv_identity(csv, "build", &line->build);
     code = code ? code : sy_csv_u64(csv, "count", &line->total);
     if (!code && (line->total == 0 || line->total > SY_SAMPLE_COUNT_MAX)) {
         code = sy_csv_fail(csv, "count must be at least 1 and at most %llu", SY_SAMPLE_COUNT_MAX);
@@ -144,9 +148,22 @@ static int merge_line(struct sy_store *store, const struct line *line, struct sy
     if (!cell) {
         return sy_fail(error, -ENOMEM, "out of memory");
     }
-    sy_cell_merge(cell, line->samples, line->count, line->total);
     ((struct sy_store_entry *)cell)->seen = true;
+    if (cell->build != line->build && cell->sample_count > cell->saved_count) {
+        return 0; /* what is new here replaces what another build took */
+    }
+    if (cell->build != line->build) {
+        sy_cell_reset(cell);
+        cell->build = line->build;
+    }
+    sy_cell_merge(cell, line->samples, line->count, line->total);
     return 0;
+}
+
+/* No name can hold the commas. */
+static bool is_old(const char *text, size_t length) {
+    static const char told[] = ",footprint,build,count,";
+    return !memmem(text, length, told, sizeof told - 1);
 }
 
 /* A last number that was cut still is a number: only the line's end tells. */
@@ -158,11 +175,13 @@ int sy_store_read_text(struct sy_store *store, const char *name, const char *tex
                        struct sy_error *error) {
     struct sy_csv csv;
     sy_csv_init(&csv, name, text, length, error);
-    int code = sy_csv_header(&csv, columns, SY_COUNT(columns));
+    bool old = is_old(text, length);
+    int code = sy_csv_header(&csv, old ? old_columns : columns,
+                             old ? SY_COUNT(old_columns) : SY_COUNT(columns));
     code = code ? code : check_ended(&csv);
     while (!code && sy_csv_next_line(&csv)) {
         struct line line = {0};
-        code = take_line(&csv, &line);
+        code = take_line(&csv, !old, &line);
         code = code ? code : check_ended(&csv);
         code = code ? code : merge_line(store, &line, error);
         free(line.kernel);
@@ -175,8 +194,12 @@ static void put_cell(const struct sy_cell *cell, struct sy_buffer *buffer) {
     uint32_t held = sy_cell_held(cell);
     put_name(buffer, cell->kernel);
     put_name(buffer, cell->class_name);
-    sy_buffer_printf(buffer, "%.17g,%.17g,%llu,%llu,", cell->bytes, cell->flops,
-                     (unsigned long long)cell->footprint, (unsigned long long)cell->sample_count);
+    sy_buffer_printf(buffer, "%.17g,%.17g,%llu,", cell->bytes, cell->flops,
+                     (unsigned long long)cell->footprint);
+    if (cell->build) {
+        sy_buffer_printf(buffer, "%016llx", (unsigned long long)cell->build);
+    }
+    sy_buffer_printf(buffer, ",%llu,", (unsigned long long)cell->sample_count);
     for (uint32_t i = 0; i < held; i++) {
         float sample = cell->last_ns[(cell->sample_count - held + i) % SY_CELL_SAMPLES];
         sy_buffer_printf(buffer, "%s%.9g", i ? " " : "", (double)sample);

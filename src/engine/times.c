@@ -85,6 +85,7 @@ static int copy(struct sy_times *times, const struct sy_sample *sample, const ch
 static void renew(struct entry *entry, const struct sy_sample *sample) {
     entry->sample.time_ns = sample->time_ns;
     entry->sample.watts = isnan(sample->watts) ? entry->sample.watts : sample->watts;
+    entry->sample.build = sample->build;
 }
 
 int sy_times_add(void *argument, const struct sy_sample *sample, const char *input) {
@@ -158,10 +159,27 @@ int sy_times_path(const char *models, char *buffer, size_t size, struct sy_error
     return sy_store_place(models, machine, TIMES_END, buffer, size, error);
 }
 
+struct merging {
+    struct sy_times *all;
+    const struct sy_times *fresh;
+};
+
+/* What an older build of a kernel took is of no use once there is a newer one's. */
+static int add_old(void *argument, const struct sy_sample *sample, const char *input) {
+    const struct merging *merging = argument;
+    for (uint32_t e = 0; e < merging->fresh->count; e++) {
+        const struct sy_sample *fresh = &merging->fresh->entries[e].sample;
+        if (strcmp(fresh->kernel, sample->kernel) == 0) {
+            return fresh->build == sample->build ? sy_times_add(merging->all, sample, input) : 0;
+        }
+    }
+    return sy_times_add(merging->all, sample, input);
+}
+
 /* What is there already; a file that cannot be understood is set aside. */
-static int read_old(struct sy_times *all, const char *path, struct sy_error *error) {
+static int read_old(const struct merging *merging, const char *path, struct sy_error *error) {
     char bad[4096];
-    int code = sy_samples_read_file(path, sy_times_add, all, error);
+    int code = sy_samples_read_file(path, add_old, (void *)(uintptr_t)merging, error);
     if (code != -EINVAL) {
         return code == -ENOENT ? 0 : code;
     }
@@ -172,7 +190,7 @@ static int read_old(struct sy_times *all, const char *path, struct sy_error *err
 static int merge(const struct sy_times *times, const char *path, struct sy_error *error) {
     struct sy_times *all = sy_times_create();
     struct sy_buffer text = {0};
-    int code = all ? read_old(all, path, error) : -ENOMEM;
+    int code = all ? read_old(&(struct merging){all, times}, path, error) : -ENOMEM;
     for (uint32_t e = 0; e < times->count && !code; e++) {
         code = sy_times_add(all, &times->entries[e].sample, times->entries[e].input);
     }

@@ -27,6 +27,9 @@ void sy_kernel_set_close(struct sy_kernel_set *set);
 uint32_t sy_kernel_set_count(const struct sy_kernel_set *set);
 const struct sy_kernel_table *sy_kernel_set_table(const struct sy_kernel_set *set, uint32_t index);
 const char *sy_kernel_set_path(const struct sy_kernel_set *set, uint32_t index);
+/* A number for the build of the plug-in that has an entry: another one if the file, or one of the
+ * parts that lie in the folder of its name, was built from other code. 0: not known. */
+uint64_t sy_kernel_set_build(const struct sy_kernel_set *set, const struct sy_kernel_entry *entry);
 /* "file: why" of what was passed over and might have been meant; NULL past the end. */
 const char *sy_kernel_set_skipped(const struct sy_kernel_set *set, uint32_t index);
 

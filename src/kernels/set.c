@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +38,33 @@ static int skip(struct sy_kernel_set *set, const char *path, const char *why, co
     return 0;
 }
 
+static int is_shared_object(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 3 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 3, ".so") == 0;
+}
+
+/* NAME.so loads its parts for CUDA and OpenCL from the folder NAME: these are its code, too. */
+static uint64_t identify(const char *path) {
+    char folder[PATH_MAX], file[2 * PATH_MAX];
+    uint64_t build = 0, part;
+    struct dirent **parts = NULL;
+    if (sy_elf_identity(path, &build) < 0) {
+        return 0;
+    }
+    const char *end = strstr(path, ".so");
+    snprintf(folder, sizeof folder, "%.*s", end ? (int)(end - path) : 0, path);
+    int count = end && !end[3] ? scandir(folder, &parts, is_shared_object, alphasort) : 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, parts[i]->d_name);
+        if (sy_elf_identity(file, &part) == 0) {
+            build = (build ^ part) * UINT64_C(0x100000001b3);
+        }
+        free(parts[i]);
+    }
+    free(parts);
+    return build ? build : 1;
+}
+
 static int add_table(struct sy_kernel_set *set, const struct sy_kernel_table *table,
                      const char *path, struct sy_error *error) {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -51,7 +79,7 @@ static int add_table(struct sy_kernel_set *set, const struct sy_kernel_table *ta
     if (!copy || sy_grow(&set->plugins, &set->capacity, set->count + 1, sizeof *set->plugins)) {
         return out_of_memory(error);
     }
-    set->plugins[set->count++] = (struct sy_kernel_plugin_file){table, copy};
+    set->plugins[set->count++] = (struct sy_kernel_plugin_file){table, copy, identify(copy)};
     return 0;
 }
 
@@ -133,11 +161,6 @@ static int add_file(struct sy_kernel_set *set, const char *path, bool named,
     return code;
 }
 
-static int is_shared_object(const struct dirent *entry) {
-    size_t length = strlen(entry->d_name);
-    return length > 3 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 3, ".so") == 0;
-}
-
 int sy_kernel_set_add_folder(struct sy_kernel_set *set, const char *path, struct sy_error *error) {
     struct dirent **entries;
     int count = scandir(path, &entries, is_shared_object, alphasort), code = 0;
@@ -217,6 +240,16 @@ const struct sy_kernel_table *sy_kernel_set_table(const struct sy_kernel_set *se
 
 const char *sy_kernel_set_path(const struct sy_kernel_set *set, uint32_t index) {
     return set->plugins[index].path;
+}
+
+uint64_t sy_kernel_set_build(const struct sy_kernel_set *set, const struct sy_kernel_entry *entry) {
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct sy_kernel_table *table = set->plugins[i].table;
+        if (entry >= table->kernels && entry < table->kernels + table->kernel_count) {
+            return set->plugins[i].build;
+        }
+    }
+    return 0;
 }
 
 const char *sy_kernel_set_skipped(const struct sy_kernel_set *set, uint32_t index) {

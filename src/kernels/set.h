@@ -10,6 +10,7 @@
 struct sy_kernel_plugin_file {
     const struct sy_kernel_table *table;
     const char *path;
+    uint64_t build; /* of the file and its parts; 0: not known */
 };
 
 struct sy_kernel_set {

@@ -109,7 +109,8 @@ struct sy_sample {
     const char *const *cost_names; /* "flops", "bytes", then by name */
     const double *costs;
     double time_ns;
-    double watts; /* above idle, of all devices of the width; NAN: not known */
+    double watts;   /* above idle, of all devices of the width; NAN: not known */
+    uint64_t build; /* of the code that ran (base/elf_file.h); 0: not known */
 };
 
 struct sy_guess {

@@ -19,7 +19,9 @@
 #define WIDTH_MAX   4096
 #define COLUMN_MAX  (SY_SAMPLES_NAME_MAX + COLUMN_FIXED)
 #define COLUMNS                                                                                    \
-    "columns are source,kernel,class,width,time_ns,watts,case,flops,bytes and other cost features"
+    "columns are source,kernel,class,width,time_ns,watts,case,flops,bytes and other cost "         \
+    "features; "                                                                                   \
+    "build, if there is one, says which build of the kernel ran"
 
 enum column {
     COLUMN_SOURCE,
@@ -29,10 +31,11 @@ enum column {
     COLUMN_TIME,
     COLUMN_WATTS,
     COLUMN_CASE,
+    COLUMN_BUILD, /* may be missing */
     COLUMN_FIXED,
 };
 static const char *const column_names[COLUMN_FIXED] = {"source",  "kernel", "class", "width",
-                                                       "time_ns", "watts",  "case"};
+                                                       "time_ns", "watts",  "case",  "build"};
 
 struct table {
     struct sy_csv csv;
@@ -157,7 +160,7 @@ static int read_header(struct table *t) {
             return code;
         }
     }
-    for (uint32_t kind = 0; kind < COLUMN_FIXED; kind++) {
+    for (uint32_t kind = 0; kind < COLUMN_BUILD; kind++) {
         uint32_t i = 0;
         while (i < t->column_count && t->kinds[i] != kind) {
             i++;
@@ -233,6 +236,8 @@ static int read_field(struct table *t, uint32_t kind, struct row *row) {
         return read_optional(t, "watts", 0, SY_WATTS_MAX, &sample->watts);
     case COLUMN_CASE:
         return read_input(t, &row->input);
+    case COLUMN_BUILD:
+        return sy_csv_identity(&t->csv, "build", &sample->build);
     default:
         return read_optional(t, t->costs[kind - COLUMN_FIXED], 1e-30, COST_MAX,
                              &row->all[kind - COLUMN_FIXED]);
@@ -366,6 +371,10 @@ void sy_samples_write(struct sy_buffer *buffer, const char *const *names, uint32
         put_number(buffer, sample->watts);
         sy_buffer_append(buffer, ",", 1);
         put_field(buffer, input ? input : "");
+        sy_buffer_append(buffer, ",", 1);
+        if (sample->build) {
+            sy_buffer_printf(buffer, "%016llx", (unsigned long long)sample->build);
+        }
     }
     for (uint32_t i = 0; i < name_count; i++) {
         if (sample) {

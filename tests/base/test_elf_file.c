@@ -76,11 +76,24 @@ static void identity_follows_the_contents(void **state) {
     assert_true(identity_of("/proc/self/exe") == identity_of("/proc/self/exe"));
 }
 
+static void what_is_loaded_has_an_identity(void **state) {
+    (void)state;
+    struct sy_elf elf = {0};
+    assert_int_equal(sy_elf_read_file("/proc/self/exe", &elf), 0);
+    uint64_t identity = sy_elf_loaded_identity((const void *)(uintptr_t)a_program_is_read);
+    assert_true(identity == (elf.build_id_length ? identity_of("/proc/self/exe") : 0));
+    int here = 0;
+    assert_true(sy_elf_loaded_identity(&here) == 0);
+    assert_true(sy_elf_loaded_identity(NULL) == 0);
+    sy_elf_finish(&elf);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_is_read),
         cmocka_unit_test(what_is_no_program_is_refused),
         cmocka_unit_test(identity_follows_the_contents),
+        cmocka_unit_test(what_is_loaded_has_an_identity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

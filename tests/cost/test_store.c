@@ -247,6 +247,105 @@ static void survives_a_restart_exactly(void **state) {
     remove_place(&place);
 }
 
+static void set_build(struct sy_store *store, const char *kernel, uint64_t build) {
+    assert_int_equal(sy_store_set_build(store, kernel, build), 0);
+}
+
+static void observe(struct sy_store *store, double flops, int count, double duration_ns) {
+    for (int i = 0; i < count; i++) {
+        sy_cell_observe(cell_of(store, "k", flops), duration_ns);
+    }
+}
+
+static void assert_estimate(struct sy_store *store, double flops, enum sy_cost_source source,
+                            double median_ns) {
+    struct sy_estimate found = sy_store_estimate(store, cell_of(store, "k", flops));
+    assert_int_equal(found.source, source);
+    assert_true(source == SY_COST_UNKNOWN || fabs(found.median_ns / median_ns - 1) < 0.01);
+}
+
+/* Times of another build are where to start from, and nothing else. */
+static void builds_are_told_apart(void **state) {
+    (void)state;
+    struct place place = make_place();
+    struct sy_store *store = open_store(place.folder, false);
+    set_build(store, "k", 1);
+    observe(store, 8, 40, 1000);
+    observe(store, 16, 5, 2000);
+    observe(store, 32, 5, 4000);
+    save(store);
+    sy_store_close(store);
+    store = open_store(place.folder, false); /* nobody says which build: all count */
+    assert_estimate(store, 8, SY_COST_MEASURED, 1000);
+    set_build(store, "k", 1);
+    assert_estimate(store, 8, SY_COST_MEASURED, 1000);
+    assert_estimate(store, 64, SY_COST_REGRESSED, 8000);
+    set_build(store, "k", 2);
+    assert_estimate(store, 8, SY_COST_PRIOR, 1000);
+    assert_int_equal(sy_cell_count(cell_of(store, "k", 8)), 0);
+    assert_estimate(store, 64, SY_COST_UNKNOWN, 0); /* no curve through old times */
+    observe(store, 8, 3, 100);
+    assert_estimate(store, 8, SY_COST_MEASURED, 100);
+    assert_int_equal(cell_of(store, "k", 8)->sample_count, 3);
+    assert_estimate(store, 16, SY_COST_PRIOR, 2000);
+    observe(store, 32, 3, 400);
+    assert_estimate(store, 16, SY_COST_REGRESSED, 200); /* by the new ones, not its old median */
+    save(store);
+    sy_store_close(store);
+    /* What was measured anew replaced the old, and the rest stayed. */
+    store = open_store(place.folder, false);
+    set_build(store, "k", 2);
+    assert_estimate(store, 8, SY_COST_MEASURED, 100);
+    assert_int_equal(sy_cell_count(cell_of(store, "k", 16)), 0);
+    assert_int_equal(cell_of(store, "k", 16)->sample_count, 5);
+    set_build(store, "k", 1);
+    assert_estimate(store, 8, SY_COST_PRIOR, 100);
+    assert_estimate(store, 16, SY_COST_MEASURED, 2000);
+    sy_store_close(store);
+    remove_place(&place);
+}
+
+/* Two builds that are measured at the same time: the last one saved counts, whole. */
+static void builds_that_are_saved_at_once(void **state) {
+    (void)state;
+    struct place place = make_place();
+    struct sy_store *a = open_store(place.folder, false), *b = open_store(place.folder, false);
+    set_build(a, "k", 1);
+    set_build(b, "k", 2);
+    observe(a, 8, 7, 1000);
+    observe(b, 8, 4, 100);
+    save(a);
+    save(b);
+    struct sy_store *again = open_store(place.folder, false);
+    assert_int_equal(cell_of(again, "k", 8)->build, 2);
+    assert_int_equal(cell_of(again, "k", 8)->sample_count, 4);
+    observe(a, 8, 1, 1000);
+    save(a);
+    sy_store_close(again);
+    again = open_store(place.folder, false);
+    assert_int_equal(cell_of(again, "k", 8)->build, 1);
+    assert_int_equal(cell_of(again, "k", 8)->sample_count, 8);
+    assert_estimate(again, 8, SY_COST_MEASURED, 1000);
+    sy_store_close(a);
+    sy_store_close(b);
+    sy_store_close(again);
+    remove_place(&place);
+}
+
+static void files_without_builds_are_read(void **state) {
+    (void)state;
+    static const char text[] = "kernel,class,bytes,flops,footprint,count,samples_ns\n"
+                               "k,cpu,1,8,1,3,1000 1000 1000\n";
+    struct place place = make_place();
+    assert_int_equal(sy_write_file(place.file, text, strlen(text), NULL), 0);
+    struct sy_store *store = open_store(place.folder, false);
+    assert_estimate(store, 8, SY_COST_MEASURED, 1000);
+    set_build(store, "k", 2);
+    assert_estimate(store, 8, SY_COST_PRIOR, 1000);
+    sy_store_close(store);
+    remove_place(&place);
+}
+
 /* Two stores save in turn: each finds the other's samples, counts add up, none count twice. */
 static void savers_in_turn_add_up(void **state) {
     (void)state;
@@ -472,6 +571,9 @@ int main(void) {
         cmocka_unit_test(unknown_features_do_not_answer_for_each_other),
         cmocka_unit_test(many_sizes_still_regress),
         cmocka_unit_test(survives_a_restart_exactly),
+        cmocka_unit_test(builds_are_told_apart),
+        cmocka_unit_test(builds_that_are_saved_at_once),
+        cmocka_unit_test(files_without_builds_are_read),
         cmocka_unit_test(savers_in_turn_add_up),
         cmocka_unit_test(processes_that_save_at_once_lose_nothing),
         cmocka_unit_test(forgetting_lasts_and_wins_over_old_knowledge),

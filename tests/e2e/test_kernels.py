@@ -5,7 +5,7 @@ import os
 
 import cli
 
-HEADER = "kernel,class,bytes,flops,footprint,count,samples_ns\n"
+HEADER = "kernel,class,bytes,flops,footprint,build,count,samples_ns\n"
 BUILD = os.path.dirname(cli.SYMPH)
 ENGINE = os.path.join(BUILD, "src", "engine", "starpu", "symph-engine")
 SCALE = os.path.join(BUILD, "examples", "scale.so")
@@ -37,8 +37,8 @@ class Kernels(cli.Case):
         self.assertEqual(found["measured"], [])
 
     def test_measured(self):
-        self.store("scale_axpy,cpu,24000,2000,1,4,100 101 40000 99\n"
-                   "stranger,gpu,0,0,7,1,5000\n")
+        self.store("scale_axpy,cpu,24000,2000,1,,4,100 101 40000 99\n"
+                   "stranger,gpu,0,0,7,,1,5000\n")
         cells = self.ok_json(*self.kernels())["measured"]
         self.assertEqual([cell["kernel"] for cell in cells], ["scale_axpy", "stranger"])
         self.assertEqual(cells[0]["median_ns"], 100)
@@ -50,8 +50,8 @@ class Kernels(cli.Case):
         self.assertNotIn("scale", self.ok(*self.kernels("stranger")).replace(SCALE, ""))
 
     def test_forget(self):
-        line = "scale_axpy,cpu,24000,2000,1,1,100\n"
-        self.store(line + "stranger,gpu,0,0,7,1,5000\n")
+        line = "scale_axpy,cpu,24000,2000,1,,1,100\n"
+        self.store(line + "stranger,gpu,0,0,7,,1,5000\n")
         self.ok(*self.kernels("--forget", "stranger"))
         with open(self.models(), encoding="utf-8") as file:
             self.assertEqual(file.read(), HEADER + line)
@@ -59,7 +59,7 @@ class Kernels(cli.Case):
         self.assertEqual(self.ok_json(*self.kernels())["measured"], [])
 
     def test_damaged_store(self):
-        self.store("scale_axpy,cpu,24000,2000,1,1,100\nnonsense\n")
+        self.store("scale_axpy,cpu,24000,2000,1,,1,100\nnonsense\n")
         done = self.run_symph(*self.kernels())
         self.assertEqual(done.returncode, 0)
         self.assertIn(":3:", done.stderr)
@@ -69,7 +69,7 @@ class Kernels(cli.Case):
     def test_calibrate(self):
         if not os.path.exists(ENGINE):
             self.skipTest("built without StarPU")
-        self.store("scale_axpy,cpu,1,1,1,1,100\n")
+        self.store("scale_axpy,cpu,1,1,1,,1,100\n")
         done = self.run_symph(*self.kernels("--forget", "--calibrate", "--samples", "5", "--json"),
                               env={"HOME": self.folder})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -80,7 +80,7 @@ class Kernels(cli.Case):
             self.assertGreater(cell["median_ns"], 0)
 
     def test_nothing_to_calibrate(self):
-        self.store("stranger,gpu,0,0,7,1,5000\n")
+        self.store("stranger,gpu,0,0,7,,1,5000\n")
         self.assertIn("nothing to calibrate", self.fails(3, *self.kernels("--calibrate", "stranger")))
 
     def test_mistakes(self):

@@ -4,6 +4,7 @@ kept between runs. Arguments: the command, the source's root, the plug-in gnn or
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -132,6 +133,27 @@ class Pipeline(unittest.TestCase):
             self.assertIn("measured,sgemm,cpu,2,", file.read())
         self.run_symph("plan", "gnn:gcn", "--kernels", GNN, "--input-features", "tiny", "--models",
                        self.path("models"))
+
+    def test_times_of_another_build(self):
+        """They are left out, of plans and of runs, and go when the kernels were measured again."""
+        self.stream()
+        name, = [name for name in os.listdir(self.path("models")) if name.endswith(".times.csv")]
+        path = os.path.join(self.path("models"), name)
+        plan = ["plan", "gnn:gcn", "--kernels", GNN, "--input-features", "tiny", "--models",
+                self.path("models")]
+        self.assertNotIn("rebuilt", self.run_symph(*plan).stderr)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        builds = set(re.findall(r",([0-9a-f]{16}),", text))
+        self.assertEqual(len(builds), 1, text)
+        other = text.replace(builds.pop(), "00c0ffee00c0ffee")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(other)
+        self.assertRegex(self.run_symph(*plan).stderr, r"(\d+) of \1 samples .* rebuilt since")
+        self.stream()
+        with open(path, encoding="utf-8") as file:
+            self.assertNotIn("00c0ffee", file.read())
+        self.assertNotIn("rebuilt", self.run_symph(*plan).stderr)
 
     def test_errors(self):
         cases = [

@@ -112,6 +112,37 @@ static void merging_loses_nothing(void **state) {
     sy_times_destroy(all);
 }
 
+static void add_built(struct sy_times *times, const char *kernel, double size, uint64_t build) {
+    const double costs[] = {size, 2 * size, 3};
+    struct sy_sample sample = sample_of(kernel, 2, costs, 100, NAN);
+    sample.build = build;
+    assert_int_equal(sy_times_add(times, &sample, "here"), 0);
+}
+
+/* Once a kernel was built anew, what its older builds took goes, in all sizes. */
+static void older_builds_go(void **state) {
+    (void)state;
+    struct sy_error error = {0};
+    struct sy_times *one = sy_times_create(), *two = sy_times_create();
+    add_built(one, "x", 10, 1);
+    add_built(one, "x", 20, 1);
+    add_built(one, "y", 10, 1);
+    add_built(two, "x", 20, 2);
+    unlink(path);
+    assert_int_equal(sy_times_merge(one, path, &error), 0);
+    assert_int_equal(sy_times_merge(two, path, &error), 0);
+    struct sy_times *all = read_back();
+    assert_int_equal(sy_times_count(all), 2);
+    char *text = text_of(all);
+    assert_non_null(strstr(text, "measured,x,cpu,2,100,,here,0000000000000002,20,"));
+    assert_non_null(strstr(text, "measured,y,cpu,2,100,,here,0000000000000001,10,"));
+    free(text);
+    sy_times_destroy(one);
+    sy_times_destroy(two);
+    sy_times_destroy(all);
+    unlink(path);
+}
+
 static void a_damaged_file_is_set_aside(void **state) {
     (void)state;
     struct sy_error error = {0};
@@ -162,9 +193,9 @@ static void teaching_an_estimator(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_counts),           cmocka_unit_test(merging_loses_nothing),
-        cmocka_unit_test(a_damaged_file_is_set_aside), cmocka_unit_test(the_file_stays_small),
-        cmocka_unit_test(teaching_an_estimator),
+        cmocka_unit_test(the_newest_counts),    cmocka_unit_test(merging_loses_nothing),
+        cmocka_unit_test(older_builds_go),      cmocka_unit_test(a_damaged_file_is_set_aside),
+        cmocka_unit_test(the_file_stays_small), cmocka_unit_test(teaching_an_estimator),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

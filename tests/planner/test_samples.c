@@ -28,11 +28,12 @@ static int see(void *user, const struct sy_sample *sample, const char *input) {
     return seen->stop_code;
 }
 
-static const char table[] = "# symph-times-1\n"
-                            "source,kernel,class,width,time_ns,watts,case,flops,bytes,rows,spread\n"
-                            "measured,spmm,cpu,4,1500.5,12.25,arxiv,1e+09,2000000,,3.5\n"
-                            "model,gnn:gemm,u280,1,20000,,\"arxiv,width=256\",1,2,3,\n"
-                            "measured,gemm,h200,1,0.1,0,,0.5,2,,\n";
+static const char table[] =
+    "# symph-times-1\n"
+    "source,kernel,class,width,time_ns,watts,case,build,flops,bytes,rows,spread\n"
+    "measured,spmm,cpu,4,1500.5,12.25,arxiv,,1e+09,2000000,,3.5\n"
+    "model,gnn:gemm,u280,1,20000,,\"arxiv,width=256\",,1,2,3,\n"
+    "measured,gemm,h200,1,0.1,0,,00c0ffee00c0ffee,0.5,2,,\n";
 
 static void test_round_trip(void **state) {
     (void)state;
@@ -49,8 +50,10 @@ static void test_round_trip(void **state) {
                      0);
     assert_string_equal(again.text.text, seen.text.text);
     /* but for how numbers are spelled, what was read */
-    assert_non_null(strstr(seen.text.text, "\nmodel,gnn:gemm,u280,1,20000,,\"arxiv,width=256\",1"));
-    assert_non_null(strstr(seen.text.text, "\nmeasured,gemm,h200,1,0.1,0,,0.5,2,,\n"));
+    assert_non_null(
+        strstr(seen.text.text, "\nmodel,gnn:gemm,u280,1,20000,,\"arxiv,width=256\",,1"));
+    assert_non_null(
+        strstr(seen.text.text, "\nmeasured,gemm,h200,1,0.1,0,,00c0ffee00c0ffee,0.5,2,,\n"));
     sy_buffer_finish(&seen.text);
     sy_buffer_finish(&again.text);
 }
@@ -103,7 +106,7 @@ static void test_odd_names(void **state) {
     assert_int_equal(sy_samples_read_text("t", seen.text.text, seen.text.length, see, &again, NULL),
                      0);
     assert_int_equal(again.count, 1);
-    assert_non_null(strstr(again.text.text, "model,\"a'b c,d\",\" cpu\",1,1,,,1,2"));
+    assert_non_null(strstr(again.text.text, "model,\"a'b c,d\",\" cpu\",1,1,,,,1,2"));
     sy_buffer_finish(&seen.text);
     sy_buffer_finish(&again.text);
 }
@@ -130,6 +133,8 @@ static const struct mistake {
     {HEADER "model,k,cpu,1,1,,,1,\n", 2, 1, "bytes is empty", ""},
     {HEADER "\nmodel,k,cpu,1,1,,,1,1\nmodel,k,cpu,1,1,,,1\n", 4, 20, "ends where bytes", ""},
     {HEADER "model,k,cpu,1,1,,,1,1,9\n", 2, 23, "", ""},
+    {"build," HEADER "c0ffee,model,k,cpu,1,1,,,1,1\n", 2, 1, "16 hexadecimal digits", ""},
+    {"build," HEADER "00c0ffee00C0ffee,model,k,cpu,1,1,,,1,1\n", 2, 1, "16 hexadecimal", ""},
 };
 
 static void test_mistakes(void **state) {

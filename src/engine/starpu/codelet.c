@@ -130,6 +130,11 @@ struct sy_starpu_job sy_engine_job(const struct starpu_task *task) {
     return slot ? slot->job : (struct sy_starpu_job){0, 0, 1};
 }
 
+uint64_t sy_engine_build(const struct starpu_task *task) {
+    const struct sy_engine_slot *slot = slot_of(task);
+    return slot ? slot->engine->builds[slot->kernel] : 0;
+}
+
 /* StarPU tells tasks apart by the sizes of their data; ours differ in their work as well. */
 static uint32_t footprint(struct starpu_task *task) {
     const struct sy_engine_slot *slot = task->cl_arg;
@@ -151,15 +156,16 @@ static const char *model_name(const struct sy_engine *engine, uint32_t kernel) {
     return engine->emulated[kernel] ? copy : name;
 }
 
-/* StarPU's history of the kernel; one symbol is one file in its folder. */
+/* StarPU's history of this build of the kernel; one symbol is one file in its folder. */
 static int set_model(struct sy_engine *engine, uint32_t kernel, struct starpu_codelet *codelet) {
     struct starpu_perfmodel *model = &engine->models[kernel];
-    size_t length = strlen(codelet->name) + sizeof "symph_";
+    size_t length = strlen(codelet->name) + sizeof "symph__0123456789abcdef";
     char *symbol = sy_arena_alloc(engine->arena, length, 1);
     if (!symbol) {
         return -ENOMEM;
     }
-    snprintf(symbol, length, "symph_%s", codelet->name);
+    snprintf(symbol, length, "symph_%s_%016llx", codelet->name,
+             (unsigned long long)engine->builds[kernel]);
     for (char *at = symbol; *at; at++) {
         *at = *at == '/' || *at <= ' ' ? '_' : *at;
     }

@@ -180,9 +180,11 @@ int sy_engine_number_likes(struct sy_engine *engine, uint32_t count, struct sy_e
 int sy_engine_make_kernels(struct sy_engine *engine, uint32_t capacity) {
     engine->entries = sy_arena_alloc(engine->arena, capacity + 1, sizeof(void *));
     engine->kernel_names = sy_arena_alloc(engine->arena, capacity + 1, sizeof(void *));
+    engine->builds = sy_arena_alloc(engine->arena, capacity + 1, sizeof(uint64_t));
     engine->emulated = sy_arena_alloc(engine->arena, capacity + 1, sizeof(bool));
     engine->kernel_capacity = capacity;
-    return engine->entries && engine->kernel_names && engine->emulated ? 0 : -ENOMEM;
+    return engine->entries && engine->kernel_names && engine->builds && engine->emulated ? 0
+                                                                                         : -ENOMEM;
 }
 
 int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
@@ -208,6 +210,9 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
         if (code < 0 && !error->hint[0] && !engine->workload) {
             sy_hint(error, "--emulate spends the graph's CPU time instead of computing");
         }
+    }
+    for (uint32_t k = 0; k < kernel_count && !code; k++) {
+        engine->builds[k] = sy_kernel_set_build(engine->kernels, engine->entries[k]);
     }
     if (!code) {
         code = make_slots(engine, error);

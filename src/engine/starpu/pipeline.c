@@ -211,13 +211,42 @@ static int choose_classes(struct pipeline_run *run, const char *plan, struct sy_
 
 /* --- times --------------------------------------------------------------------------------------
  */
+/* Of the kernel that a sample names; 0: not known. */
+static uint64_t build_of(const struct pipeline_run *run, const char *kernel) {
+    const struct sy_engine *engine = run->engine;
+    uint32_t number;
+    return session_find_kernel(engine->session, kernel, &number) == 0 ? engine->builds[number] : 0;
+}
+
+static bool is_described(const struct pipeline_run *run, const char *kernel) {
+    const struct sy_pipeline *pipeline = run->engine->description;
+    for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
+        if (strcmp(pipeline->kernels[k].kernel, kernel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What was learned here speaks for the code that it was learned from. */
+static int take_learned(void *user, const struct sy_sample *sample, const char *input) {
+    struct pipeline_run *run = user;
+    (void)input;
+    bool other = sample->build && is_described(run, sample->kernel) &&
+                 sample->build != build_of(run, sample->kernel);
+    return other ? 0 : sy_estimator_observe(run->estimator, sample);
+}
+
+/* A file that somebody made and names is taken as it is: it may be of another machine. */
+static int take_named(void *user, const struct sy_sample *sample, const char *input) {
+    (void)input;
+    return sy_estimator_observe(((struct pipeline_run *)user)->estimator, sample);
+}
+
 static int read_times(struct pipeline_run *run, const char *path, bool must,
                       struct sy_error *error) {
-    struct sy_times *known = sy_times_create();
     struct sy_error why = {0};
-    int code = known ? sy_samples_read_file(path, sy_times_add, known, &why) : -ENOMEM;
-    code = code ? code : sy_times_teach(known, run->estimator);
-    sy_times_destroy(known);
+    int code = sy_samples_read_file(path, must ? take_named : take_learned, run, &why);
     if (code && must) {
         *error = why;
         return error->message[0] ? code : sy_fail(error, code, "%s: %s", path, strerror(-code));
@@ -250,7 +279,9 @@ static double joules(void *user) {
 static int learned(void *user, const struct sy_sample *sample, const char *input) {
     struct pipeline_run *run = user;
     uint32_t before = sy_times_count(run->times);
-    int code = sy_times_add(run->times, sample, input);
+    struct sy_sample built = *sample;
+    built.build = build_of(run, sample->kernel);
+    int code = sy_times_add(run->times, &built, input);
     bool more = sy_times_count(run->times) > before;
     run->modelled += more && strcmp(sample->source, "model") == 0;
     return code;

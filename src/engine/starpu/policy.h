@@ -37,6 +37,9 @@ struct sy_starpu_options {
     uint32_t (*footprint)(const struct starpu_task *task);
     /* NULL: all that is submitted is one job. */
     struct sy_starpu_job (*job)(const struct starpu_task *task);
+    /* Which build of its code runs (0: not known): times of another are only where to start from.
+     * NULL: the build of the program, or of the library, that has the codelet's functions. */
+    uint64_t (*build)(const struct starpu_task *task);
 };
 
 /* The policy to hand to starpu_conf.sched_policy (or to STARPU_SCHED_LIB). */
@@ -59,8 +62,8 @@ void sy_starpu_prepare(void);
 /* Once all tasks have ended, before starpu_shutdown: the decisions since the last call, in order of
  * time (starpu_timing_now() * 1e3, ns); to be freed. */
 SY_MUST_CHECK int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_count);
-/* Robust estimate of the model for one task on one worker, ns; NAN: unknown, INFINITY: cannot. Call
- * while the task is not yet destroyed. */
+/* Robust estimate of the model for one task on one worker, ns, from times of the code that runs;
+ * NAN: unknown, INFINITY: cannot. Call while the task is not yet destroyed. */
 double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker);
 /* The same for a task that is gone, by what the program told of it. */
 double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops,

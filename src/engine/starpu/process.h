@@ -111,6 +111,7 @@ struct sy_engine {
     /* Kernels: of the graph; of a session, its plug-in's and those found later. */
     const struct sy_kernel_entry **entries;
     const char **kernel_names;
+    uint64_t *builds; /* of their plug-ins; 0: not known */
     bool *emulated;
     uint32_t kernel_count, kernel_capacity;
     uint32_t emulated_count;
@@ -214,6 +215,7 @@ uint32_t sy_engine_identify(const struct starpu_task *task);
 void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
 uint32_t sy_engine_footprint(const struct starpu_task *task);
 struct sy_starpu_job sy_engine_job(const struct starpu_task *task);
+uint64_t sy_engine_build(const struct starpu_task *task);
 
 /* run.c */
 SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error);

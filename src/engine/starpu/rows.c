@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How long does this codelet take on data of this footprint, on each class of device: the middle of
- * what was measured (cost store), else what the program's own models say, else what other sizes
- * suggest, else what other kernels suggest of that class: an unknown class is tried, but by no more
- * tasks at a time than its estimate needs to be believed.
+ * what was measured (cost store), else what the program's own models say, or what another build of
+ * it took, else what other sizes suggest, else what other kernels suggest of that class: an unknown
+ * class is tried, but by no more tasks at a time than its estimate needs to be believed.
  */
+#include "base/elf_file.h"
 #include "engine/starpu/shared.h"
 #include <math.h>
 #include <stdlib.h>
@@ -66,12 +67,12 @@ static uint32_t kernel_number(const char *name) {
  */
 
 static bool trusted(const struct row *row, uint32_t c) {
-    return row->cells[c]->sample_count >= SY_CELL_TRUSTED || row->prior_ns[c] > 0;
+    return sy_cell_count(row->cells[c]) >= SY_CELL_TRUSTED || row->prior_ns[c] > 0;
 }
 
 static double known_ns(const struct row *row, uint32_t c) {
     struct sy_estimate e = sy_store_estimate(sy_shared.store, row->cells[c]);
-    if (row->cells[c]->sample_count >= SY_CELL_TRUSTED) {
+    if (sy_cell_count(row->cells[c]) >= SY_CELL_TRUSTED) {
         return e.median_ns;
     }
     if (row->prior_ns[c] > 0) {
@@ -116,7 +117,7 @@ static void estimate(struct row *row, double *ret_ns) {
     }
     for (uint32_t c = 0; c < classes; c++) {
         if (row->cells[c] && !trusted(row, c) && !(row->rounded && isfinite(ret_ns[c]))) {
-            bool enough = row->exploring[c] + row->cells[c]->sample_count >= SY_CELL_TRUSTED;
+            bool enough = row->exploring[c] + sy_cell_count(row->cells[c]) >= SY_CELL_TRUSTED;
             double guess = guess_ns(row, ret_ns, c);
             double slow = isnan(ret_ns[c]) ? ENOUGH_RATIO * guess : ret_ns[c];
             ret_ns[c] = enough ? slow : isnan(ret_ns[c]) ? guess : fmin(guess, ret_ns[c]);
@@ -213,6 +214,25 @@ static void ask_program(struct row *row, struct starpu_task *task, unsigned cont
     }
 }
 
+static uint64_t build_of(const struct starpu_task *task) {
+    if (sy_shared.options.build) {
+        return sy_shared.options.build(task);
+    }
+    const struct starpu_codelet *cl = task->cl;
+    uintptr_t function = cl->cpu_funcs[0]    ? (uintptr_t)cl->cpu_funcs[0]
+                         : cl->cuda_funcs[0] ? (uintptr_t)cl->cuda_funcs[0]
+                                             : (uintptr_t)cl->opencl_funcs[0];
+    return sy_elf_loaded_identity((const void *)function);
+}
+
+/* What was measured with another build, where the program's own model says nothing. */
+static void take_prior(struct row *row, uint32_t c) {
+    const struct sy_cell *cell = row->cells[c];
+    if (isnan(row->prior_ns[c]) && sy_cell_count(cell) < cell->sample_count) {
+        row->prior_ns[c] = cell->median_ns;
+    }
+}
+
 static bool fill_class(struct row *row, struct starpu_task *task, unsigned context, uint32_t c,
                        uint64_t footprint) {
     const struct sy_machine *m = sy_shared.machine;
@@ -229,6 +249,9 @@ static bool fill_class(struct row *row, struct starpu_task *task, unsigned conte
         ask_program(row, task, context, c, w, mask);
         row->cells[c] = sy_store_cell(sy_shared.store, name_of(task), m->classes[c].name, bytes,
                                       flops, footprint);
+        if (row->cells[c]) {
+            take_prior(row, c);
+        }
         return row->cells[c] != NULL;
     }
     return true;
@@ -250,8 +273,9 @@ static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t
     row->key = key;
     row->kernel = kernel_number(name_of(task));
     row->rounded = sy_shared.options.footprint && sy_shared.options.footprint(task);
+    bool known = !sy_store_set_build(sy_shared.store, name_of(task), build_of(task));
     for (uint32_t c = 0; c < classes; c++) {
-        if (!fill_class(row, task, context, c, footprint)) {
+        if (!known || !fill_class(row, task, context, c, footprint)) {
             free(row);
             return NULL;
         }

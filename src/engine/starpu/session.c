@@ -52,6 +52,7 @@ static int add_kernel(struct session *session, const struct sy_kernel_entry *ent
         return session_fail(session, -ENOMEM, "no memory for kernel %s", asked);
     }
     engine->entries[number] = entry;
+    engine->builds[number] = sy_kernel_set_build(engine->kernels, entry);
     engine->kernel_names[number] = key;
     engine->kernel_count++;
     return 0;

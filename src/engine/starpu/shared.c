@@ -290,6 +290,11 @@ int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_co
     return 0;
 }
 
+/* Of the code that runs: bounds rest on it. */
+static bool speaks(const struct sy_estimate *estimate) {
+    return estimate->source != SY_COST_UNKNOWN && estimate->source != SY_COST_PRIOR;
+}
+
 double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker) {
     struct shared *s = &sy_shared;
     double ns = NAN;
@@ -298,7 +303,7 @@ double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker) {
     if (row && worker < s->machine->device_count) {
         const struct sy_cell *cell = row->cells[s->machine->devices[worker].class_index];
         struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
-        ns = !cell ? INFINITY : e.source == SY_COST_UNKNOWN ? NAN : e.median_ns;
+        ns = !cell ? INFINITY : speaks(&e) ? e.median_ns : NAN;
     }
     shared_unlock();
     return ns;
@@ -314,7 +319,7 @@ double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops
         const struct sy_cell *cell = sy_store_cell(
             s->store, kernel, s->machine->classes[class_index].name, bytes, flops, footprint);
         struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
-        ns = !cell || e.source == SY_COST_UNKNOWN ? NAN : e.median_ns;
+        ns = cell && speaks(&e) ? e.median_ns : NAN;
     }
     shared_unlock();
     return ns;

@@ -92,6 +92,7 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         .features = sy_engine_features,
         .footprint = sy_engine_footprint,
         .job = sy_engine_job,
+        .build = sy_engine_build,
         .decision_max = engine->session ? SESSION_DECISIONS : 0,
     };
     conf->sched_policy = &sy_starpu_policy;
