@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Short names for what Meson does; "make help" lists them.
-.PHONY: all test check demo asan tsan fuzz format install uninstall clean help
+.PHONY: all test check demo asan tsan fuzz format install uninstall package clean help
 
 all: build/build.ninja ## build into build/
 	ninja -C build
@@ -26,6 +26,9 @@ format: ## format the C files in place
 
 install: all ## install (DESTDIR is honoured)
 	meson install -C build
+
+package: ## build the Debian packages and look at them with lintian
+	tools/package-check.sh
 
 uninstall: ## remove what "make install" installed last
 	ninja -C build uninstall
