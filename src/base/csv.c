@@ -90,7 +90,7 @@ static int check_characters(struct sy_csv *csv, const char *what) {
         unsigned char c = (unsigned char)csv->field[i];
         if ((c < 0x20 && c != '\t') || c == 0x7f) {
             set_position(csv, csv->field + i);
-            return sy_csv_fail(csv, "%s holds the control character 0x%02x", what, c);
+            return sy_csv_fail(csv, "%s contains the control character 0x%02x", what, c);
         }
     }
     return 0;

@@ -233,7 +233,7 @@ static int unicode_escape(struct sy_json *json, const char *escape_at) {
     if (!code && (c == 0 || is_second_half(c))) {
         json->at = escape_at;
         mark(json);
-        return sy_json_fail(json, "\\u%04x is no character a string can hold", c);
+        return sy_json_fail(json, "\\u%04x is not allowed in a string", c);
     }
     if (!code && is_first_half(c)) {
         code = second_half(json, &low);

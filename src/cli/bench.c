@@ -270,7 +270,7 @@ static void sheet_text(const struct sy_sheet *sheet, const struct sy_scene *scen
     }
     sy_buffer_printf(buffer, "; [95 %% bootstrap intervals over graphs, then seeds]%s)\n\n",
                      scenes[0].simulate.charge
-                         ? ";\npolicies are charged what they take here to plan and decide"
+                         ? ";\nthe time that policies take here to plan and decide is charged"
                          : "");
     sy_table_write(&table, 0, false, buffer);
     sy_buffer_printf(buffer, "\n");
@@ -585,8 +585,9 @@ static bool is_bench(const char *name) {
 static int run(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(
-            &command, "which bench? classic, ablation, streams, decisions, "
-                      "speed, counters, belief, policy, adversarial, applications, dype or all");
+            &command,
+            "name a bench: classic, ablation, streams, decisions, speed, counters, belief, "
+            "policy, adversarial, applications, dype or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];

@@ -419,8 +419,8 @@ int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_jso
     if (!r) {
         sy_buffer_printf(
             buffer,
-            "Adversarial search, known times: makespan of %s / the baseline's on the "
-            "worst graph found,\nor mean completion time where a second job comes "
+            "Adversarial search, known times: makespan of %s / makespan of the baseline, on the "
+            "worst graph found,\nor the ratio of mean completion times if a second job arrives "
             "while the first runs\n(at most %d tasks of 20 us to 1 s, one in seven of no time, "
             "one in ten of 1 ns to 3 h; %zu machines; seed %llu)\n\n",
             bench->policy ? bench->policy : sy_scheduler_default(), TASKS_MOST, SY_COUNT(machines),

@@ -166,13 +166,15 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
     }
     sy_buffer_printf(
         text,
-        "How good is what policies are told? " POLICY ", hidden load 0.4, %u seeds from 1.\n"
+        "How accurate is the information given to policies? " POLICY
+        ", hidden load 0.4, %u seeds from 1.\n"
         "mixed: " SY_BENCH_MIXED ", six graphs, load 0.5, 10 resources;\nsockets: " SOCKETS
-        ", narrow graphs that lean on memory, load 0.3, 16 resources.\n"
-        "period: in which others come and go; short: 1/20 of the longest job, 50 readings.\n"
-        "Mean error over time of the use of resources, in points of 100; then tasks slowed by over "
-        "10 %%,\ntasks whose slowdown foretold at their start was within 10 %% of the one they "
-        "had, and inside the 95 %% band\n\n",
+        ", narrow graphs that need much memory bandwidth, load 0.3, 16 "
+        "resources.\nperiod: mean time between changes of the hidden load; short: 1/20 "
+        "of the longest job, 50 readings.\nColumns: mean error of the use of "
+        "resources, in percentage points; tasks slowed by over 10 %%;\ntasks whose "
+        "slowdown was predicted within 10 %% at their start, and inside the 95 %% "
+        "interval\n\n",
         bench->seeds);
     sy_table_write(&table, 0, false, text);
     return r;
@@ -281,17 +283,17 @@ static void add_total(struct total *total, const struct outcome *o, const struct
 static void put_total(const struct total *total, uint32_t seeds, struct sy_buffer *text) {
     sy_buffer_printf(
         text,
-        "\nWhat is it worth? Mean job slowdown (p99 of all jobs) of " PLAIN " and of " POLICY
-        " with no counters, raw counters,\nthe belief and the true state; 4 counters at a time, "
-        "noise %g, %u seeds from 1, [95 %% bootstrap intervals].\nsockets: " SOCKETS
-        ", narrow graphs that lean on memory; GPUs: " GPUS
-        ", six graphs.\nRecovered: (raw - filtered) / (raw - true), where the true state is worth "
-        "something.\n",
+        "\nWhat do policies gain? Mean job slowdown (p99 of all jobs) of " PLAIN " and of " POLICY
+        " with no counters, raw counters,\nthe estimate and the true load; 4 counters "
+        "at a time, noise %g, %u seeds from 1, [95 %% bootstrap intervals].\nsockets: " SOCKETS
+        ", narrow graphs that need much memory bandwidth; GPUs: " GPUS
+        ", six graphs.\nRecovered: (raw - filtered) / (raw - true), where knowing the "
+        "true load helps.\n",
         NOISE, seeds);
     sy_buffer_printf(text,
-                     "The true state is worth something over raw counters in %u of %u settings; in "
-                     "%u of these the belief recovers at least half.\nOver all settings: true %.1f "
-                     "%% better than raw, filtered %.1f %%: %.2f recovered.\n\n",
+                     "Knowing the true load helps compared with raw counters in %u of %u settings; "
+                     "in %u of these the estimate recovers at least half.\nOver all settings: true "
+                     "%.1f %% better than raw, filtered %.1f %%: %.2f recovered.\n\n",
                      total->gaining, total->settings, total->half,
                      100 * total->whole / total->settings, 100 * total->part / total->settings,
                      total->part / total->whole);

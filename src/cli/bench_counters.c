@@ -419,9 +419,9 @@ static void section_table(const struct bench *bench, uint32_t first, struct sy_b
             }
         }
     }
-    sy_buffer_printf(text,
-                     "%s: WAPE %% by split and counters, and how many times the first tables'\n\n",
-                     section);
+    sy_buffer_printf(
+        text, "%s: WAPE %% by split and number of counters, and ratio to the first tables\n\n",
+        section);
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(text, "\n");
 }
@@ -429,10 +429,10 @@ static void section_table(const struct bench *bench, uint32_t first, struct sy_b
 static void print_tables(const struct bench *bench, struct sy_buffer *text) {
     const struct sy_bench_counters_args *args = bench->args;
     sy_buffer_printf(text,
-                     "Multiplexed counters against exact counts\n(%s)\n%u events, %u relations; "
-                     "read noise %g %%; seeds 1 to %u; second half of each program; events with "
-                     "at least 50 counts a window\nintervals: 95 %% bootstrap over programs; "
-                     "gross outliers: %g %% of readings times 10 or 0.1\n\n",
+                     "Multiplexed counters compared with exact counts\n(%s)\n%u events, %u "
+                     "relations; read noise %g %%; seeds 1 to %u; second half of each program; "
+                     "events with at least 50 counts a window\nintervals: 95 %% bootstrap over "
+                     "programs; gross outliers: %g %% of readings times 10 or 0.1\n\n",
                      bench->traces->source, bench->traces->event_count,
                      bench->traces->relation_count, args->noise * 100, args->seeds,
                      args->outliers * 100);
@@ -495,7 +495,8 @@ static int draw(const struct bench *bench) {
     struct sy_plot_line lines[SPLITS][SY_COUNT(methods)];
     struct sy_plot_panel panels[SPLITS];
     struct sy_plot plot = {.title = "Error of multiplexed counters",
-                           .subtitle = "WAPE by number of counters; bands: 95 % over programs",
+                           .subtitle =
+                               "WAPE by number of counters; shaded: 95 % interval over programs",
                            .x_label = "counters",
                            .panels = panels};
     for (int split = 0; split < SPLITS; split++) {
@@ -545,8 +546,9 @@ static int parse_slots(struct bench *bench) {
         uint64_t value;
         if (bench->slots_count == COUNTS_MAX || !sy_parse_u64(at, length, &value) || !value ||
             value > 1000) {
-            sy_message_fail("--counters %s: up to %d numbers of counters with commas, as in 4,8",
-                            bench->args->counters, COUNTS_MAX);
+            sy_message_fail(
+                "--counters takes up to %d numbers separated by commas, such as 4,8, not '%s'",
+                COUNTS_MAX, bench->args->counters);
             return SY_EXIT_USAGE;
         }
         bench->slots[bench->slots_count++] = (uint32_t)value;
@@ -561,7 +563,7 @@ static int parse_split(struct bench *bench) {
             !bench->args->split || strcmp(bench->args->split, split_names[split]) == 0;
     }
     if (!bench->wanted[DEVELOPMENT] && !bench->wanted[HELD_OUT]) {
-        sy_message_fail("--split %s: development or held-out", bench->args->split);
+        sy_message_fail("--split is development or held-out, not '%s'", bench->args->split);
         return SY_EXIT_USAGE;
     }
     return SY_EXIT_OK;

@@ -76,13 +76,13 @@ static const char *missing_time(const struct sy_dype *bench, const struct sy_pip
             }
             runs++;
             if (!sy_dype_times_find(&bench->times, kernel, costs, which).row_count) {
-                snprintf(buffer, size, "no time of %s (%s) on %s", kernel->name, kernel->kernel,
+                snprintf(buffer, size, "no time for %s (%s) on %s", kernel->name, kernel->kernel,
                          bench->times.classes[c]);
                 return buffer;
             }
         }
         if (!runs) {
-            snprintf(buffer, size, "no time of %s (%s) at all", kernel->name, kernel->kernel);
+            snprintf(buffer, size, "no time for %s (%s)", kernel->name, kernel->kernel);
             return buffer;
         }
     }
@@ -95,7 +95,7 @@ static int check_example(struct sy_dype *bench, struct sy_dype_pipeline *of, uin
     const double *numbers = &of->numbers[(size_t)example * pipeline->expression_count];
     char buffer[256];
     const char *why = isnan(numbers[0])
-                          ? "its sizes are no numbers"
+                          ? "its sizes are not numbers"
                           : missing_time(bench, pipeline, numbers, buffer, sizeof buffer);
     if (why) {
         return leave_out(bench, error, "%s/%s: %s", of->name, pipeline->examples[example].name,
@@ -122,7 +122,7 @@ static int check_examples(struct sy_dype *bench, struct sy_error *error) {
     }
     bench->pipeline_count = kept;
     if (bench->left_out.count) {
-        sy_message_note(bench->args->quiet, "left out: %u examples without all times, such as %s",
+        sy_message_note(bench->args->quiet, "left out: %u examples with missing times, such as %s",
                         bench->left_out.count, bench->left_out.items[0]);
     }
     return code;

@@ -133,12 +133,11 @@ void sy_dype_goals(const struct sy_dype *bench, struct sy_json_writer *out,
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(
         text,
-        "\nProbes on average: %.2f. Static plans were optimal in %.1f %% (hindsight) and %.1f %% "
-        "(first "
-        "example) of cases here, in 13 of 86 (15.1 %%) there; DyPe lost 3.95 %% on average where "
-        "it was\nnot optimal. Its numbers are of "
-        "another system (other GPUs, cards that were really there), other cases and perhaps "
-        "another static plan:\nthey say what was claimed, not what would be measured here.\n\n",
+        "\nProbes on average: %.2f. Static plans were optimal in %.1f %% (hindsight) "
+        "and %.1f %% (first example) of cases here, in 13 of 86 (15.1 %%) there; DyPe "
+        "lost 3.95 %% on average where it was\nnot optimal. Its numbers come from "
+        "another system (other GPUs, real FPGA cards), other cases and perhaps another "
+        "static plan:\nthey are what was claimed, not what would be measured here.\n\n",
         mean_probes(bench), 100 * sy_dype_share(bench, SY_DYPE_STATIC, 1 + 1e-9, SY_NONE),
         100 * sy_dype_share(bench, SY_DYPE_STATIC_FIRST, 1 + 1e-9, SY_NONE));
 }

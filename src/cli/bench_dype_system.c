@@ -97,11 +97,12 @@ void sy_dype_system(const struct sy_dype_times *times, uint32_t link,
 void sy_dype_describe(const struct sy_dype_times *times, struct sy_buffer *text) {
     sy_buffer_printf(
         text,
-        "System: 1 CPU (class %s: all its cores as one device, at the number of cores that was "
-        "fastest), %d GPUs (%s), %d FPGAs (%s).\nMeasured: times of %s and %s on one device, watts "
-        "where the times have them. Models: %s (cycles of a declared card, no card was asked);\na "
-        "kernel split over m devices: time / m^%g + a gather of (m - 1)/m of the bytes that it "
-        "touches, which the planner knows, too; links, peer to peer between GPUs and FPGAs:\n",
+        "System: 1 CPU (class %s: all its cores as one device, at the number of cores "
+        "that was fastest), %d GPUs (%s), %d FPGAs (%s).\nMeasured: times of %s and %s "
+        "on one device, watts where the times have them. Models: %s (cycles of a "
+        "declared card; not measured);\na kernel split over m devices: time / m^%g + a "
+        "gather of (m - 1)/m of the bytes that it touches, which the planner also "
+        "knows; links, peer to peer between GPUs and FPGAs:\n",
         times->classes[SY_DYPE_CPU], GPUS, times->classes[SY_DYPE_GPU], FPGAS,
         times->classes[SY_DYPE_FPGA], times->classes[SY_DYPE_CPU], times->classes[SY_DYPE_GPU],
         times->classes[SY_DYPE_FPGA], SPLIT_EXPONENT);
@@ -109,9 +110,9 @@ void sy_dype_describe(const struct sy_dype_times *times, struct sy_buffer *text)
         sy_buffer_printf(text, "%s%s x16 %g GB/s, %g us", l ? "; " : "  ", links[l].name,
                          links[l].bytes_per_s / 1e9, links[l].latency_ns / 1e3);
     }
-    sy_buffer_printf(text, "; %g pJ/byte; transfers do not overlap with computing.\n",
+    sy_buffer_printf(text, "; %g pJ/byte; transfers do not overlap with computation.\n",
                      LINK_JOULES * 1e12);
-    sy_buffer_printf(text, "Declared watts, idle + busy where no sample has them:");
+    sy_buffer_printf(text, "Declared power in watts, idle + busy, where no sample has it:");
     for (uint32_t c = 0; c < SY_DYPE_CLASSES; c++) {
         sy_buffer_printf(text, "%s %s %g + %g", c ? "," : "", times->classes[c],
                          declared[c].idle_watts, declared[c].work_watts);

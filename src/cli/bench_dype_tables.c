@@ -119,8 +119,9 @@ static void nearness_table(const struct sy_dype *bench, struct sy_json_writer *o
         }
     }
     close_table(out);
-    sy_buffer_printf(text, "How near to the optimum of the true costs (exhaustive search); a plan "
-                           "that misses the floor is charged what it misses it by\n\n");
+    sy_buffer_printf(
+        text, "Distance from the optimum of the true costs (exhaustive search); a plan below "
+              "the required throughput is penalised by the shortfall\n\n");
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(text, "\n");
 }
@@ -195,19 +196,16 @@ static void gains_table(const struct sy_dype *bench, struct sy_json_writer *out,
     }
     close_table(out);
     sy_buffer_printf(
-        text,
-        "How far ahead: geometric mean over cases of what the objective counts, other / ours (1.5: "
-        "ours has 1.5 times the throughput, or does with\n1/1.5 of the energy), each column over "
-        "the cases of its objective, [95 %% bootstrap intervals over pipelines, then "
-        "examples].\nstatic, hindsight: for each "
-        "objective the one plan of a pipeline that is best over all its examples and links; "
-        "first example: the "
-        "optimum of the\nfirst example kept for all; FleetRec-like: the same with dense kernels on "
-        "GPUs and sparse ones on FPGAs; -only: best plan on that class by true costs; additive: no "
-        "plan, the "
-        "rates\n"
-        "of GPU-only and FPGA-only together; side by side: several pipelines next to each other, "
-        "exact by true costs, a larger space than that of all others\n\n");
+        text, "Advantage: geometric mean over cases of the objective, other / ours (1.5: "
+              "ours has 1.5 times the throughput, or needs 1/1.5 of the\nenergy), each "
+              "column over the cases of its objective, [95 %% bootstrap intervals over "
+              "pipelines, then examples].\nstatic, hindsight: for each objective the one "
+              "plan of a pipeline that is best over all its examples and links; first "
+              "example: the optimum of the\nfirst example kept for all; FleetRec-like: the "
+              "same with dense kernels on GPUs and sparse ones on FPGAs; -only: best plan on "
+              "that class by true costs; additive: no plan, the rates\nof GPU-only and "
+              "FPGA-only together; side by side: several pipelines next to each other, exact "
+              "by true costs, a larger space than that of all others\n\n");
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(text, "\n");
 }
@@ -297,8 +295,9 @@ static void errors_table(const struct sy_dype *bench, struct sy_json_writer *out
     }
     free(memory);
     close_table(out);
-    sy_buffer_printf(text, "How wrong the first estimates are: |log(guess / true)| on one device, "
-                           "from calibration inputs alone\n\n");
+    sy_buffer_printf(text,
+                     "Error of the first estimates: |log(estimate / true)| on one device, from "
+                     "calibration inputs alone\n\n");
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(text, "\n");
 }
@@ -357,14 +356,13 @@ static void streams_table(const struct sy_dype *bench, struct sy_json_writer *ou
     }
     close_table(out);
     sy_buffer_printf(
-        text,
-        "A stream that drifts through the examples and back (a model: periods and latencies by the "
-        "true times, the first item of a new plan takes its latency), objective\nthroughput. Rate "
-        "of ours "
-        "over that of the one plan that is best for the whole stream in hindsight, of the best "
-        "GPU-only plan for each input, and of the\noptimum for each input with changes for "
-        "nothing; then joules of others over ours; late: items of a new input that went by "
-        "before a new plan, at most\n\n");
+        text, "A stream that drifts through the examples and back (a model: periods and "
+              "latencies by the true times, the first item of a new plan takes its latency), "
+              "objective\nthroughput. Our rate divided by that of the single plan that is "
+              "best for the whole stream in hindsight, of the best GPU-only plan for each "
+              "input, and of the\noptimum for each input with free changes of plan; then the "
+              "energy of the others divided by ours; late: most items of a new input before "
+              "the plan changed\n\n");
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(text, "\n");
 }
@@ -428,11 +426,10 @@ void sy_dype_tables(const struct sy_dype *bench, struct sy_json_writer *out,
                      bench->case_count, examples, bench->pipeline_count, SY_DYPE_LINKS,
                      SY_DYPE_OBJECTIVES, bench->times.count, bench->times.calibrations);
     sy_dype_describe(&bench->times, text);
-    sy_buffer_printf(
-        text,
-        "Estimators know rows at the features of no example, and of an example what its plans "
-        "ran, timed with noise %g.\n",
-        bench->noise);
+    sy_buffer_printf(text,
+                     "Estimators know measured rows at other features than those of the examples, "
+                     "and for an example the kernels that its plans ran, timed with noise %g.\n",
+                     bench->noise);
     left_out_table(bench, out, text);
     sy_buffer_printf(text, "\n");
     nearness_table(bench, out, text);

@@ -95,7 +95,7 @@ int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_
     if (!code && !times->count) {
         code = sy_fail(error, -ENOENT, "no recorded times were found");
         sy_hint(error, "record them with 'symph run --pipeline NAME --calibrate -o FILE' on the "
-                       "machine to be judged, then give --times FILE");
+                       "machine, then use --times FILE");
     }
     return code;
 }
@@ -193,8 +193,9 @@ int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline
         static const char *const kinds[] = {"cpu (a CPU)", "a GPU", "an FPGA (source model)"};
         if (!times->classes[c]) {
             int code = sy_fail(error, -EINVAL, "the times have no row of %s", kinds[c]);
-            sy_hint(error, "--times may be given several times; 'symph run --pipeline NAME "
-                           "--calibrate -o FILE' records them");
+            sy_hint(error,
+                    "--times may be repeated; 'symph run --pipeline NAME --calibrate -o FILE' "
+                    "records them");
             return code;
         }
     }
@@ -207,10 +208,11 @@ int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline
         times->calibrations += row->teaches;
     }
     if (!times->calibrations) {
-        int code = sy_fail(error, -EINVAL,
-                           "the times are of examples alone: nothing is left to learn from");
-        sy_hint(error, "record calibration inputs too, as with 'symph run --pipeline "
-                       "NAME:calibrate=1 --calibrate -o FILE'");
+        int code =
+            sy_fail(error, -EINVAL, "all times belong to examples: nothing is left to learn from");
+        sy_hint(error,
+                "also record calibration inputs, with 'symph run --pipeline NAME:calibrate=1 "
+                "--calibrate -o FILE'");
         return code;
     }
     return 0;
@@ -341,7 +343,7 @@ int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *sys
     int code = estimator ? learn_all(times, system, pipeline, estimator) : -ENOMEM;
     if (code) {
         sy_estimator_destroy(estimator);
-        return sy_fail(error, code, "%s: a time cannot be learned from", pipeline->name);
+        return sy_fail(error, code, "%s: a time cannot be used", pipeline->name);
     }
     *ret_estimator = estimator;
     return 0;

@@ -422,14 +422,14 @@ static void put_text(struct sy_buffer *text, const struct point *points, double 
         sy_table_cell(&table, "%.0f", published[i].counterminer_percent);
         sy_table_cell(&table, "%.0f", published[i].bayesperf_percent);
     }
-    sy_buffer_printf(text,
-                     "The papers' setting: SYNTHETIC trace, model of a 16-core Xeon, %d nodes, 32 "
-                     "measured, %d counters, %g %% noise of each reading\n(WAPE %% of single "
-                     "windows of the multiplexed events, then of means over a rotation; seeds 1 to "
-                     "%u; the published figures are "
-                     "errors of derived metrics on hardware after aligning two runs: the metrics "
-                     "differ, the columns show shapes, not a contest)\n\n",
-                     NODES, SLOTS, noise * 100, seeds);
+    sy_buffer_printf(
+        text,
+        "The papers' setting: SYNTHETIC trace, model of a 16-core Xeon, %d nodes, 32 "
+        "measured, %d counters, %g %% noise of each reading\n(WAPE %% of single "
+        "windows of the multiplexed events, then of means over a rotation; seeds 1 to "
+        "%u; the published figures are errors of derived metrics on hardware after "
+        "aligning two runs: the metrics differ: compare the shapes, not the values)\n\n",
+        NODES, SLOTS, noise * 100, seeds);
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(text, "\n");
 }

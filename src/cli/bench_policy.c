@@ -99,7 +99,7 @@ int sy_ours(const struct sy_report *report, const char *shipped, struct sy_text_
     int r =
         sy_policies_add(ret_ours, names, false, bench->worlds.quiet, report->arena, report->text);
     if (!r && !ret_ours->count) {
-        sy_message_fail("none of the policies to be judged can run");
+        sy_message_fail("none of the policies to evaluate can run");
         if (bench->worlds.quiet) { /* but why not is no mere note now */
             r = sy_policies_add(ret_ours, names, false, false, report->arena, report->text);
         }
@@ -226,7 +226,7 @@ static void instance_table(const struct single *s) {
 static void regret_goal(const struct single *s, const char *policy) {
     struct sy_goal goal = {.track = s->track,
                            .policy = policy,
-                           .text = "worst instance / best of five on it",
+                           .text = "worst instance / best of five",
                            .value = {-INFINITY, NAN, NAN},
                            .goal = 1.01};
     uint32_t over = 0, surely = 0, graphs = 0;
@@ -248,8 +248,9 @@ static void regret_goal(const struct single *s, const char *policy) {
         }
     }
     struct sy_buffer where = {0};
-    sy_buffer_printf(&where, "%s (%s); over 1.01 on %u of %u, with its interval on %u", graph, name,
-                     over, graphs, surely);
+    sy_buffer_printf(&where,
+                     "%s (%s); above 1.01 on %u of %u instances, with the whole interval on %u",
+                     graph, name, over, graphs, surely);
     goal.where = where.text ? sy_arena_strndup(s->report->arena, where.text, where.length) : NULL;
     sy_buffer_finish(&where);
     sy_goals_add(s->report->goals, goal);
@@ -321,9 +322,10 @@ int sy_bench_policy_track(const struct sy_report *report, enum sy_track track) {
         "Time of decisions on this machine"};
     sy_buffer_printf(report->text, "%s\n\n", titles[track]);
     if (track != SY_TRACK_SPEED && strcmp(report->bench->worlds.decision_time, SY_MEASURED) == 0) {
-        sy_buffer_printf(report->text,
-                         "Policies are charged what they take on this machine to plan "
-                         "and decide: not reproducible to the byte.\n\n");
+        sy_buffer_printf(
+            report->text,
+            "The time that policies take to plan and decide on this machine is charged, so "
+            "results vary slightly between runs.\n\n");
     }
     switch (track) {
     case SY_TRACK_CONTENTION:

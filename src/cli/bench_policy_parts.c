@@ -97,7 +97,8 @@ static void ablation_table(const struct sy_report *report, const struct sy_outco
                      sy_outcome_ratio(o, p, whole(o, p), measure_of(o)), &table);
     }
     close_table(report);
-    sy_buffer_printf(report->text, "%s: %u seeds from 1; %s, over the whole policy's\n\n", o->name,
+    sy_buffer_printf(report->text,
+                     "%s: %u seeds from 1; %s, divided by that of the whole policy\n\n", o->name,
                      o->seed_count, words);
     sy_table_write(&table, 0, false, report->text);
     sy_buffer_printf(report->text, "\n");
@@ -130,7 +131,7 @@ static int belief_table(const struct sy_report *report, const struct sy_suite *s
         sy_buffer_finish(&name);
     }
     close_table(report);
-    sy_buffer_printf(report->text, "%s: what is told of shared resources\n\n", suite->name);
+    sy_buffer_printf(report->text, "%s: information about shared resources\n\n", suite->name);
     sy_table_write(&table, 0, false, report->text);
     sy_buffer_printf(report->text, "\n");
     for (uint32_t i = 0; i < count; i++) {
@@ -260,9 +261,10 @@ int sy_track_zero_shot(const struct sy_report *report) {
     close_table(report);
     sy_goals_write(report->goals, SY_TRACK_ZERO_SHOT, report->out, report->text);
     if (!asked->count) {
-        sy_buffer_printf(report->text,
-                         "No pair of weights was given (--zero-shot): ours against what it "
-                         "corrects, on what may be unusual\n\n");
+        sy_buffer_printf(
+            report->text,
+            "No pair of weights was given (--zero-shot): ours compared with the heuristic "
+            "that it corrects, on what may be unusual\n\n");
     }
     sy_table_write(&table, 0, false, report->text);
     sy_text_list_finish(&ours);

@@ -204,14 +204,14 @@ int sy_track_speed(const struct sy_report *report) {
     sy_json_close(report->out, ']');
     sy_json_close(report->out, '}');
     sy_goals_write(report->goals, SY_TRACK_SPEED, report->out, report->text);
-    sy_buffer_printf(report->text,
-                     MACHINE ", %u jobs of one tenant each at once, " BAG
-                             ":\nCPU time of the thread; ready: mean number of ready tasks; "
-                             "decision: time of a call over "
-                             "the decisions it made; call: one call of\ndecide(), also those that "
-                             "answer \"wait\"; per task: all callbacks; 10,000 tasks: job_arrived "
-                             "of " LARGE "\n\n",
-                     TENANTS);
+    sy_buffer_printf(
+        report->text,
+        MACHINE ", %u jobs of one tenant each at once, " BAG
+                ":\nCPU time of the thread; ready: mean number of ready tasks; decision: time "
+                "of a call divided by the decisions it made; call: one call of\ndecide(), also "
+                "those that answer \"wait\"; per task: all callbacks; 10,000 tasks: "
+                "job_arrived of " LARGE "\n\n",
+        TENANTS);
     sy_table_write(&table, 0, false, report->text);
     sy_text_list_finish(&all);
     return r;

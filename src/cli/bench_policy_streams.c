@@ -120,7 +120,7 @@ static void contention_table(const struct streams *s, const struct sy_outcome *o
         sy_json_member_number(out, "fairness", shares.fairness);
         sy_json_close(out, '}');
     }
-    close_table(s, o, "job completion / time alone; greedy-true knows what is hidden", &table);
+    close_table(s, o, "job completion / time alone; greedy-true knows the hidden state", &table);
 }
 
 /* Suites side by side: ours over the best heuristic, and what others are over it. */
@@ -154,9 +154,10 @@ static void overview_table(const struct streams *s) {
             sy_report_spread(&table, sy_outcome_ratio(o, p, best, SY_BY_SLOWDOWN));
         }
     }
-    sy_buffer_printf(s->report->text,
-                     "Suites side by side: mean job slowdown of the best heuristic, and of others "
-                     "over it, world by world\n\n");
+    sy_buffer_printf(
+        s->report->text,
+        "All suites: mean job slowdown of the best heuristic, and ratios of the others "
+        "to it, world by world\n\n");
     sy_table_write(&table, 0, false, s->report->text);
     sy_buffer_printf(s->report->text, "\n");
 }
@@ -205,7 +206,7 @@ static void ratio_goals(const struct streams *s, const char *policy) {
 static void worst_goal(const struct streams *s, const char *policy) {
     struct sy_goal goal = {.track = s->track,
                            .policy = policy,
-                           .text = "worst suite / best heuristic on it",
+                           .text = "worst suite / best heuristic",
                            .goal = 1.01,
                            .value = {NAN, NAN, NAN}};
     for (uint32_t i = 0; i < s->count; i++) {
@@ -465,8 +466,9 @@ int sy_track_tenants(const struct sy_report *report) {
         }
         sy_goals_write(report->goals, s.track, report->out, report->text);
         sy_buffer_printf(report->text,
-                         "tuned fair: of " FAIR ",\nthe one of least mean completion on seeds from "
-                         "%d, per suite\n\n",
+                         "tuned fair: of " FAIR
+                         ",\nthe one with the smallest mean completion on seeds from %d, for each "
+                         "suite\n\n",
                          TUNING_SEED);
         for (uint32_t i = 0; i < s.count; i++) {
             tenants_table(&s, &s.outcomes[i], s.tuned[i]);

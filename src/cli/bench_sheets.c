@@ -88,10 +88,10 @@ static const struct sy_sheet sheets[] = {
                  {"noise 0.3, all", 3, SY_FIGURE_OVER_BOUND}}},
     {.bench = "ablation",
      .also = "classic",
-     .title = "The 2017 poster's ablation on generated variant calling, " TWO_SMT
-              ", hyper-thread slowdowns as measured: share of tasks within 0/10/20 % of their "
-              "time alone; affinity only, + locality (lb), + contention from counters (lb-cont), "
-              "+ true contention (greedy-true, and behind a gate)",
+     .title = "Ablation of the 2017 poster on generated variant calling, " TWO_SMT
+              ", hyper-thread slowdowns as measured: share of tasks within 0/10/20 % of "
+              "their time alone; affinity only, + locality (lb), + contention from counters "
+              "(lb-cont), + true contention (greedy-true, and with a gate)",
      .needs_data = true,
      .policies = "affinity,lb,lb-cont,greedy-true,greedy-true-gate",
      .scenarios = {{.machine = TWO_SMT,
@@ -136,8 +136,9 @@ static const struct sy_sheet sheets[] = {
                  {"mean, load x2", 1, SY_FIGURE_SLOWDOWN},
                  {"p99, load x2", 1, SY_FIGURE_SLOWDOWN_P99}}},
     {.bench = "applications",
-     .title = "Shapes of the papers' applications (variant calling, EEG-Graph, AttackTagger; most "
-              "costs are made up), " SY_BENCH_MIXED ", noise 0.3: makespan / max(critical path, "
+     .title = "Graphs shaped like the applications of the papers (variant calling, "
+              "EEG-Graph, AttackTagger; most costs are made up), " SY_BENCH_MIXED
+              ", noise 0.3: makespan / max(critical path, "
               "area); then a stream of all three: job completion / time alone",
      .policies = "eager,dmda,dmdas,heft,lb,lb-cont,lb-cont+wspt,symphony,greedy-true",
      .scenarios = {{.machine = SY_BENCH_MIXED, .graphs = {"gen:genomics:24"}, .noise = 0.3},

@@ -64,7 +64,7 @@ static int read_events(struct reader *r) {
         const char *name = NULL;
         code = copy_text(r, "an event's name", &name);
         if (!code && find_event(traces, name) != SY_NONE) {
-            code = sy_json_fail(&r->json, "event '%s' is there twice", name);
+            code = sy_json_fail(&r->json, "event '%s' appears twice", name);
         }
         if (!code && traces->event_count == EVENTS_MAX) {
             code = sy_json_fail(&r->json, "more than %d events", EVENTS_MAX);
@@ -226,7 +226,7 @@ static int read_member(struct reader *r, const char *name) {
         return copy_text(r, "\"length\"", &r->traces->length);
     }
     if (strcmp(name, "events") == 0) {
-        return r->traces->event_count ? sy_json_fail(&r->json, "\"events\" is there twice")
+        return r->traces->event_count ? sy_json_fail(&r->json, "\"events\" appears twice")
                                       : read_events(r);
     }
     if (strcmp(name, "fixed") == 0) {
@@ -316,7 +316,7 @@ static int read_header(struct sy_csv *csv, const struct sy_traces *traces) {
             is_length ? traces->length : traces->events[i - (traces->length != NULL)];
         code = sy_csv_field(csv, name);
         if (!code && !sy_csv_is(csv, name)) {
-            code = sy_csv_fail(csv, "column '%.*s' where '%s' is expected", (int)csv->field_length,
+            code = sy_csv_fail(csv, "column '%.*s', expected '%s'", (int)csv->field_length,
                                csv->field, name);
         }
     }

@@ -95,7 +95,8 @@ static int take_samples(struct sy_csv *csv, uint64_t total, float *samples, uint
         double value;
         if (count == wanted || !sy_parse_double(at, (size_t)(stop - at), &value) ||
             !(value >= SY_SAMPLE_MIN_NS && value <= SY_SAMPLE_MAX_NS)) {
-            return sy_csv_fail(csv, "samples_ns: sample %u is no time, or one too many", count + 1);
+            return sy_csv_fail(csv, "samples_ns: sample %u is not a time, or one too many",
+                               count + 1);
         }
         samples[count++] = (float)value;
         at = blank ? blank + 1 : end;

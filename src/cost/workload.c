@@ -310,10 +310,9 @@ int sy_workload_create(const struct sy_machine *machine, const struct sy_job *jo
     struct totals sum;
     if (!count_all(w, &sum)) {
         sy_arena_destroy(arena);
-        sy_fail(error, -E2BIG, "%llu tasks in %u jobs are more than a workload may hold",
+        sy_fail(error, -E2BIG, "%llu tasks in %u jobs are more than a workload can have",
                 (unsigned long long)sum.tasks, job_count);
-        sy_hint(error, "at most %u tasks together: fewer jobs, or smaller graphs",
-                SY_GRAPH_TASK_MAX);
+        sy_hint(error, "at most %u tasks: use fewer jobs or smaller graphs", SY_GRAPH_TASK_MAX);
         return -E2BIG;
     }
     struct build b = {.w = w, .options = options ? options : &none, .error = error};

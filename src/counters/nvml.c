@@ -111,9 +111,10 @@ static void probe_slow_pcie(struct sy_sources *sources, const struct sy_nvml *nv
             sy_nvml_add(sources, gpu->index, events[i], SY_COUNTER_RATE, "B/s", 0.1, NULL);
     }
     if (status != SY_NVML_OK) {
-        sy_add_gap(
-            sources, "nvml", sy_text(sources, "PCIe traffic of gpu%u", gpu->index),
-            status == SY_NVML_NO_PERMISSION ? "permission denied" : "this GPU does not say it", "");
+        sy_add_gap(sources, "nvml", sy_text(sources, "PCIe traffic of gpu%u", gpu->index),
+                   status == SY_NVML_NO_PERMISSION ? "permission denied"
+                                                   : "this GPU does not report it",
+                   "");
     }
 }
 
@@ -132,9 +133,9 @@ static void probe_levels(struct sy_sources *sources, const struct sy_nvml *nvml,
                     : sy_nvml_add(sources, index, "mem_util", SY_COUNTER_SHARE, "", 0.1, NULL);
     } else {
         sy_add_gap(sources, "nvml", sy_text(sources, "how busy gpu%u is", index),
-                   status == SY_NVML_NO_PERMISSION ? "permission denied"
-                                                   : "it does not say (a part of a GPU, in MIG "
-                                                     "mode, never does)",
+                   status == SY_NVML_NO_PERMISSION
+                       ? "permission denied"
+                       : "it does not report it (a part of a GPU, in MIG mode, never does)",
                    "");
     }
     if (nvml->memory && nvml->memory(gpu->device, &memory) == SY_NVML_OK) {
@@ -184,7 +185,7 @@ static int nvml_open(struct sy_sources *sources, void **ret_state) {
         return 0;
     }
     if (state->nvml.device_count(&count) || count == 0) {
-        sy_add_gap(sources, "nvml", "NVIDIA's GPUs", "the driver is there, but no GPU", "");
+        sy_add_gap(sources, "nvml", "NVIDIA's GPUs", "there is a driver, but no GPU", "");
         return 0;
     }
     count = count < GPU_MAX ? count : GPU_MAX;
@@ -198,7 +199,8 @@ static int nvml_open(struct sy_sources *sources, void **ret_state) {
             state->count++;
         } else {
             sy_add_gap(sources, "nvml", sy_text(sources, "gpu%u", i),
-                       status == SY_NVML_NO_PERMISSION ? "permission denied" : "it does not answer",
+                       status == SY_NVML_NO_PERMISSION ? "permission denied"
+                                                       : "the library does not answer",
                        "");
         }
     }

@@ -39,11 +39,11 @@ static const struct symbol symbols[] = {
 };
 
 static int fail_start(int status, const char **ret_reason, const char **ret_remedy) {
-    *ret_reason = "NVIDIA's library does not start";
-    *ret_remedy = "nvidia-smi says more";
+    *ret_reason = "the NVIDIA library cannot be initialised";
+    *ret_remedy = "nvidia-smi shows the reason";
     switch (status) {
     case SY_NVML_DRIVER_NOT_LOADED:
-        *ret_reason = "NVIDIA's driver is not loaded";
+        *ret_reason = "the NVIDIA driver is not loaded";
         *ret_remedy = "modprobe nvidia";
         return -ENODEV;
     case SY_NVML_NO_PERMISSION:
@@ -51,7 +51,7 @@ static int fail_start(int status, const char **ret_reason, const char **ret_reme
         *ret_remedy = "membership in the group that owns /dev/nvidia*";
         return -EACCES;
     case SY_NVML_VERSION_MISMATCH:
-        *ret_reason = "NVIDIA's library and kernel module have different versions";
+        *ret_reason = "the NVIDIA library and kernel module have different versions";
         *ret_remedy = "reboot, or load the module again";
         return -EPROTO;
     default:
@@ -63,8 +63,8 @@ int sy_nvml_open(const char *path, struct sy_nvml *ret_nvml, const char **ret_re
                  const char **ret_remedy) {
     struct sy_nvml nvml = {.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     if (!nvml.library) {
-        *ret_reason = "NVIDIA's driver is not installed (no libnvidia-ml.so.1)";
-        *ret_remedy = "NVIDIA's driver; in a container: --gpus all";
+        *ret_reason = "the NVIDIA driver is not installed (no libnvidia-ml.so.1)";
+        *ret_remedy = "the NVIDIA driver; in a container: --gpus all";
         return -ENOENT;
     }
     for (size_t i = 0; i < SY_COUNT(symbols); i++) {
@@ -73,7 +73,7 @@ int sy_nvml_open(const char *path, struct sy_nvml *ret_nvml, const char **ret_re
         memcpy((char *)&nvml + symbols[i].offset, &function, sizeof function);
         if (!function && i < REQUIRED) {
             dlclose(nvml.library);
-            *ret_reason = "NVIDIA's library is too old";
+            *ret_reason = "the NVIDIA library is too old";
             *ret_remedy = "a driver of 2018 or later";
             return -ENOSYS;
         }

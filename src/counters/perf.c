@@ -147,7 +147,7 @@ static int perf_open(struct sy_sources *sources, void **ret_state) {
     }
     perf->cpu_count = sy_online_cpus(sources, &perf->cpus);
     if (perf->cpu_count == 0) {
-        sy_add_gap(sources, "perf", "events", "the kernel does not say which CPUs there are",
+        sy_add_gap(sources, "perf", "events", "the kernel does not list the CPUs",
                    "mount -t sysfs sysfs /sys");
         return 0;
     }

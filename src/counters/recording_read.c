@@ -75,7 +75,7 @@ static bool is_word(struct word word, const char *text) {
 
 static int need_end(struct reader *reader) {
     struct word word = next_word(reader);
-    return word.length ? fail(reader, word.text, "this line has a word too many") : 0;
+    return word.length ? fail(reader, word.text, "this line has one word too many") : 0;
 }
 
 static int need_number(struct reader *reader, struct word word, const char *what, double low,
@@ -123,7 +123,7 @@ static int decode(struct reader *reader, struct word word, const char **ret_text
             *out++ = (char)value;
             length = 3;
         } else if (length == 0 || (unsigned char)*at < 0x20 || *at == 0x7f) {
-            return fail(reader, at, "a name may not hold this character");
+            return fail(reader, at, "a name cannot contain this character");
         } else {
             memcpy(out, at, length);
             out += length;
@@ -311,10 +311,10 @@ static int read_sample(struct reader *reader, struct word word, struct sy_sample
     }
     int code = need_u32(reader, index, "the counter", UINT32_MAX, &sample.counter);
     if (!code && sample.counter >= recording->counter_count) {
-        code = fail(reader, index.text, "there is no counter %u: there are %u, counted from 0",
+        code = fail(reader, index.text, "there is no counter %u: there are %u, numbered from 0",
                     sample.counter, recording->counter_count);
     } else if (!code && reader->seen[sample.counter] == reader->line) {
-        code = fail(reader, index.text, "counter %u is twice in one read", sample.counter);
+        code = fail(reader, index.text, "counter %u appears twice in one read", sample.counter);
     }
     code = code ? code
                 : need_number(reader, cut(&word, ','), "the value", 0, VALUE_MAX, &sample.value);
@@ -342,7 +342,7 @@ static int read_read(struct reader *reader) {
                 : need_number(reader, word, "the end of the window", -SY_RECORDING_TIME_MAX,
                               SY_RECORDING_TIME_MAX, &sample.end_ns);
     if (!code && !(sample.end_ns > reader->last_end_ns)) {
-        code = fail(reader, word.text, "a read must end after the one before it");
+        code = fail(reader, word.text, "a read must end after the previous one");
     }
     code = code ? code : need_word(reader, "the start of the window", &word);
     code = code ? code

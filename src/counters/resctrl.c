@@ -100,8 +100,7 @@ static void say_gap(struct sy_sources *sources) {
     bool able = sy_file_text(sources, "/proc/cpuinfo") > 0 && strstr(sources->buffer, " cqm");
     if (!known) {
         sy_add_gap(sources, "resctrl", what,
-                   "the kernel was built without it, or the processor is "
-                   "not known to have it",
+                   "the kernel was built without it, or the processor does not have it",
                    able ? "a kernel with CONFIG_X86_CPU_RESCTRL" : "");
     } else {
         sy_add_gap(sources, "resctrl", what,

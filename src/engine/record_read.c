@@ -106,7 +106,7 @@ static int read_index(struct reader *reader, const struct column *column) {
         return code;
     }
     if (!(value >= 0 && value < column->limit) || value != floor(value)) {
-        return sy_json_fail(&reader->json, "there is no %s %g: there are %u, counted from 0",
+        return sy_json_fail(&reader->json, "there is no %s %g: there are %u, numbered from 0",
                             column->name, value, column->limit);
     }
     *(uint32_t *)column->out = (uint32_t)value;
@@ -297,7 +297,7 @@ static int read_model_row(struct reader *reader, uint32_t task) {
         double *out = &reader->record->model_ns[(size_t)task * classes + c];
         code = read_cells(reader, &(struct column){"class", ANY_TIME, out, 0}, 1);
         if (!code && *out < 0) {
-            code = sy_json_fail(&reader->json, "a time is not negative");
+            code = sy_json_fail(&reader->json, "a time cannot be negative");
         }
     }
     return code ? code : expect_next(reader, 0, NULL);
@@ -362,7 +362,8 @@ static int read_guard(struct reader *reader, enum sy_guard *ret_guard) {
             return 0;
         }
     }
-    return code ? code : sy_json_fail(&reader->json, "\"%.32s\" is nothing a guard does", text);
+    return code ? code
+                : sy_json_fail(&reader->json, "\"%.32s\" is not the answer of a guard", text);
 }
 
 static int read_reason(struct reader *reader, struct sy_reason *ret_reason) {
@@ -433,7 +434,7 @@ static int read_kind(struct reader *reader, uint32_t *ret_kind) {
             return 0;
         }
     }
-    return code ? code : sy_json_fail(&reader->json, "\"%.32s\" is no kind of span", text);
+    return code ? code : sy_json_fail(&reader->json, "\"%.32s\" is not a kind of span", text);
 }
 
 /* What the first cells of a row are about, by its kind. */

@@ -161,7 +161,7 @@ static int read_members(struct reader *reader, void *object, const struct member
         }
         if (i == count || seen >> i & 1) {
             return sy_json_fail(reader->json, "\"%.60s\" %s", name,
-                                i == count ? "is no member of a stream" : "comes twice");
+                                i == count ? "is not a member of a stream" : "comes twice");
         }
         seen |= 1u << i;
         more = read_field(reader, &members[i], (char *)object + members[i].offset);

@@ -215,7 +215,7 @@ int sy_times_merge(const struct sy_times *times, const char *path, struct sy_err
         close(fd);
     }
     if (code) {
-        return sy_fail_at(error, code, path, 0, 0, "what was learned cannot be kept: %s",
+        return sy_fail_at(error, code, path, 0, 0, "what was learned cannot be saved: %s",
                           why.message[0] ? why.message : strerror(-code));
     }
     return 0;

@@ -53,7 +53,7 @@ static int check_counts(struct reader *reader, uint64_t tasks, uint64_t edges) {
     sy_lines_fail(
         &reader->lines, "%llu tasks and %llu edges are announced, but only %llu bytes follow",
         (unsigned long long)tasks, (unsigned long long)edges, (unsigned long long)left - 1);
-    sy_hint(reader->lines.error, "the file may be cut off, or the counts are wrong");
+    sy_hint(reader->lines.error, "the file may be truncated, or the counts are wrong");
     return -EINVAL;
 }
 
@@ -87,7 +87,7 @@ static int fail_count(struct reader *reader, const char *what, uint32_t declared
     const struct sy_dag *dag = &reader->dag;
     sy_lines_fail(&reader->lines, "graph '%.*s' ends with %u of %u %s", (int)dag->name_length,
                   dag->name, seen, declared, what);
-    sy_hint(reader->lines.error, "the counts stand on line %u; the file may be cut off", dag->line);
+    sy_hint(reader->lines.error, "the counts are on line %u; the file may be truncated", dag->line);
     return -EINVAL;
 }
 
@@ -167,14 +167,14 @@ static int edge_line(struct reader *reader) {
     struct sy_dag_edge edge = {.line = lines->line, .sync = SY_NONE};
     if (dag->edge_count == dag->edges_declared) {
         sy_lines_fail(lines, "more than the %u edges announced", dag->edges_declared);
-        sy_hint(lines->error, "the counts stand on line %u", dag->line);
+        sy_hint(lines->error, "the counts are on line %u", dag->line);
         return -EINVAL;
     }
     int code = take_index(reader, "edge's first task", &edge.from);
     code = code ? code : take_index(reader, "edge's second task", &edge.to);
     if (!code && edge.from == edge.to) {
         code = sy_lines_fail(lines, "cycle: task %u -> task %u", edge.from, edge.to);
-        sy_hint(lines->error, "a task cannot wait for itself");
+        sy_hint(lines->error, "a task cannot depend on itself");
     }
     code = code ? code : sy_lines_double(lines, "size in bytes", &edge.bytes);
     code = code ? code : end_of_line(reader);

@@ -320,7 +320,7 @@ static int fail(const struct sy_dag *dag, int code, const char *file, struct sy_
     code = sy_fail_at(error, -EINVAL, file, dag->line, dag->column,
                       "graph '%.*s' becomes too many tasks or edges", (int)dag->name_length,
                       dag->name);
-    sy_hint(error, "lower the number of instances a stage may become");
+    sy_hint(error, "reduce the number of instances of a stage (--max-instances)");
     return code;
 }
 

@@ -154,17 +154,16 @@ static double attack_size(const double *values) {
 
 const struct sy_generator sy_generators_inference[] = {
     {"eeg",
-     "eeg:CHUNKS[,groups=8,seed=1]  shape of EEG-Graph: filters and features per group of "
-     "channels, "
-     "inference from chunk to chunk",
+     "eeg:CHUNKS[,groups=8,seed=1]  shaped like EEG-Graph: filters and features per "
+     "group of channels, inference from chunk to chunk",
      {{"chunks", 8, 1, 1e5, SY_WHOLE},
       {"groups", 8, 1, 1e5, SY_WHOLE},
       {"seed", 1, 0, 9007199254740992.0, SY_WHOLE}},
      eeg_size,
      eeg},
     {"attack",
-     "attack:BATCHES[,users=16,seed=1]  shape of AttackTagger: logs in batches, inference per user "
-     "from batch to batch",
+     "attack:BATCHES[,users=16,seed=1]  shaped like AttackTagger: logs in batches, "
+     "inference per user from batch to batch",
      {{"batches", 8, 1, 1e5, SY_WHOLE},
       {"users", 16, 1, 1e5, SY_WHOLE},
       {"seed", 1, 0, 9007199254740992.0, SY_WHOLE}},

@@ -293,7 +293,7 @@ static double stages_size(const double *values) {
 
 const struct sy_generator sy_generators_shapes[] = {
     {"chain",
-     "chain:TASKS[,work=10ms,bytes=8e6]  each task after the other",
+     "chain:TASKS[,work=10ms,bytes=8e6]  one task after the other",
      {{"tasks", 10, 1, 1e7, SY_WHOLE}, WORK, BYTES},
      line_size,
      chain},
@@ -321,7 +321,8 @@ const struct sy_generator sy_generators_shapes[] = {
      tree_size,
      intree},
     {"forkjoin",
-     "forkjoin:WIDTH[,phases=4,work=10ms,bytes=8e6,seed=1]  phases with a join each",
+     "forkjoin:WIDTH[,phases=4,work=10ms,bytes=8e6,seed=1]  phases that each end "
+     "with a join",
      {{"width", 16, 1, 1e6, SY_WHOLE}, {"phases", 4, 1, 1e6, SY_WHOLE}, WORK, BYTES, SEED},
      forkjoin_size,
      forkjoin},

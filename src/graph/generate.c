@@ -187,7 +187,7 @@ int sy_graph_generate(const char *spec, struct sy_graph **ret_graph, struct sy_e
     if (!(size <= SY_GENERATOR_SIZE_MAX)) {
         sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)length + 2,
                    "this graph would have about %.2g tasks and accesses", size);
-        sy_hint(error, "at most %.2g are made", SY_GENERATOR_SIZE_MAX);
+        sy_hint(error, "at most %.2g are allowed", SY_GENERATOR_SIZE_MAX);
         return -EINVAL;
     }
     return build(spec, generator, values, ret_graph, error);

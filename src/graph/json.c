@@ -229,7 +229,7 @@ static int read_index(struct reader *reader, const char *what, uint32_t limit,
         return code;
     }
     if (!(value >= 0 && value < limit) || value != floor(value)) {
-        return sy_json_fail(&reader->json, "there is no %s %g: there are %u, counted from 0", what,
+        return sy_json_fail(&reader->json, "there is no %s %g: there are %u, numbered from 0", what,
                             value, limit);
     }
     *ret_index = (uint32_t)value;
@@ -282,8 +282,8 @@ static int expect_next(struct reader *reader, int wanted) {
     if (more < 0 || more == wanted) {
         return more < 0 ? more : 0;
     }
-    return sy_json_fail(&reader->json, "expected [mode, datum], the mode being \"read\", "
-                                       "\"write\" or \"update\"");
+    return sy_json_fail(&reader->json,
+                        "expected [mode, datum], where mode is \"read\", \"write\" or \"update\"");
 }
 
 static int read_mode(struct reader *reader, uint32_t *ret_mode) {
@@ -549,7 +549,7 @@ static int resolve(struct reader *reader) {
             return sy_json_fail(&reader->json, "there is no task \"%.60s\"", wait->name);
         }
         if (wait->index >= reader->graph->task_count) {
-            return sy_json_fail(&reader->json, "there is no task %u: there are %u, counted from 0",
+            return sy_json_fail(&reader->json, "there is no task %u: there are %u, numbered from 0",
                                 wait->index, reader->graph->task_count);
         }
         if (sy_graph_builder_edge(reader->graph, wait->index, wait->task, SY_GRAPH_GIVEN) < 0) {

@@ -73,7 +73,7 @@ int sy_lines_u64(struct sy_lines *lines, const char *what, uint64_t limit, uint6
         return fail_number(lines, what, "a whole number that fits");
     }
     if (value > limit) {
-        return sy_lines_fail(lines, "the %s is %llu, at most %llu is possible", what,
+        return sy_lines_fail(lines, "the %s is %llu, but at most %llu is allowed", what,
                              (unsigned long long)value, (unsigned long long)limit);
     }
     *ret_value = value;

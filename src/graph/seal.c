@@ -189,7 +189,7 @@ static int fail_cycle(const struct sy_graph *graph, const uint32_t *missing, str
     uint32_t last = spell_cycle(graph, next, first, &text);
     *ret_cycle = (struct sy_graph_cycle){last, first};
     sy_fail(error, -EINVAL, "cycle: %s", text.failed ? "(out of memory)" : text.text);
-    sy_hint(error, "a task may only wait for tasks that do not wait for it");
+    sy_hint(error, "a task cannot depend on a task that depends on it");
     sy_buffer_finish(&text);
     free(next);
     return -EINVAL;

@@ -263,7 +263,7 @@ static int check_block(struct reader *reader) {
         return fail_block(reader, "this task has no JobId");
     }
     if (sy_map_get(&reader->jobs, reader->job.text, reader->job.length, &other)) {
-        fail_block(reader, "this task's JobId was given before");
+        fail_block(reader, "another task has the same JobId");
         sy_hint(reader->lines.error, "first on line %u", reader->job_lines[other]);
         return -EINVAL;
     }

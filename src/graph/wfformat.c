@@ -278,7 +278,8 @@ static int read_version(struct reader *reader) {
     }
     if (!reader->has_version) {
         code = sy_json_fail(&reader->json, "WfFormat version \"%.20s\" is not known", text);
-        sy_hint(reader->json.error, "1.4, 1.5 and 1.6 are; WfFormat's own tools migrate others");
+        sy_hint(reader->json.error,
+                "1.4, 1.5 and 1.6 are supported; the tools of WfFormat convert others");
     }
     return code;
 }

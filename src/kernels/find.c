@@ -50,13 +50,13 @@ static void fail_to_find(const struct sy_kernel_set *set, const char *name,
     const char *near = nearest_kernel(set, name);
     sy_fail(error, -ENOENT, "no kernel plug-in has a kernel '%s'", name);
     if (set->count == 0) {
-        sy_hint(error, "no plug-in was found: give one with --kernels or SYMPH_KERNELS");
+        sy_hint(error, "no plug-in was found: name one with --kernels or SYMPH_KERNELS");
     } else if (near) {
-        sy_hint(error, "did you mean '%s'? symph kernels lists all", near);
+        sy_hint(error, "did you mean '%s'?", near);
     } else if (set->skipped_count > 0) {
         sy_hint(error, "passed over: %s", set->skipped[0]);
     } else {
-        sy_hint(error, "symph kernels lists all; --kernels names further plug-ins");
+        sy_hint(error, "symph kernels lists them; --kernels PATH adds plug-ins");
     }
 }
 

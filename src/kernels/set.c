@@ -72,7 +72,7 @@ static int add_table(struct sy_kernel_set *set, const struct sy_kernel_table *ta
             return 0; /* the same file by another way */
         }
         if (strcmp(set->plugins[i].table->name, table->name) == 0) {
-            return skip(set, path, "its name is that of ", set->plugins[i].path, error);
+            return skip(set, path, "it has the same name as ", set->plugins[i].path, error);
         }
     }
     const char *copy = sy_arena_strdup(set->arena, path);
@@ -93,8 +93,8 @@ static int fail_to_load(const char *path, const char *why, struct sy_error *erro
 }
 
 static int not_a_plugin(const char *path, struct sy_error *error) {
-    sy_fail_at(error, -EINVAL, path, 0, 0, "is a shared object, but no kernel plug-in");
-    sy_hint(error, "a plug-in says SY_KERNEL_PLUGIN(table); see examples/kernel_scale.c");
+    sy_fail_at(error, -EINVAL, path, 0, 0, "is a shared object, but not a kernel plug-in");
+    sy_hint(error, "a plug-in contains SY_KERNEL_PLUGIN(table); see examples/kernel_scale.c");
     return -EINVAL;
 }
 
@@ -186,8 +186,9 @@ static int add_named(struct sy_kernel_set *set, const char *path, struct sy_erro
     if (stat(path, &info) < 0) {
         int code = -errno;
         sy_fail_at(error, code, path, 0, 0, "no kernel plug-in: %s", strerror(-code));
-        sy_hint(error, "give a file (NAME.so) or a folder of them; symph kernels lists what is "
-                       "found without");
+        sy_hint(error,
+                "name a file (NAME.so) or a folder of such files; symph kernels lists what is "
+                "found by default");
         return code;
     }
     if (!S_ISDIR(info.st_mode)) {

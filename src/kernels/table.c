@@ -44,7 +44,7 @@ static int check_kernel(const struct sy_kernel_entry *kernel, const char *path,
         if (kernel->modes[i] > SY_READ_WRITE || (beyond && kernel->modes[i])) {
             return refuse(error, path, "kernel", kernel->name,
                           beyond ? "has modes for more arguments than it takes"
-                                 : "has an access mode that is none");
+                                 : "has an invalid access mode");
         }
     }
     for (uint32_t i = 0; i < SY_FLAVOUR_COUNT; i++) {
@@ -64,7 +64,7 @@ static int check_kernels(const struct sy_kernel_table *table, const char *path,
         code = check_kernel(&table->kernels[i], path, error);
         code = code ? code : sy_map_put(&names, name, strlen(name), i);
         if (code == -EEXIST) {
-            code = refuse(error, path, "kernel", name, "is there twice");
+            code = refuse(error, path, "kernel", name, "appears twice");
         } else if (code == -ENOMEM) {
             sy_fail(error, code, "out of memory");
         }
@@ -90,11 +90,11 @@ static int check_workloads(const struct sy_kernel_table *table, const char *path
         }
         if (workload->drive && (workload->fill || workload->check || workload->destroy)) {
             return refuse(error, path, "workload", workload->name,
-                          "drives a session, which is neither filled nor checked from outside");
+                          "drives a session, which cannot be filled or checked from outside");
         }
         for (uint32_t j = 0; j < i; j++) {
             if (strcmp(table->workloads[j].name, workload->name) == 0) {
-                return refuse(error, path, "workload", workload->name, "is there twice");
+                return refuse(error, path, "workload", workload->name, "appears twice");
             }
         }
     }
@@ -118,7 +118,7 @@ static int check_pipelines(const struct sy_kernel_table *table, const char *path
         }
         for (uint32_t j = 0; j < i; j++) {
             if (strcmp(table->pipelines[j].name, pipeline->name) == 0) {
-                return refuse(error, path, "pipeline", pipeline->name, "is there twice");
+                return refuse(error, path, "pipeline", pipeline->name, "appears twice");
             }
         }
     }
@@ -139,7 +139,7 @@ int sy_kernel_table_check(const struct sy_kernel_table *table, const char *path,
                       "needs a name of letters, digits and _-.+ that is not \"gen\"");
     }
     if (!counts_hold(table)) {
-        return refuse(error, path, "plug-in", table->name, "counts what it does not have");
+        return refuse(error, path, "plug-in", table->name, "has a count without the entries");
     }
     if (table->kernel_count == 0 && table->workload_count == 0 && table->pipeline_count == 0) {
         return refuse(error, path, "plug-in", table->name,

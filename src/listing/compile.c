@@ -120,7 +120,7 @@ static int check_text(struct sy_json *json, const char *key, const char *text, s
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c < 0x20 || c >= 0x7f) {
-            return sy_json_fail(json, "%s holds byte 0x%02x: only plain ASCII is allowed", key, c);
+            return sy_json_fail(json, "%s contains byte 0x%02x, but only ASCII is allowed", key, c);
         }
     }
     return 0;
@@ -523,10 +523,10 @@ static int add_metric(struct sy_compilation *c, const struct sy_json_record *rec
         return code;
     }
     if (!record->values[KEY_METRIC_EXPR].text) {
-        return fail_value(c, record, KEY_METRIC_NAME, "there is no MetricExpr beside it");
+        return fail_value(c, record, KEY_METRIC_NAME, "it has no MetricExpr");
     }
     if (metric.group && strcmp(metric.group, "~") == 0) {
-        return fail_value(c, record, KEY_METRIC_GROUP, "no group is called so");
+        return fail_value(c, record, KEY_METRIC_GROUP, "there is no such group");
     }
     metric.expr = squeeze(c, record->values[KEY_METRIC_EXPR].text);
     if (!metric.expr ||

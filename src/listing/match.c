@@ -24,13 +24,13 @@ static int identify(struct sy_buffer *cpuid, struct sy_error *error) {
     unsigned a, b, c, d;
     char vendor[13] = "";
     if (!__get_cpuid(0, &a, &b, &c, &d)) {
-        return sy_fail(error, -ENOENT, "this processor does not say what it is");
+        return sy_fail(error, -ENOENT, "this processor does not identify itself");
     }
     memcpy(vendor, &b, 4);
     memcpy(vendor + 4, &d, 4);
     memcpy(vendor + 8, &c, 4);
     if (!__get_cpuid(1, &a, &b, &c, &d)) {
-        return sy_fail(error, -ENOENT, "this processor does not say what it is");
+        return sy_fail(error, -ENOENT, "this processor does not identify itself");
     }
     unsigned family = a >> 8 & 15, model = a >> 4 & 15;
     family += family == 15 ? a >> 20 & 255 : 0;
@@ -85,7 +85,7 @@ static int identify(struct sy_buffer *cpuid, struct sy_error *error) {
         code = identify_by_cpuinfo(text, cpuid);
         free(text);
     }
-    return code ? sy_fail(error, -ENOENT, "this processor does not say what it is") : 0;
+    return code ? sy_fail(error, -ENOENT, "this processor does not identify itself") : 0;
 }
 #endif
 
@@ -170,7 +170,7 @@ static int search_maps(const char *folder, const char *cpuid, struct sy_arena *a
     sy_name_list_finish(&maps);
     if (!code && !found) {
         code = sy_fail(error, -ENOENT, "no listing is known for the processor %.100s", cpuid);
-        sy_hint(error, "'symph counters listing' shows which there are");
+        sy_hint(error, "'symph counters listing' lists them");
     }
     return code;
 }

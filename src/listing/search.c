@@ -87,7 +87,7 @@ static int fail_unknown(const char *wanted, const char *const *names, const char
     if (near) {
         sy_hint(error, "did you mean '%s'?", near);
     } else {
-        sy_hint(error, "'symph counters listing' shows all");
+        sy_hint(error, "'symph counters listing' lists them");
     }
     return code;
 }

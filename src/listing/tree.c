@@ -39,8 +39,8 @@ int sy_tree_find(const char *tree, struct sy_arena *arena, const char **ret_fold
             return 0;
         }
     }
-    int code = sy_fail(error, -ENOENT, "%s holds no tools/perf/pmu-events/arch", tree);
-    sy_hint(error, "name an unpacked Linux source tree, or that folder of one");
+    int code = sy_fail(error, -ENOENT, "%s does not contain tools/perf/pmu-events/arch", tree);
+    sy_hint(error, "name an unpacked Linux source tree, or that folder in it");
     return code;
 }
 

@@ -38,7 +38,7 @@ static int check_classes(const struct sy_plan_problem *problem, struct sy_error 
 static int check_shapes(const struct sy_plan_problem *problem, struct sy_error *error) {
     uint64_t seen[SY_PLAN_CLASS_MAX] = {0};
     if (problem->shape_count == 0) {
-        return sy_fail(error, -EINVAL, "no shapes: nothing can run anywhere");
+        return sy_fail(error, -EINVAL, "there are no shapes: nothing can run");
     }
     for (uint32_t i = 0; i < problem->shape_count; i++) {
         const struct sy_plan_shape *shape = &problem->shapes[i];
@@ -50,7 +50,7 @@ static int check_shapes(const struct sy_plan_problem *problem, struct sy_error *
         }
         uint64_t bit = 1ull << (shape->width - 1);
         if (seen[shape->class_index] & bit) {
-            return sy_fail(error, -EINVAL, "shape %u: width %u of class %s is there twice", i,
+            return sy_fail(error, -EINVAL, "shape %u: width %u of class %s appears twice", i,
                            shape->width, problem->classes[shape->class_index].name);
         }
         seen[shape->class_index] |= bit;
@@ -129,7 +129,7 @@ static int find_order(const struct sy_plan_problem *problem, struct sy_plan_orde
         }
         if (k == problem->kernel_count) {
             uint32_t stuck = (uint32_t)__builtin_ctzll(order->all & ~done);
-            return sy_fail(error, -EINVAL, "kernel %s waits for its own results: a cycle",
+            return sy_fail(error, -EINVAL, "kernel %s depends on its own results: a cycle",
                            problem->kernels[stuck].name);
         }
         order->order[i] = k;
@@ -166,7 +166,7 @@ int sy_plan_check_request(const struct sy_plan_request *request, struct sy_error
         sy_fail(error, -EINVAL,
                 "side by side is only for throughput, without bounds on energy, "
                 "money or power");
-        sy_hint(error, "leave side by side away, or those bounds");
+        sy_hint(error, "leave out side by side, or those bounds");
         return -EINVAL;
     }
     return 0;

@@ -175,7 +175,7 @@ static const char *wrong_with(const struct sy_plan_problem *problem,
         return "it has no kernels, or some that do not exist";
     }
     if (stage->kernels & done) {
-        return "a kernel of it ran already";
+        return "one of its kernels has already run";
     }
     if (stage->replicas == 0 || stage->replicas > SY_PLAN_DEVICE_MAX) {
         return "its number of replicas is out of range";
@@ -183,10 +183,10 @@ static const char *wrong_with(const struct sy_plan_problem *problem,
     for (uint64_t left = stage->kernels; left; left &= left - 1) {
         uint32_t k = (uint32_t)__builtin_ctzll(left);
         if (order->before[k] & ~(done | stage->kernels)) {
-            return "a kernel of it needs what a later stage makes";
+            return "one of its kernels needs the result of a later stage";
         }
         if (!(problem->time_ns[k * problem->shape_count + stage->shape] < INFINITY)) {
-            return "a kernel of it cannot run there";
+            return "one of its kernels cannot run there";
         }
     }
     return fits(problem, stage->kernels, &problem->shapes[stage->shape])
@@ -245,7 +245,7 @@ int sy_plan_evaluate(const struct sy_plan_problem *problem, const struct sy_plan
         code = check_lane(problem, &order, plan, lane, &stage, error);
     }
     if (!code && stage != plan->stage_count) {
-        code = sy_fail(error, -EINVAL, "not a plan: stage %u is of no lane", stage + 1);
+        code = sy_fail(error, -EINVAL, "not a plan: stage %u belongs to no lane", stage + 1);
     }
     code = code ? code : check_devices(problem, plan, error);
     if (!code) {

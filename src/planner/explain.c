@@ -156,13 +156,13 @@ static int explain_kernel(const struct sy_plan_problem *problem, uint32_t k,
         least_bytes = sy_least(least_bytes, bytes);
     }
     if (runs) {
-        sy_fail(error, -ENODEV, "kernel %s fits no memory: it needs at least %.0f bytes",
-                kernel->name, least_bytes);
-        sy_hint(error, "smaller inputs, or devices with more memory");
+        sy_fail(error, -ENODEV,
+                "kernel %s does not fit in any memory: it needs at least %.0f bytes", kernel->name,
+                least_bytes);
+        sy_hint(error, "use smaller inputs, or devices with more memory");
     } else {
-        sy_fail(error, -ENODEV, "kernel %s runs nowhere: no device that is free can run it",
-                kernel->name);
-        sy_hint(error, "give it a version for one of the classes, or free a device");
+        sy_fail(error, -ENODEV, "kernel %s cannot run: no free device can run it", kernel->name);
+        sy_hint(error, "add a variant for one of the classes, or free a device");
     }
     return -ENODEV;
 }
@@ -176,8 +176,8 @@ static int explain_devices(struct sy_planner *planner, struct sy_error *error) {
     }
     if (!code && !feasible) {
         sy_fail(error, -ENODEV,
-                "no plan: every kernel runs somewhere, but there are not enough "
-                "devices for stages that run them in their order");
+                "no plan: each kernel can run, but there are not enough devices for stages in "
+                "their order");
         sy_hint(error, "free devices of the classes that only some kernels run on");
         return -ENODEV;
     }

@@ -134,7 +134,7 @@ static int read_role(struct sy_pipeline_reader *r, void *out) {
         }
     }
     if (!code) {
-        code = sy_json_fail(&r->json, "\"%.40s\" is no role", text);
+        code = sy_json_fail(&r->json, "\"%.40s\" is not a role", text);
         sy_hint(r->error, "input, constant, between or output");
     }
     return code;
@@ -281,7 +281,7 @@ static int fail_datum(struct sy_pipeline_reader *r, const char *name) {
     }
     const char *near =
         strlen(name) < 200 ? sy_nearest(name, names, r->pipeline->datum_count) : NULL;
-    sy_json_fail(&r->json, "no datum is called \"%.64s\"", name);
+    sy_json_fail(&r->json, "there is no datum \"%.64s\"", name);
     if (near) {
         sy_hint(r->error, "did you mean \"%s\"?", near);
     } else {
@@ -424,7 +424,7 @@ static int use_write(struct sy_pipeline_reader *r, uint32_t index, uint32_t datu
     if (use->writer != SY_NONE) {
         sy_pipeline_fail(r, mark, "\"%s\" is already written by kernel \"%s\"", name,
                          r->kernels[use->writer].name);
-        sy_hint(r->error, "an item's data are written once: give each writer one of its own");
+        sy_hint(r->error, "the data of an item are written once: give each writer its own datum");
         return -EINVAL;
     }
     use->writer = index;

@@ -45,7 +45,7 @@ uint32_t sy_values_feature(const struct sy_pipeline *pipeline, const char *name,
         }
     }
     const char *near = strlen(name) < 200 ? sy_nearest(name, names, count) : NULL;
-    sy_fail(error, -EINVAL, "\"%.64s\" is no feature of this pipeline", name);
+    sy_fail(error, -EINVAL, "\"%.64s\" is not a feature of this pipeline", name);
     if (near) {
         sy_hint(error, "did you mean \"%s\"?", near);
     } else {
@@ -171,7 +171,7 @@ static int read_item(const struct sy_pipeline *pipeline, const char *item, size_
     snprintf(name, sizeof name, "%.*s", (int)(name_length < 79 ? name_length : 79), item);
     if (!equals) {
         sy_fail(error, -EINVAL, "\"%s\" lacks a value", name);
-        sy_hint(error, "say %s=NUMBER; an example comes first", name);
+        sy_hint(error, "write %s=NUMBER; an example comes first", name);
         return -EINVAL;
     }
     size_t left = length - name_length - 1;

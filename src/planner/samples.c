@@ -140,8 +140,7 @@ static int read_column(struct table *t) {
         t->kinds[t->column_count++] = kind;
         return 0;
     }
-    return again ? sy_csv_fail(&t->csv, "two columns are called \"%.64s\"", name)
-                 : add_cost(t, name);
+    return again ? sy_csv_fail(&t->csv, "column \"%.64s\" appears twice", name) : add_cost(t, name);
 }
 
 static int no_column(struct table *t, const char *name) {
@@ -204,7 +203,7 @@ static int read_width(struct table *t, uint32_t *ret_width) {
 static int read_source(struct table *t, const char **ret_source) {
     int code = sy_csv_name(&t->csv, "source", t->arena, ret_source);
     if (!code && strcmp(*ret_source, "measured") != 0 && strcmp(*ret_source, "model") != 0) {
-        code = sy_csv_fail(&t->csv, "\"%.40s\" is no source of times", *ret_source);
+        code = sy_csv_fail(&t->csv, "\"%.40s\" is not a source of times", *ret_source);
         sy_hint(t->csv.error, "measured or model");
     }
     return code;

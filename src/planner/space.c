@@ -132,14 +132,14 @@ static int count_states(struct sy_plan_space *space, struct sy_error *error) {
         }
     }
     if (space->form_count == 0) {
-        return sy_fail(error, -ENODEV, "there are no devices: kernel %s runs nowhere",
+        return sy_fail(error, -ENODEV, "there are no devices for kernel %s",
                        problem->kernels[0].name);
     }
     uint64_t states = uses * space->cut_count * space->form_count;
     if (states > SY_PLAN_STATE_MAX) {
         sy_fail(error, -E2BIG, "%llu states (down-sets, devices used, shapes); at most %u",
                 (unsigned long long)states, SY_PLAN_STATE_MAX);
-        sy_hint(error, "give fewer devices to the plan, or fewer widths");
+        sy_hint(error, "use fewer devices or fewer widths");
         return -E2BIG;
     }
     space->row = (space->form_count + 1) & ~1u;

@@ -109,7 +109,7 @@ static int read_kernels(struct reader *reader, uint64_t *ret_kernels) {
         const char *name = reader->problem->kernels[k].name;
         if (*ret_kernels >> k & 1) {
             return sy_fail_at(reader->error, -EINVAL, NULL, 0, column_of(reader),
-                              "kernel '%s' is there twice", name);
+                              "kernel '%s' appears twice", name);
         }
         *ret_kernels |= 1ull << k;
         reader->at += strlen(name);

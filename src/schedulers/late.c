@@ -718,5 +718,5 @@ LATE(sy_policy_affinity, "affinity", "late binding by execution time and queue a
 LATE(sy_policy_greedy_true, "greedy-true", "late binding with true times and true contention",
      init_true, false, true);
 LATE(sy_policy_gate, "greedy-true-gate",
-     "greedy-true behind a gate: a task waits rather than start into contention", init_gate, false,
-     true);
+     "greedy-true with a gate: a task waits instead of starting during contention", init_gate,
+     false, true);

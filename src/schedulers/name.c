@@ -31,7 +31,7 @@ static int read_number(const struct sy_scheduler_ops *ops, const char *text, siz
         return sy_fail(error, -EINVAL, "policy %s takes no number", ops->name);
     }
     if (!sy_parse_u64(text, length, &number) || !number || number > NUMBER_MAX) {
-        return sy_fail(error, -EINVAL, "'%.*s' behind %s is not a number from 1 to %d",
+        return sy_fail(error, -EINVAL, "'%.*s' after %s is not a number from 1 to %d",
                        (int)(length < 40 ? length : 40), text, ops->name, NUMBER_MAX);
     }
     *ret_number = number;
@@ -41,13 +41,12 @@ static int read_number(const struct sy_scheduler_ops *ops, const char *text, siz
 static int read_weights(const struct sy_scheduler_ops *ops, const char *path, size_t length,
                         struct sy_error *error) {
     if (!ops->weights_kind) {
-        sy_fail(error, -EINVAL, "policy %s runs on no weights: nothing to take behind '@'",
-                ops->name);
-        sy_hint(error, "symph simulate --list-policies says which do");
+        sy_fail(error, -EINVAL, "policy %s has no weights, so '@' has no meaning", ops->name);
+        sy_hint(error, "symph simulate --list-policies shows which policies have");
         return -EINVAL;
     }
     if (!length || length >= PATH_LIMIT) {
-        sy_fail(error, -EINVAL, "no %s behind '@' in the name of policy %s",
+        sy_fail(error, -EINVAL, "no %s after '@' in the name of policy %s",
                 length ? "usable path (it is too long)" : "path", ops->name);
         sy_hint(error, "%s@FILE; '~' begins a part to leave out: write a home folder in full",
                 ops->name);
@@ -86,9 +85,7 @@ static int refuse_part(const struct sy_scheduler_ops *ops, const char *part, siz
         }
     }
     if (!count) {
-        return sy_fail(error, -EINVAL,
-                       "policy %s has no parts to leave out: nothing to take "
-                       "behind '~'",
+        return sy_fail(error, -EINVAL, "policy %s has no parts to leave out, so '~' has no meaning",
                        ops->name);
     }
     snprintf(word, sizeof word, "%.*s", (int)(length < 39 ? length : 39), part);
@@ -144,7 +141,7 @@ int sy_policy_args(const struct sy_scheduler_ops *ops, const char *args,
         args += *args == '~' ? strlen(args) : 0;
     }
     if (!code && *args) {
-        code = sy_fail(error, -EINVAL, "'%.40s' behind %s is out of place", args, ops->name);
+        code = sy_fail(error, -EINVAL, "'%.40s' after %s is not allowed", args, ops->name);
         sy_hint(error, "NAME+ORDER:NUMBER@WEIGHTS~PART, in this order");
     }
     if (!code) {
@@ -168,12 +165,13 @@ int sy_policy_weights(const struct sy_scheduler_ops *ops, const struct policy_ar
         return code;
     }
     if (!sy_policy_fits(ops, &weights)) {
-        code = sy_fail_at(error, -EINVAL, path, 0, 0,
-                          "weights of kind %s, shape %u, %u numbers; policy %s runs on kind %s, "
-                          "shape %u, %u numbers",
-                          weights.kind, weights.shape, weights.count, ops->name, ops->weights_kind,
-                          ops->weights_shape, ops->weights_count);
-        sy_hint(error, "symph train makes them anew");
+        code = sy_fail_at(
+            error, -EINVAL, path, 0, 0,
+            "weights of kind %s, shape %u, %u numbers; policy %s needs kind %s, shape %u, "
+            "%u numbers",
+            weights.kind, weights.shape, weights.count, ops->name, ops->weights_kind,
+            ops->weights_shape, ops->weights_count);
+        sy_hint(error, "train them again with symph train");
         sy_weights_close(&weights);
         return code;
     }

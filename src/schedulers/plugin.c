@@ -17,7 +17,8 @@ static const struct sy_scheduler_ops *refuse(void *handle, struct sy_error *erro
         dlclose(handle);
     }
     sy_fail_at(error, -EINVAL, path, 0, 0, "%s", why);
-    sy_hint(error, "a policy object says SY_SCHEDULER_PLUGIN(ops); see examples/policy_longest.c");
+    sy_hint(error, "a policy plug-in contains SY_SCHEDULER_PLUGIN(ops); see "
+                   "examples/policy_longest.c");
     return NULL;
 }
 
@@ -46,7 +47,7 @@ static const struct sy_scheduler_ops *load(const char *path, struct sy_error *er
     const uint32_t *abi = dlsym(handle, "sy_scheduler_plugin_abi");
     const struct sy_scheduler_ops *const *ops = dlsym(handle, "sy_scheduler_plugin");
     if (!abi || !ops || !*ops) {
-        return refuse(handle, error, path, "holds no policy");
+        return refuse(handle, error, path, "contains no policy");
     }
     if (*abi != SY_SCHEDULER_ABI) {
         return refuse(handle, error, path, "was built for another version of symph/scheduler.h");

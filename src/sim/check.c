@@ -268,7 +268,7 @@ static int check_copies(const struct judge *j) {
         }
         uint32_t producer = last_writer(j, s->subject, s->start_ns);
         if (!holds(j, s->subject, producer, s->from, s->start_ns)) {
-            return sy_fail(j->error, -EINVAL, "datum %u was copied from %s, which did not hold it",
+            return sy_fail(j->error, -EINVAL, "datum %u was copied from %s, which did not have it",
                            s->subject, j->m->memories[s->from].name);
         }
         double least = sy_cost_transfer_ns(j->m, s->from, s->place, j->w->data_bytes[s->subject]);

@@ -50,8 +50,9 @@ static const char *illegal(const struct sy_sim *sim, const struct sy_decision *d
     if (d->kind == SY_FETCH) {
         return NULL;
     }
-    return isnan(d->priority) || !(d->expected_ns >= 0) ? "priority or expected time is no number"
-                                                        : NULL;
+    return isnan(d->priority) || !(d->expected_ns >= 0)
+               ? "priority or expected time is not a number"
+               : NULL;
 }
 
 static bool is_charged(const struct sy_sim *sim) {

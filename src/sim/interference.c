@@ -86,7 +86,7 @@ static int square_row(struct reader *reader, bool *seen) {
         return code;
     }
     if (!sy_map_get(&reader->names, csv->field, csv->field_length, &row)) {
-        return sy_csv_fail(csv, "the row is none of the columns");
+        return sy_csv_fail(csv, "the row is not one of the columns");
     }
     if (seen[row]) {
         return sy_csv_fail(csv, "row \"%s\" is given twice", table->names[row]);
@@ -148,7 +148,7 @@ static int pair_header(struct sy_csv *csv, struct pair_columns *ret_columns) {
                            : sy_csv_is(csv, "b_colocated_ratio") ? &columns.ratio_b
                                                                  : NULL;
         if (column && *column != SY_NONE) {
-            return sy_csv_fail(csv, "the column is there twice");
+            return sy_csv_fail(csv, "the column appears twice");
         }
         if (column) {
             *column = columns.count;
@@ -239,7 +239,7 @@ static int fill_missing(struct reader *reader) {
         }
     }
     if (known == 0) {
-        return sy_csv_fail(&reader->csv, "the table holds no measured pair");
+        return sy_csv_fail(&reader->csv, "the table has no measured pair");
     }
     table->fallback = exp(log_sum / known);
     for (uint32_t i = 0; i < cells; i++) {
@@ -264,7 +264,7 @@ static int read_table(struct reader *reader) {
     } else if (sy_csv_is(csv, "job_a")) {
         code = read_pairs(reader);
     } else {
-        code = sy_csv_fail(csv, "this is no table of pairs");
+        code = sy_csv_fail(csv, "this is not a table of pairs");
         sy_hint(csv->error, "the first column is \"row\" in a square table, \"job_a\" in a list of "
                             "pairs");
     }

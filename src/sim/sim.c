@@ -183,7 +183,8 @@ static void blocked(struct sy_sim *sim) {
                            "%u committed but blocked",
                            sim->policy, sim_now(sim), sim->jobs_left, ready, committed);
     if (lost) {
-        sy_hint(sim->error, "%u of %u devices are lost for good", lost, sim->machine->device_count);
+        sy_hint(sim->error, "%u of %u devices have failed and do not return", lost,
+                sim->machine->device_count);
     }
 }
 
@@ -240,7 +241,7 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
             ops->finish(policy_state);
         }
         return sy_fail(error, code, "policy %s cannot start here%s", policy,
-                       code == -EINVAL ? ": its arguments are off" : "");
+                       code == -EINVAL ? ": its arguments are invalid" : "");
     }
     loop(sim);
     if (ops->finish) {

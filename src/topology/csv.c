@@ -50,8 +50,8 @@ static bool number_before(const char *line, const char *word, uint64_t *ret_numb
 static int fail_counts(struct bus *bus, const char *what) {
     bus->csv.line = bus->csv.column = 1;
     sy_csv_fail(&bus->csv, "%s", what);
-    sy_hint(bus->csv.error, "the first line must say: # 12 CPU cores, 3 CUDA GPUs; it may go on "
-                            "with the host memory's bandwidth: , dram 60GB/s");
+    sy_hint(bus->csv.error, "the first line must be: # 12 CPU cores, 3 CUDA GPUs; optionally "
+                            "followed by the bandwidth of host memory: , dram 60GB/s");
     return -EINVAL;
 }
 
@@ -75,7 +75,7 @@ static int read_counts(struct bus *bus, const char *text, size_t length) {
     uint64_t cores, gpus;
     if (line[0] != '#' || !number_before(line, "CPU", &cores) ||
         !number_before(line, "GPU", &gpus)) {
-        return fail_counts(bus, "it is not said how many cores and GPUs there are");
+        return fail_counts(bus, "the number of cores and GPUs is missing");
     }
     if (gpus >= SY_MEMORY_MAX || cores > SY_DEVICE_MAX - gpus) {
         return fail_counts(bus, "more than 4096 cores or 63 GPUs");
@@ -113,8 +113,9 @@ static int read_pair(struct bus *bus) {
     }
     struct pair *pair = &bus->pairs[from * bus->node_count + to];
     if (from == to || pair->seen) {
-        return sy_csv_fail(csv, from == to ? "%u to itself is no copy" : "%u to %u appears twice",
-                           from, to);
+        return sy_csv_fail(
+            csv, from == to ? "a copy from %u to itself is not possible" : "%u to %u appears twice",
+            from, to);
     }
     code = sy_csv_number(csv, "bytes_per_us", 1e-6, 1e12, &bytes_per_us);
     code = code ? code : sy_csv_number(csv, "latency_us", 0, 1e12, &latency_us);

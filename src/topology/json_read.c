@@ -78,7 +78,7 @@ static int read_reference(struct reader *reader, const struct sy_map *map, const
         return code;
     }
     if (!sy_map_get(map, text, length, ret_index)) {
-        return sy_json_fail(&reader->json, "%s: nothing is called \"%.64s\"", what, text);
+        return sy_json_fail(&reader->json, "%s: there is no \"%.64s\"", what, text);
     }
     return 0;
 }
@@ -108,7 +108,7 @@ static int read_kind(struct reader *reader, enum sy_device_kind *ret_kind) {
     const char *text;
     int code = sy_json_string(&reader->json, &text, NULL);
     if (!code && !sy_device_kind_parse(text, ret_kind)) {
-        code = sy_json_fail(&reader->json, "\"%.32s\" is no kind of device", text);
+        code = sy_json_fail(&reader->json, "\"%.32s\" is not a kind of device", text);
         sy_hint(reader->json.error, "cpu, gpu, fpga or asic");
     }
     return code;
@@ -126,7 +126,7 @@ static int read_resource_kind(struct reader *reader, enum sy_resource_kind *ret_
             return 0;
         }
     }
-    sy_json_fail(&reader->json, "\"%.32s\" is no kind of resource", text);
+    sy_json_fail(&reader->json, "\"%.32s\" is not a kind of resource", text);
     sy_hint(reader->json.error, "dram, link, switch or interconnect");
     return -EINVAL;
 }

@@ -96,7 +96,8 @@ static int read_file(const char *path, double dram_bytes_per_s, struct sy_machin
         code = sy_fail(error, -ENOMEM, "out of memory");
     } else if (access(bus.text, R_OK) != 0) {
         code = sy_fail_at(error, -errno, bus.text, 0, 0, "cannot read: %s", strerror(errno));
-        sy_hint(error, "the bus of a recorded machine must lie beside its kernels");
+        sy_hint(error,
+                "the bus file of a recorded machine must be in the same folder as its kernels");
     } else {
         code = read_path(bus.text, true, dram_bytes_per_s, ret_machine, error);
     }

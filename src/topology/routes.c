@@ -158,7 +158,7 @@ static int make_route(const struct paths *paths, uint32_t from, uint32_t to, str
         return 0;
     }
     if (paths->via[to] == SY_NONE) {
-        fail_pair(builder, from, to, "there is no way", error);
+        fail_pair(builder, from, to, "there is no route", error);
         sy_hint(error, "add links, or state the route");
         return -EINVAL;
     }

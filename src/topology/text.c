@@ -120,8 +120,8 @@ static int parse_one_option(struct sy_text *text, const char *name,
     at += length + 1;
     length = sy_text_word(text, at);
     if (!parse(at, length, ret_value)) {
-        sy_text_fail(text, at, "\"%.*s\" is no value for %s", (int)(length < 40 ? length : 40), at,
-                     name);
+        sy_text_fail(text, at, "\"%.*s\" is not a value for %s", (int)(length < 40 ? length : 40),
+                     at, name);
         sy_hint(text->error, "a positive number and a unit, such as 64GB or 500ns");
         return -EINVAL;
     }
@@ -131,7 +131,7 @@ static int parse_one_option(struct sy_text *text, const char *name,
 
 static int parse_dram(struct sy_text *text, struct sy_text_group *group, const char *start) {
     if (group->dram_bytes_per_s > 0) {
-        return sy_text_fail(text, start, "dram is said twice for one socket");
+        return sy_text_fail(text, start, "dram appears twice for one socket");
     }
     size_t length = sy_text_word(text, text->at);
     int code = sy_text_bandwidth(text, text->at, length, &group->dram_bytes_per_s);
@@ -142,12 +142,12 @@ static int parse_dram(struct sy_text *text, struct sy_text_group *group, const c
 static int parse_interconnect(struct sy_text *text, const struct sy_text_group *group,
                               const char *start) {
     if (group != &text->outside) {
-        sy_text_fail(text, start, "upi joins sockets and cannot stand inside one");
-        sy_hint(text->error, "write it behind the closing parenthesis");
+        sy_text_fail(text, start, "upi connects sockets and cannot be inside one");
+        sy_hint(text->error, "write it after the closing parenthesis");
         return -EINVAL;
     }
     if (text->interconnect_bytes_per_s > 0) {
-        return sy_text_fail(text, start, "upi is said twice");
+        return sy_text_fail(text, start, "upi appears twice");
     }
     size_t length = sy_text_word(text, text->at);
     int code = sy_text_bandwidth(text, text->at, length, &text->interconnect_bytes_per_s);
@@ -224,7 +224,7 @@ static int parse_item(struct sy_text *text, uint32_t socket_group) {
     }
     text->at += length;
     if (text->at == text->end || *text->at != ':') {
-        sy_text_fail(text, text->at, "expected ':' behind \"%s\"", item_words[kind]);
+        sy_text_fail(text, text->at, "expected ':' after \"%s\"", item_words[kind]);
         sy_hint(text->error, kind < 4 ? "write %s:1 for one" : "write %s:40GB/s", item_words[kind]);
         return -EINVAL;
     }
@@ -243,7 +243,7 @@ static int parse_group_items(struct sy_text *text, const char *open, uint32_t in
         skip_space(text);
         if (text->at == text->end) {
             sy_text_fail(text, open, "the parenthesis is not closed");
-            sy_hint(text->error, "add ')' behind the last part of the socket");
+            sy_hint(text->error, "add ')' after the last part of the socket");
             return -EINVAL;
         }
         char c = *text->at;
@@ -252,7 +252,7 @@ static int parse_group_items(struct sy_text *text, const char *open, uint32_t in
             return 0;
         }
         if (c == '(' || isdigit((unsigned char)c)) {
-            sy_text_fail(text, text->at, "a socket cannot hold another socket");
+            sy_text_fail(text, text->at, "a socket cannot contain another socket");
             sy_hint(text->error, "repetition such as 2x(...) does not nest");
             return -EINVAL;
         }
@@ -273,7 +273,7 @@ static int parse_group(struct sy_text *text) {
             length++;
         }
         if (text->end - start - (ptrdiff_t)length < 2 || memcmp(start + length, "x(", 2) != 0) {
-            sy_text_fail(text, start + length, "expected \"x(\" behind the number of sockets");
+            sy_text_fail(text, start + length, "expected \"x(\" after the number of sockets");
             sy_hint(text->error, "for example 2x(cpu:12 dram:80GB/s)");
             return -EINVAL;
         }

@@ -44,7 +44,7 @@ static int shown(size_t length) {
 
 static int fail_value(struct sy_text *text, const char *at, size_t length, const char *option,
                       const char *example) {
-    sy_text_fail(text, at, "\"%.*s\" is no value for %s", shown(length), at, option);
+    sy_text_fail(text, at, "\"%.*s\" is not a value for %s", shown(length), at, option);
     sy_hint(text->error, "%s", example);
     return -EINVAL;
 }
@@ -119,7 +119,7 @@ static int parse_pcie(struct sy_text *text, struct sy_text_part *part, const cha
            (lanes & (lanes - 1)) == 0;
     double bytes_per_s = form ? sy_pcie_bytes_per_s((uint32_t)(at[4] - '0'), (uint32_t)lanes) : 0;
     if (!(bytes_per_s > 0)) {
-        sy_text_fail(text, at, "\"%.*s\" is no PCIe link", shown(length), at);
+        sy_text_fail(text, at, "\"%.*s\" is not a PCIe link", shown(length), at);
         sy_hint(text->error, "pcie, generation 1 to 6, x, lanes 1, 2, 4, 8, 16 or 32: pcie4x16");
         return -EINVAL;
     }
@@ -175,7 +175,7 @@ static int parse_option(struct sy_text *text, struct sy_text_part *part, unsigne
         return fail_name(text, part, at, length);
     }
     if (*seen & 1u << i) {
-        return sy_text_fail(text, at, i == 0 ? "the link is said twice" : "%s is said twice",
+        return sy_text_fail(text, at, i == 0 ? "the link appears twice" : "%s appears twice",
                             options[i].name);
     }
     *seen |= 1u << i;

@@ -97,7 +97,7 @@ int sy_machine_read_xml(const char *file, const char *name, const char *text, si
     struct sy_shield_end end = {0};
     code = sy_shield(answer_request, &request, CHILD_SECONDS, &answer, &end);
     if (code || !end.returned || answer.failed || answer.length < 2) {
-        code = sy_fail_at(error, -EINVAL, file, 0, 0, "hwloc cannot digest this file");
+        code = sy_fail_at(error, -EINVAL, file, 0, 0, "hwloc cannot read this file");
         sy_hint(error, "export the machine again with lstopo --of xml");
     } else {
         code = read_reply(file, &answer, ret_machine, error);

@@ -189,8 +189,8 @@ static int read_text(struct reader *r, bool is_schema) {
     }
     r->same = strcmp(text, r->settings) == 0;
     if (!r->same) {
-        sy_json_fail(&r->json, "the run was begun with other settings");
-        sy_hint(r->json.error, "begun with: %s; now: %s", text, r->settings);
+        sy_json_fail(&r->json, "the run was started with other settings");
+        sy_hint(r->json.error, "started with: %s; now: %s", text, r->settings);
         return -EINVAL;
     }
     return 0;
@@ -245,7 +245,7 @@ static int read_all(struct reader *r) {
         whole = whole && r->have[i];
     }
     whole = whole && (r->number[BEST_AT] < r->history_count || r->number[BEST_AT] == 0);
-    return code ? code : whole ? 0 : sy_json_fail(&r->json, "something is missing here");
+    return code ? code : whole ? 0 : sy_json_fail(&r->json, "the checkpoint is incomplete");
 }
 
 static void adopt(struct sy_training *t, struct reader *r) {

@@ -102,9 +102,10 @@ int sy_prices_parse(const char *text, struct sy_prices *known, struct sy_error *
             kind++;
         }
         if (kind == SY_KIND_COUNT) {
-            sy_fail(error, -EINVAL, "'%.*s' is no price of a kind of device",
+            sy_fail(error, -EINVAL, "'%.*s' is not a price of a kind of device",
                     (int)(end - at < 40 ? end - at : 40), at);
-            sy_hint(error, "write cpu=0.05/h,gpu=2.5/h: of cpu, gpu, fpga and asic, per hour");
+            sy_hint(error,
+                    "write cpu=0.05/h,gpu=2.5/h: prices of cpu, gpu, fpga and asic per hour");
             return -EINVAL;
         }
         if (!sy_parse_price(equals + 1, (size_t)(end - equals) - 1, &price) || price > PRICE_MAX) {

@@ -167,7 +167,7 @@ static void test_no_library(void **state) {
         const char *path;
         int init_status;
         const char *remedy;
-    } cases[] = {{"libnosuch.so.1", 0, "NVIDIA's driver"},
+    } cases[] = {{"libnosuch.so.1", 0, "the NVIDIA driver"},
                  {FAKE_NVML, 9, "modprobe nvidia"},
                  {FAKE_NVML, 4, "/dev/nvidia"},
                  {FAKE_NVML, 18, "reboot"},

@@ -120,7 +120,7 @@ static void test_errors(void **state) {
         {"read 1 0 0=1,q=0\n", 6, 14, "expected r="},
         {"read 1 2 0=1\n", 6, 8, "start of the window"},
         {"read 1 0\n", 6, 9, "a sample is missing"},
-        {"read 5 0 0=1\nread 5 0 0=1\n", 7, 6, "after the one before"},
+        {"read 5 0 0=1\nread 5 0 0=1\n", 7, 6, "after the previous one"},
         {"read 5 0 0=1\ncounter z - - rate - cpu 0 0 -\n", 7, 1, "before reads"},
         {"frob\n", 6, 1, "expected pmu"},
     };

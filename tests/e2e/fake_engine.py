@@ -136,7 +136,7 @@ def play(engine, what):
         engine.fail(message="the result is wrong: 0.01", exit_code=1)
     engine.put(phase=SAVING)
     if what == "not kept":
-        engine.put(note="what was learned is not kept: the disk is full")
+        engine.put(note="what was learned is not saved: the disk is full")
     if what == "saves late":  # once somebody says so
         while not os.path.exists(os.environ["FAKE_GATE"]):
             time.sleep(0.01)

@@ -25,7 +25,7 @@ class Bench(cli.Case):
     def test_decision_time(self):
         """Policies are charged what they take, and the table says so; with 0 it is free."""
         command = ["bench", "applications", "--seeds", "1", "--quiet"]
-        self.assertIn("policies are charged", self.ok(*command))
+        self.assertIn("to plan and decide is charged", self.ok(*command))
         self.assertEqual(self.ok_json(*command)["decision_time"], "measured")
         free = [*command, "--decision-time", "0"]
         self.assertEqual(self.ok(*free), self.ok(*free))

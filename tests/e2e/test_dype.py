@@ -143,7 +143,7 @@ class Dype(cli.Case):
         self.ok(*command, "--out", "out", "--plot", "plans.svg")
         page = self.read("out/dype.md").decode()
         for words in ["symph bench dype --times FILE", "90 cases", "PCIe5", "Models: u280",
-                      "Declared watts", "GPU-only", "77/86", "another system", "/static"]:
+                      "Declared power", "GPU-only", "77/86", "another system", "/static"]:
             self.assertIn(words, page)
         self.assertIn(b"</svg>", self.read("plans.svg"))
         document = json.loads(self.read("out/dype.json"))
@@ -167,13 +167,13 @@ class Dype(cli.Case):
         lines = [line for line in made_up_times(8) if not ("example hubs" in line and "h200" in line)]
         command = self.command(lines, [GRAPH])
         tables = {t["title"]: t["rows"] for t in self.ok_json(*command)["tables"]}
-        self.assertEqual(tables["left out"], ["layers/hubs: no time of gemm1 (gemm) on h200"])
+        self.assertEqual(tables["left out"], ["layers/hubs: no time for gemm1 (gemm) on h200"])
         self.assertEqual(len(tables["cases"]), 30)
 
     def test_nothing_to_judge(self):
         lines = made_up_times(2)
         message = self.fails(3, *self.command([l for l in lines if "example" not in l]))
-        self.assertIn("no time of gemm1", message)
+        self.assertIn("no time for gemm1", message)
         message = self.fails(3, *self.command([l for l in lines if "example" in l or "source" in l]))
         self.assertIn("nothing is left to learn from", message)
         message = self.fails(3, *self.command([l for l in lines if "u280" not in l]))

@@ -111,7 +111,7 @@ class Engine(cli.Case):
     def test_writing_past_the_data(self):
         """Found in every run that is checked, in graphs and in sessions."""
         for workload in ["chain", "session"]:
-            for kernel, words in [("overrun", "64 bytes behind the end of v0 4096 bytes"),
+            for kernel, words in [("overrun", "64 bytes after the end of v0 4096 bytes"),
                                   ("underrun", "3 bytes before the start of v0 4096 bytes")]:
                 spec = f"{workload}:tasks=8,kernel={kernel},at=3"
                 command = [word.replace("chain:", spec) for word in self.command("")]

@@ -81,7 +81,7 @@ class Usage(cli.Case):
     def test_all_devices_lost(self):
         message = self.fails(1, "simulate", "--machine", "cpu:2", "--graphs", "gen:cholesky:3",
                              "--fail", "0@0s", "--fail", "1@0s", "--policy", "heft", "--seeds", "1")
-        self.assertIn("2 of 2 devices are lost", message)
+        self.assertIn("2 of 2 devices have failed", message)
 
     def test_missing_value(self):
         self.assertIn("--seeds needs a value", self.fails(2, *SIMULATE, "--seeds"))

@@ -86,7 +86,7 @@ class Task(cli.Case):
         self.assertEqual(guards, {"none": 0, "trusted": 0, "bounded": 1, "fallback": 1, "plan": 1})
 
     def test_reason_that_is_none(self):
-        for reason, message in [(["maybe", 0, 0, 0, 0, 0], "nothing a guard does"),
+        for reason, message in [(["maybe", 0, 0, 0, 0, 0], "not the answer of a guard"),
                                 (["plan", 0, 0, 0, 0], "too short"), (3, "expected"),
                                 (["plan", 0, 0, 0, 0, 0, 0], "too long")]:
             records.write(self, change=lambda run: run["decisions"][0].append(reason))

@@ -54,7 +54,7 @@ class Names(cli.Case):
     def test_mistakes(self):
         self.weights("other", shape=self.learned()["shape"] + 1)
         self.weights("fits")
-        for name, message in [("dmdas@fits", "runs on no weights"), ("dmdas~net", "no parts"),
+        for name, message in [("dmdas@fits", "has no weights"), ("dmdas~net", "no parts"),
                               ("learned@nothere", "nothere: cannot read"), ("learned@.", "cannot read"),
                               ("learned@other", "other: weights of kind symphony, shape"),
                               ("learned~nett", "did you mean 'net'?"), ("learned@~net", "no path"),

@@ -56,7 +56,7 @@ class Wild(cli.Case):
         """A library that cannot be a plug-in is known from its file."""
         folder = self.gather("crashing_stranger")
         self.refused(3, "no kernel plug-in in this folder", "kernels", "--kernels", folder)
-        self.refused(3, "is a shared object, but no kernel plug-in", "kernels", "--kernels",
+        self.refused(3, "is a shared object, but not a kernel plug-in", "kernels", "--kernels",
                      self.plugin("crashing_stranger"))
         self.assertFalse(os.path.exists(self.env["LOADED"]))
 

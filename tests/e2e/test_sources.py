@@ -46,7 +46,7 @@ class Sources(cli.Case):
                               env={"SYMPH_NVML": os.path.join(self.folder, "none.so")})
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("nothing can be read here", done.stderr)
-        self.assertIn("NVIDIA's driver is not installed", done.stderr)
+        self.assertIn("the NVIDIA driver is not installed", done.stderr)
 
     @unittest.skipUnless(os.path.exists(FAKE), "the fake of NVIDIA's library is not built")
     def test_library_without_gpus(self):
@@ -54,7 +54,7 @@ class Sources(cli.Case):
         done = self.run_symph("counters", "sources", "--json", env={"SYMPH_NVML": FAKE})
         self.assertEqual(done.returncode, 0, done.stderr)
         gaps = [gap for gap in json.loads(done.stdout)["missing"] if gap["source"] == "nvml"]
-        self.assertEqual(gaps[0]["reason"], "the driver is there, but no GPU")
+        self.assertEqual(gaps[0]["reason"], "there is a driver, but no GPU")
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
     def test_nobody(self):

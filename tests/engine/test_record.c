@@ -232,7 +232,7 @@ static void test_refuses_rows(void **state) {
     refuse(HEAD "\"model_ns\": [[1], [1],\n[1]]}", 10, 1, "more rows");
     refuse(HEAD "\"model_ns\": [[1, 2]]}", 9, 15, "too long");
     refuse(HEAD "\"model_ns\": [[]]}", 9, 14, "too short");
-    refuse(HEAD "\"model_ns\": [[-1]]}", 9, 15, "not negative");
+    refuse(HEAD "\"model_ns\": [[-1]]}", 9, 15, "cannot be negative");
     refuse(HEAD "\"model_ns\": [[\"never\"]]}", 9, 15, "expected a number, null or \"inf\"");
     refuse(HEAD "\"tasks\": [[1,0,0,1,2,1]]}", 9, 12, "there is no device 1");
     refuse(HEAD "\"tasks\": [[0.5,0,0,1,2,1]]}", 9, 12, "there is no device 0.5");
@@ -245,7 +245,7 @@ static void test_refuses_rows(void **state) {
     refuse(HEAD "\"decisions\": [[0,1,0,1,1,[[1,0,0,0,0,0]]]]}", 9, 28, "no device 1");
     refuse(HEAD "\"moved_bytes\": [[0,1,5]]}", 9, 20, "there is no memory 1");
     refuse(HEAD "\"moved_bytes\": [[0,0,-5]]}", 9, 22, "bytes is -5");
-    refuse(HEAD "\"trace\": [[\"tsk\",0,0,0,1]]}", 9, 12, "no kind of span");
+    refuse(HEAD "\"trace\": [[\"tsk\",0,0,0,1]]}", 9, 12, "not a kind of span");
     refuse(HEAD "\"trace\": [[\"task\",0,0,5,1]]}", 9, 11, "ends before");
     refuse(HEAD "\"trace\": [[\"transfer\",0,0,0,1]]}", 9, 29, "too short");
     refuse(HEAD "\"trace\": [[\"stall\",2,0,0,1]]}", 9, 20, "there is no task 2");

@@ -86,7 +86,7 @@ static void test_errors(void **state) {
     } cases[] = {
         {"Model: a\n\n", 1, 1, "no JobId", NULL},
         {"Model: a\nJobId:\n", 2, 7, "ends before the job's number", NULL},
-        {"Model: a\nJobId: 1\n\nModel: a\nJobId: 1\n", 4, 1, "JobId was given before",
+        {"Model: a\nJobId: 1\n\nModel: a\nJobId: 1\n", 4, 1, "has the same JobId",
          "first on line 1"},
         {"Model: a\nnonsense\n", 2, 1, "expected a line \"Key: value\"", "blank line"},
         {"Model: a\nJobId: 1\nStartTime: nan\n", 3, 12, "start time is not a finite number", NULL},

@@ -31,8 +31,8 @@ static void each_contradiction_is_named(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"abi", "version 77"},
-        {"stranger", "no kernel plug-in"},
-        {"bad3", "is there twice"},
+        {"stranger", "not a kernel plug-in"},
+        {"bad3", "appears twice"},
         {"bad4", "has no function"},
         {"bad5", "more arguments"},
         {"bad6", "access mode"},
@@ -44,7 +44,7 @@ static void each_contradiction_is_named(void **state) {
         {"bad12", "drives a session"},
         {"bad13", "no description"},
         {"bad14", "lacks one of"},
-        {"bad15", "pipeline 'stream' is there twice"},
+        {"bad15", "pipeline 'stream' appears twice"},
         {"bad16", "pipeline 'a stream' needs a name"},
     };
     char path[PLUGIN_PATH_MAX];
@@ -84,7 +84,7 @@ static void folders_pass_over_strangers(void **state) {
     snprintf(twice, sizeof twice, "%s::%s", folder, folder);
     struct sy_kernel_set *set = open_set(twice);
     assert_int_equal(sy_kernel_set_count(set), 1);
-    assert_non_null(strstr(sy_kernel_set_skipped(set, 0), "/1.so: its name is that of"));
+    assert_non_null(strstr(sy_kernel_set_skipped(set, 0), "/1.so: it has the same name as"));
     assert_non_null(strstr(sy_kernel_set_skipped(set, 1), "/text.so: "));
     sy_kernel_set_close(set);
     unlink(name);

@@ -201,22 +201,22 @@ static void test_no_device(void **state) {
         small.time_ns[i] = INFINITY;
     }
     expect_error(&small.problem, &request, -ENODEV,
-                 "kernel beta runs nowhere: no device that is free can run it",
-                 "give it a version for one of the classes, or free a device");
+                 "kernel beta cannot run: no free device can run it",
+                 "add a variant for one of the classes, or free a device");
     make_small(&small);
     small.classes[0].memory_bytes = small.classes[1].memory_bytes = 3e6;
     expect_error(&small.problem, &request, -ENODEV,
-                 "kernel beta fits no memory: it needs at least 4000000 bytes",
-                 "smaller inputs, or devices with more memory");
+                 "kernel beta does not fit in any memory: it needs at least 4000000 bytes",
+                 "use smaller inputs, or devices with more memory");
     make_small(&small);
     small.time_ns[0] = small.time_ns[1] = small.time_ns[5] = INFINITY;
     small.classes[0].device_count = 0;
     expect_error(&small.problem, &request, -ENODEV,
-                 "kernel beta runs nowhere: no device that is free can run it",
-                 "give it a version for one of the classes, or free a device");
+                 "kernel beta cannot run: no free device can run it",
+                 "add a variant for one of the classes, or free a device");
     small.classes[1].device_count = 0;
     expect_error(&small.problem, &request, -ENODEV,
-                 "there are no devices: kernel alpha runs nowhere", "");
+                 "there are no devices for kernel alpha", "");
 }
 
 /* --- lanes -------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ static void test_text_errors(void **state) {
         {"alhpa@gpu", "unknown kernel 'alhpa'", "did you mean 'alpha'?", 1},
         {"alpha@gqu | beta@cpu", "unknown class 'gqu'", "did you mean 'gpu'?", 7},
         {"alpha@zzzzzzzz", "unknown class 'zzzzzzzz'", "known are cpu, gpu", 7},
-        {"alpha+alpha@gpu", "kernel 'alpha' is there twice", "", 7},
+        {"alpha+alpha@gpu", "kernel 'alpha' appears twice", "", 7},
         {"alpha@cpu:3", "class 'cpu' has no width of 3 devices", "its widths: 1, 2", 12},
         {"alpha@cpu:1x0", "a number of replicas must be a number from 1 to 64", "", 13},
         {"alpha@cpu:x", "a width must be a number from 1 to 64", "", 11},
@@ -380,11 +380,11 @@ static void test_text_errors(void **state) {
         {"alpha@cpu |", "the name of a kernel is missing", "", 12},
         {"alpha@cpu", "not a plan: kernel beta is in no stage", "", 0},
         {"beta@cpu | alpha@gpu",
-         "not a plan: stage 1: a kernel of it needs what a later stage makes", "", 0},
+         "not a plan: stage 1: one of its kernels needs the result of a later stage", "", 0},
         {"alpha@cpu:2x2 | beta@gpu", "not a plan: it uses 4 devices of class cpu; there are 2",
          "fewer replicas or a smaller width", 0},
         {"alpha@gpu | beta@cpu || beta@cpu",
-         "not a plan: stage 3: a kernel of it needs what a later stage makes", "", 0},
+         "not a plan: stage 3: one of its kernels needs the result of a later stage", "", 0},
         {"alpha@gpu | beta@cpu || alpha@cpu", "not a plan: kernel beta is in no stage of a lane",
          "", 0},
     };
@@ -479,7 +479,7 @@ static void test_requests(void **state) {
     struct sy_plan_request request = {SY_PLAN_ENERGY, sy_plan_unbounded, true};
     expect_error(&small.problem, &request, -EINVAL,
                  "side by side is only for throughput, without bounds on energy, money or power",
-                 "leave side by side away, or those bounds");
+                 "leave out side by side, or those bounds");
     request.side_by_side = false;
     request.bounds.money = NAN;
     expect_error(&small.problem, &request, -EINVAL, "a bound is nan; it must not be negative", "");

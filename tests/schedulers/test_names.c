@@ -53,17 +53,17 @@ static void what_is_wrong_is_said(void **state) {
     } wrong[] = {
         {"+lifo~guard", "no job order 'lifo'", "wspt"},
         {":0", "not a number", ""},
-        {":x@w", "'x' behind learned", ""},
+        {":x@w", "'x' after learned", ""},
         {":3+fair", "'3+fair'", ""},
-        {"@", "no path behind '@'", "learned@FILE"},
-        {"@~/my.weights", "no path behind '@'", "in full"},
+        {"@", "no path after '@'", "learned@FILE"},
+        {"@~/my.weights", "no path after '@'", "in full"},
         {"@a,b", "commas separate policies", "rename"},
         {"~gard", "no part 'gard'", "'guard'"},
         {"~lstm", "no part 'lstm'", "it has belief, guard"},
         {"~", "no part ''", "belief"},
         {"~guard~", "no part ''", "belief"},
         {"~guard:3", "no part 'guard:3'", "guard"},
-        {"x", "out of place", "NAME+ORDER"},
+        {"x", "not allowed", "NAME+ORDER"},
     };
     for (uint32_t i = 0; i < SY_COUNT(wrong); i++) {
         struct sy_error error = {0};
@@ -81,13 +81,13 @@ static void others_take_none_of_it(void **state) {
     struct sy_error error = {0};
     struct policy_args args;
     assert_int_equal(sy_policy_args(&plain, "@x", &args, &error), -EINVAL);
-    assert_non_null(strstr(error.message, "policy plain runs on no weights"));
+    assert_non_null(strstr(error.message, "policy plain has no weights"));
     assert_int_equal(sy_policy_args(&plain, "~guard", &args, &error), -EINVAL);
     assert_non_null(strstr(error.message, "policy plain has no parts"));
     assert_null(sy_scheduler_find("dmdas@x", &(const char *){NULL}, &error));
-    assert_non_null(strstr(error.message, "dmdas runs on no weights"));
+    assert_non_null(strstr(error.message, "dmdas has no weights"));
     assert_null(sy_scheduler_find("dmdas@x.so", &(const char *){NULL}, &error));
-    assert_non_null(strstr(error.message, "dmdas runs on no weights"));
+    assert_non_null(strstr(error.message, "dmdas has no weights"));
 }
 
 static int open_named(const char *path, struct sy_weights *ret_weights, struct sy_error *error) {
@@ -112,7 +112,7 @@ static void weights_are_the_right_ones(void **state) {
         assert_int_equal(sy_weights_write(path, &others[i], &error), 0);
         assert_int_equal(open_named(path, &back, &error), -EINVAL);
         assert_string_equal(error.file, path);
-        assert_non_null(strstr(error.message, "policy learned runs on kind symphony, shape 7"));
+        assert_non_null(strstr(error.message, "policy learned needs kind symphony, shape 7"));
     }
     assert_int_equal(sy_weights_write(path, &weights, &error), 0);
     assert_int_equal(open_named(path, &back, &error), 0);

@@ -205,7 +205,7 @@ static const struct way copies_ways[] = {
     {"no copy back", without_copy_back, "without one of its inputs", -EINVAL},
     {"the copy ends later", before_copy_ends, "without one of its inputs", -EINVAL},
     {"a copy of the version before", old_version, "without one of its inputs", -EINVAL},
-    {"copied from where it is not", copy_from_nowhere, "did not hold it", -EINVAL},
+    {"copied from where it is not", copy_from_nowhere, "did not have it", -EINVAL},
     {"faster than the route", copy_too_fast, "faster than the route", -EINVAL},
     {"in no time", copy_instant, "faster than the route", -EINVAL},
     {"on a device it has no variant for", wrong_kind, "no variant", -EINVAL},

@@ -437,9 +437,9 @@ static void impossible_decisions(void **state) {
     assert_refused(&f, &(struct sy_decision){SY_RUN, 3, CPU, 0, 0, {0}}, 1, "no such task");
     assert_refused(&f, &(struct sy_decision){SY_RUN, 1, CPU, 0, 0, {0}}, 1, "no variant");
     assert_refused(&f, twice, 2, "committed already");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, NAN, 0, {0}}, 1, "no number");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, -1, {0}}, 1, "no number");
-    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, NAN, {0}}, 1, "no number");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, NAN, 0, {0}}, 1, "not a number");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, -1, {0}}, 1, "not a number");
+    assert_refused(&f, &(struct sy_decision){SY_RUN, 0, CPU, 0, NAN, {0}}, 1, "not a number");
     assert_refused(&f, &(struct sy_decision){SY_RECONFIGURE, 0, CPU, 0, 0, {0}}, 1, "FPGA region");
     fixture_finish(&f);
 }

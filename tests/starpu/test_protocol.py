@@ -87,7 +87,7 @@ class Protocol(unittest.TestCase):
     def test_hang(self):
         engine = self.engine("faulty:chain:tasks=8,kernel=hang,at=5", limit=0.5)
         self.assertEqual(engine.run(), 1)
-        self.check_failed(engine, 1, "kernel hang does not end on CPU", "limit is 0.5 s", "step5",
+        self.check_failed(engine, 1, "kernel hang does not finish on CPU", "limit is 0.5 s", "step5",
                           "v0 4096 bytes")
 
     def test_missing_plugin(self):

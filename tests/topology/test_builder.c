@@ -91,7 +91,7 @@ static void accelerators_do_not_forward(void **state) {
     struct sy_error error = {0};
     assert_int_equal(sy_builder_finish(builder, &machine, &error), -EINVAL);
     assert_null(machine);
-    assert_string_equal(error.message, "from memory \"host\" to memory \"b\": there is no way");
+    assert_string_equal(error.message, "from memory \"host\" to memory \"b\": there is no route");
     sy_builder_destroy(builder);
 }
 

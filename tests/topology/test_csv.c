@@ -108,12 +108,12 @@ static const struct {
     uint32_t line, column;
     const char *message;
 } mistakes[] = {
-    {"", 1, 1, "how many"},
-    {"from,to,bytes_per_us,latency_us\n", 1, 1, "how many"},
-    {"# CPU cores, 3 CUDA GPUs\n", 1, 1, "how many"},
+    {"", 1, 1, "number of cores"},
+    {"from,to,bytes_per_us,latency_us\n", 1, 1, "number of cores"},
+    {"# CPU cores, 3 CUDA GPUs\n", 1, 1, "number of cores"},
     {"# 1000000000 CPU cores, 3 CUDA GPUs\n", 1, 1, "4096 cores"},
     {"# 3 CPU cores, 99 CUDA GPUs\n", 1, 1, "63 GPUs"},
-    {"# 99999999999999999999999 CPU cores, 3 CUDA GPUs\n", 1, 1, "how many"},
+    {"# 99999999999999999999999 CPU cores, 3 CUDA GPUs\n", 1, 1, "number of cores"},
     {"# 0 CPU cores, 0 CUDA GPUs\n", 1, 1, "no device"},
     {"# 2 CPU cores, 0 CUDA GPUs, dram 80\n", 1, 1, "no bandwidth"},
     {"# 2 CPU cores, 0 CUDA GPUs, dram ; x\n", 1, 1, "no bandwidth"},

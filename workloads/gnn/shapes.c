@@ -27,7 +27,7 @@ const struct gnn_shape gnn_shapes[] = {
     {"sparse-huge", "many nodes, each with few neighbours", 4000000, 8000000, 64, 64, 16, 0.8, 64,
      0.2, 1},
     {"hubs", "a few nodes have most of the edges", 200000, 4000000, 128, 128, 32, 12, 100000, 0, 1},
-    {"regular", "all degrees alike, neighbours near", 200000, 3200000, 128, 128, 32, 0, 16, 0.95,
+    {"regular", "all degrees equal, neighbours close", 200000, 3200000, 128, 128, 32, 0, 16, 0.95,
      1},
     {"wide", "long feature vectors", 20000, 400000, 1024, 256, 64, 1, 800, 0.3, 1},
     {"narrow", "short feature vectors", 500000, 10000000, 16, 16, 4, 1.5, 5000, 0.3, 1},

@@ -193,7 +193,7 @@ static int build(enum linalg_kind kind, const char *name, const char *arguments,
         } else {
             snprintf(hint, sizeof(hint), "nearest: n=%u, or tile=%u", tile, n);
         }
-        return guest_fail(error, -EINVAL, hint, "%s: n=%u is no multiple of tile=%u", name, n,
+        return guest_fail(error, -EINVAL, hint, "%s: n=%u is not a multiple of tile=%u", name, n,
                           tile);
     }
     if (tiles > TILES_MAX) {

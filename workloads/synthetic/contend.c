@@ -140,7 +140,8 @@ static int validate(const struct guest_option *options, struct sy_error *error) 
     double bytes = options[BYTES].value, below = floor(bytes / 8) * 8;
     if (below != bytes) {
         snprintf(hint, sizeof(hint), "nearest: bytes=%.0f or bytes=%.0f", below, below + 8);
-        return guest_fail(error, -EINVAL, hint, "contend: bytes=%.0f is no multiple of 8", bytes);
+        return guest_fail(error, -EINVAL, hint, "contend: bytes=%.0f is not a multiple of 8",
+                          bytes);
     }
     if (strcmp(options[SHAPE].word, "forkjoin") == 0 &&
         options[WIDTH].value > SY_ARGUMENT_MAX - 1) {

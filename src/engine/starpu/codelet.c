@@ -293,7 +293,7 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
         task->synchronous = 1;
         int code = starpu_task_submit(task);
         if (code) {
-            return sy_fail(error, code, "%s takes no tasks: %s", engine->workers[w].name,
+            return sy_fail(error, code, "%s cannot take tasks: %s", engine->workers[w].name,
                            strerror(-code));
         }
     }

@@ -196,7 +196,7 @@ _Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_en
     }
     struct text text = page_text(engine->page);
     put_u64(&text, behind ? behind : before, 10);
-    put(&text, behind ? " bytes behind the end of " : " bytes before the start of ");
+    put(&text, behind ? " bytes after the end of " : " bytes before the start of ");
     put_datum(&text, engine, datum);
     put(&text, slot ? " were overwritten while " : " were overwritten");
     if (slot) {
@@ -204,7 +204,7 @@ _Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_en
         put_input(&text, engine, slot);
     }
     publish(engine->page, SY_EXIT_RUN,
-            "a kernel writes past its data; built with -fsanitize=address it shows where");
+            "a kernel writes past its data; build it with -fsanitize=address to see where");
     _exit(SY_EXIT_RUN);
 }
 
@@ -359,13 +359,13 @@ static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker
         wait_for_end();
     }
     struct text text = page_text(engine->page);
-    put_kernel(&text, engine, slot, worker, " does not end on ");
+    put_kernel(&text, engine, slot, worker, " does not finish on ");
     put(&text, ": it has run for ");
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
     put_seconds(&text, engine->options.limit_s);
     put_input(&text, engine, slot);
-    publish(engine->page, SY_EXIT_RUN, "a longer limit is set with --limit");
+    publish(engine->page, SY_EXIT_RUN, "--limit sets a longer limit");
     _exit(SY_EXIT_RUN);
 }
 
@@ -411,8 +411,8 @@ static void put_doing(struct text *text) {
 _Noreturn static void give_up_leaving(struct sy_engine *engine, enum sy_phase phase) {
     char words[256];
     struct text text = {words, words + sizeof words - 1};
-    put(&text, phase == SY_PHASE_SAVING ? "what was learned is not kept: it hung"
-                                        : "the engine did not end by itself: it hung");
+    put(&text, phase == SY_PHASE_SAVING ? "what was learned is not saved: the engine hung"
+                                        : "the engine did not exit by itself: it hung");
     put_doing(&text);
     sy_engine_note(engine, "%s", words);
     sy_engine_phase(engine, SY_PHASE_DONE);
@@ -432,7 +432,7 @@ static void fail_step(struct sy_engine *engine, double seconds, double limit_s) 
     put_seconds(&text, limit_s);
     publish(engine->page, SY_EXIT_RUN,
             atomic_load(&engine->page->phase) == SY_PHASE_STARTING
-                ? "SYMPH_START_LIMIT=SECONDS gives it longer"
+                ? "SYMPH_START_LIMIT=SECONDS sets a longer limit"
                 : "--limit sets the limit of a task, and ten times that for such a step");
     _exit(SY_EXIT_RUN);
 }

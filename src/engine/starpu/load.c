@@ -31,7 +31,7 @@ static int load_file(struct sy_engine *engine, struct sy_error *error) {
         engine->graph = list.graphs[0];
         list.count = 0;
     } else {
-        code = sy_fail(error, -EINVAL, "%s holds %u graphs; a run takes exactly one",
+        code = sy_fail(error, -EINVAL, "%s contains %u graphs, but a run takes only one",
                        engine->options.spec, list.count);
         sy_hint(error, "split the file, or try them all with symph simulate");
     }
@@ -208,7 +208,8 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
     } else {
         code = sy_kernel_set_bind(engine->kernels, engine->graph, engine->entries, error);
         if (code < 0 && !error->hint[0] && !engine->workload) {
-            sy_hint(error, "--emulate spends the graph's CPU time instead of computing");
+            sy_hint(error,
+                    "--emulate waits for the CPU time stated in the graph instead of computing");
         }
     }
     for (uint32_t k = 0; k < kernel_count && !code; k++) {

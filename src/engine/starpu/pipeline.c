@@ -176,7 +176,7 @@ static int limit_classes(struct pipeline_run *run, const char *limits, struct sy
             found |= limit_class(&run->system.classes[c], &limit);
         }
         if (!found) {
-            sy_fail(error, -ENODEV, "there is no '%.*s' here to put a limit on", (int)limit.length,
+            sy_fail(error, -ENODEV, "this machine has no '%.*s' to limit", (int)limit.length,
                     limit.name);
             sy_hint(error, "this run has %s%s", run->system.classes[0].name,
                     run->system.class_count > 1 ? " and accelerators; symph machine shows them"
@@ -190,7 +190,7 @@ static int limit_classes(struct pipeline_run *run, const char *limits, struct sy
             return 0;
         }
     }
-    return sy_fail(error, -ENODEV, "no device is left by the constraints");
+    return sy_fail(error, -ENODEV, "the constraints leave no device");
 }
 
 /* --plan cpu, --plan gpu: only these classes. */
@@ -203,7 +203,7 @@ static int choose_classes(struct pipeline_run *run, const char *plan, struct sy_
     }
     if (!run->allowed) {
         sy_fail(error, -ENODEV, "this run has no %s", plan);
-        sy_hint(error, "symph machine shows what there is; --cpus, --cuda and --opencl limit it");
+        sy_hint(error, "symph machine lists the devices; --cpus, --cuda and --opencl limit them");
         return -ENODEV;
     }
     return 0;
@@ -307,7 +307,7 @@ void sy_engine_save(struct sy_engine *engine) {
         code = sy_times_merge(engine->times, engine->times_path, &error);
     }
     if (code < 0) {
-        sy_engine_note(engine, "what was learned is not kept: %s",
+        sy_engine_note(engine, "what was learned is not saved: %s",
                        sy_error_format(&error, text, sizeof text));
     }
 }
@@ -363,8 +363,10 @@ static void tell_unmetered(struct pipeline_run *run, const struct sy_plan_reques
     bool asked = request->objective == SY_PLAN_ENERGY || request->objective == SY_PLAN_BALANCED ||
                  isfinite(request->bounds.energy_joules) || isfinite(request->bounds.power_watts);
     if (asked && isnan(joules(run))) {
-        session->ops->note(session, "power",
-                           "no meter here: plans go by watts of earlier times, or by assumed ones");
+        session->ops->note(
+            session, "power",
+            "power cannot be measured here: plans use earlier measurements, or assumed "
+            "values");
     }
 }
 

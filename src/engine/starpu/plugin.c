@@ -53,8 +53,8 @@ static void configure(void) {
     if (!sy_shared.policy && sy_starpu_configure(&(struct sy_starpu_options){0}, &error)) {
         char text[1024];
         complain(sy_error_format(&error, text, sizeof text));
-        complain("SYMPH_POLICY must be a policy that symph simulate --list-policies shows, with "
-                 "weights that can be read where it names some; not started");
+        complain("SYMPH_POLICY must be a policy that symph simulate --list-policies shows, and "
+                 "its weights must be readable; the program is not started");
         exit(3);
     }
 }

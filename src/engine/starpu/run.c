@@ -209,7 +209,7 @@ static int submit_all(struct sy_engine *engine, struct calibration *calibration,
         code = submit(engine, t, calibration ? pin(engine, calibration, t) : -1, scratch);
         if (code) {
             char name[32];
-            sy_fail(error, code, "StarPU takes no task %s of kernel %s: %s",
+            sy_fail(error, code, "StarPU refuses task %s of kernel %s: %s",
                     sy_graph_task_name(graph, (sy_task_id){t}, name),
                     graph->kernels[graph->tasks[t].kernel].name, strerror(-code));
         }

@@ -91,7 +91,7 @@ static void release_guarded(struct session *session, void *pointer) {
         sy_fail(&error, -EFAULT,
                 "%u bytes %s memory of %llu bytes, which %s allocated, were "
                 "overwritten",
-                behind ? behind : before, behind ? "behind the end of" : "before the start of",
+                behind ? behind : before, behind ? "after the end of" : "before the start of",
                 (unsigned long long)allocation->bytes, session->engine->options.spec);
         sy_engine_fail(session->engine, SY_EXIT_RUN, &error);
     }

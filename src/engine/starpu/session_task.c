@@ -30,7 +30,7 @@ static int check_accesses(struct session *session, const struct sy_session_task 
     for (uint32_t a = 0; a < task->access_count; a++) {
         uint32_t mode = task->accesses[a].mode & SY_READ_WRITE;
         if (!session_find_datum(session, task->accesses[a].datum)) {
-            return session_fail(session, -EINVAL, "access %u of kernel %s is to no datum", a + 1,
+            return session_fail(session, -EINVAL, "access %u of kernel %s names no datum", a + 1,
                                 entry->name);
         }
         if (!mode || (entry->modes[a] & ~mode)) {
@@ -83,7 +83,7 @@ static int check_places(struct session *session, const struct sy_session_task *t
         }
         if (task->place_count > 1 && place->flavour != SY_FLAVOUR_C) {
             return session_fail(session, -EINVAL,
-                                "a task of kernel %s is split between devices that are no cores",
+                                "a task of kernel %s is split between devices that are not cores",
                                 entry->name);
         }
         for (uint32_t q = 0; q < p; q++) {
@@ -351,7 +351,7 @@ static int submit_border(struct session *session, const struct sy_engine_slot *s
         STARPU_TASK_SET_MODE(task, starpu_modes[mode], i);
     }
     int code = starpu_task_submit(task);
-    return code ? session_fail(session, code, "StarPU takes no task: %s", strerror(-code)) : 0;
+    return code ? session_fail(session, code, "StarPU refuses a task: %s", strerror(-code)) : 0;
 }
 
 /* Asked for at once, so that StarPU puts it between this task and the next writer. */
@@ -465,7 +465,7 @@ static int hand_over(struct session *session, struct session_task *task, int32_t
     task->slot.starpu = starpu;
     atomic_fetch_add_explicit(&session->engine->page->task_count, 1, memory_order_relaxed);
     int code = starpu_task_submit(starpu);
-    return code ? session_fail(session, code, "StarPU takes no task of kernel %s: %s",
+    return code ? session_fail(session, code, "StarPU refuses a task of kernel %s: %s",
                                session->engine->kernel_names[task->slot.kernel], strerror(-code))
                 : 0;
 }

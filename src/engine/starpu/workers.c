@@ -129,13 +129,13 @@ static int add_workers(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_engine_options *options = &engine->options;
     int opencl = (int)numbers[SY_FLAVOUR_OPENCL], cuda = (int)numbers[SY_FLAVOUR_CUDA];
     if (options->opencl > opencl) {
-        sy_fail(error, -ENODEV, "%d OpenCL devices were asked for, StarPU uses %d", options->opencl,
-                opencl);
-        sy_hint(error, "clinfo -l lists them; PoCL makes as many as POCL_DEVICES names");
+        sy_fail(error, -ENODEV, "%d OpenCL devices were requested, but StarPU uses %d",
+                options->opencl, opencl);
+        sy_hint(error, "clinfo -l lists them; PoCL offers as many as POCL_DEVICES names");
         return -ENODEV;
     }
     if (options->cuda > cuda) {
-        sy_fail(error, -ENODEV, "%d CUDA devices were asked for, StarPU uses %d", options->cuda,
+        sy_fail(error, -ENODEV, "%d CUDA devices were requested, but StarPU uses %d", options->cuda,
                 cuda);
         sy_hint(error, "is StarPU built with CUDA, and does nvidia-smi show the device?");
         return -ENODEV;
@@ -192,10 +192,10 @@ int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error) {
     int cpus = set_counts(options, gpus, &conf);
     code = starpu_init(&conf);
     if (code != 0) {
-        sy_fail(error, -ENODEV, "StarPU does not start: %s", strerror(code < 0 ? -code : code));
+        sy_fail(error, -ENODEV, "StarPU cannot start: %s", strerror(code < 0 ? -code : code));
         sy_hint(error, "%s",
-                code == -ENODEV ? "no device is left by the limits cpus, opencl, cuda"
-                                : "starpu_machine_display shows what it finds");
+                code == -ENODEV ? "--cpus, --opencl and --cuda leave no device"
+                                : "starpu_machine_display shows the devices that it finds");
         return -ENODEV;
     }
     describe_runtime(engine, cpus);
