@@ -194,8 +194,7 @@ static double lower_ns(const struct bounds *bounds) {
 }
 
 static double ratio(const struct bounds *bounds) {
-    double lower = lower_ns(bounds);
-    return lower > 0 ? bounds->found_ns / lower : 1;
+    return sy_cost_slowdown(bounds->found_ns, lower_ns(bounds));
 }
 
 static int print_json(const struct args *args, const struct sy_machine *machine,

@@ -15,7 +15,7 @@
 #define BOOTSTRAP_SEED 1
 
 static double over_bound(const struct sy_case *item, uint32_t policy) {
-    return item->bound_ns > 0 ? item->runs[policy].makespan_ns / item->bound_ns : 1;
+    return sy_cost_slowdown(item->runs[policy].makespan_ns, item->bound_ns);
 }
 
 static double score(const struct sy_simulate *simulate, uint32_t index, uint32_t policy) {

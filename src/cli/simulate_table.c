@@ -109,7 +109,7 @@ static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
         for (uint32_t s = 0; s < seeds; s++) {
             const struct sy_case *item = &simulate->cases[first + s];
-            values[s] = item->runs[order[p]].makespan_ns / item->bound_ns;
+            values[s] = sy_cost_slowdown(item->runs[order[p]].makespan_ns, item->bound_ns);
         }
         sy_table_cell(table, "%.3f", sy_geomean(values, seeds));
     }
@@ -154,6 +154,15 @@ const char *sy_simulate_resource(enum sy_resource_kind kind) {
     return names[kind];
 }
 
+/* A share; '-' where there was nothing to judge. */
+static void put_share(struct sy_table *table, double share) {
+    if (isfinite(share)) {
+        sy_table_cell(table, "%.1f %%", 100 * share);
+    } else {
+        sy_table_cell(table, "-");
+    }
+}
+
 static void put_judgement(const struct sy_simulate *simulate, const struct sy_summary *summary,
                           const uint32_t *order, struct sy_buffer *buffer) {
     static const char *const titles[] = {"policy",       "dram error",           "link error",
@@ -171,10 +180,10 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
                 sy_table_cell(&table, "-");
             }
         }
-        sy_table_cell(&table, "%.1f %%", 100 * a->covered);
-        sy_table_cell(&table, "%.1f %%", 100 * a->slowed);
-        sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_within_10);
-        sy_table_cell(&table, "%.1f %%", 100 * a->slowdown_covered);
+        put_share(&table, a->covered);
+        put_share(&table, a->slowed);
+        put_share(&table, a->slowdown_within_10);
+        put_share(&table, a->slowdown_covered);
     }
     sy_print(buffer,
              "\nAccuracy of what policies knew about shared resources, and of the slowdowns "

@@ -218,5 +218,9 @@ double sy_cost_area_prices(const struct sy_workload *workload, uint32_t first, u
                            double *ret_price);
 /* One job alone: max(critical path, area). */
 double sy_cost_isolated_ns(const struct sy_workload *workload, uint32_t job);
+/* Time taken over time alone, also of what takes no time alone: what is shorter than a microsecond
+ * counts as one, so that it has 1 if nothing delays it and a finite ratio otherwise. */
+#define SY_ALONE_LEAST_NS 1e3
+double sy_cost_slowdown(double taken_ns, double alone_ns);
 
 #endif

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How long a job needs alone, at least: the larger of its critical path and its area. In: a job of
- * a workload. Out: a lower bound of its makespan, the yardstick of slowdowns and job orders.
+ * a workload. Out: a lower bound of its makespan, the yardstick of slowdowns and job orders; and
+ * slowdowns by it.
  */
 #include "cost/cost.h"
 #include <math.h>
 #include <stdlib.h>
+
+double sy_cost_slowdown(double taken_ns, double alone_ns) {
+    double short_by_ns = fmax(SY_ALONE_LEAST_NS - alone_ns, 0);
+    return (taken_ns + short_by_ns) / (alone_ns + short_by_ns);
+}
 
 /* Needs no memory, and is still a bound. */
 static double longest_task_ns(const struct sy_workload *w, uint32_t first, uint32_t end) {

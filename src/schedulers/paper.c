@@ -112,12 +112,17 @@ static void pay(struct paper *p, const struct sy_view *view) {
     }
 }
 
+/* As slowdowns have it: it may be nothing. */
+static double alone_ns(const struct sy_view_job *job) {
+    return fmax(job->isolated_ns, SY_ALONE_LEAST_NS);
+}
+
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct paper *p = s->state;
     const struct sy_view_job *j = &view->jobs[job];
     pay(p, view);
-    p->cost += j->isolated_ns > 0 ? (view->now_ns - j->arrive_ns) / j->isolated_ns : 0;
-    p->cost_rate += j->isolated_ns > 0 ? 1 / j->isolated_ns : 0;
+    p->cost += (view->now_ns - j->arrive_ns) / alone_ns(j);
+    p->cost_rate += 1 / alone_ns(j);
     p->jobs++;
     sy_rank_upward(&p->base, view, job, p->base.rank);
     if (p->teacher.ops && p->teacher.ops->job_arrived) {
@@ -127,10 +132,9 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
 
 static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct paper *p = s->state;
-    double isolated_ns = view->jobs[job].isolated_ns;
     pay(p, view);
     p->jobs--;
-    p->cost_rate -= isolated_ns > 0 ? 1 / isolated_ns : 0;
+    p->cost_rate -= 1 / alone_ns(&view->jobs[job]);
     p->cost_rate = p->jobs ? p->cost_rate : 0;
     if (p->teacher.ops && p->teacher.ops->job_left) {
         p->teacher.ops->job_left(&p->teacher, view, job);

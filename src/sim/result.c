@@ -6,8 +6,6 @@
 #include "sim/world.h"
 #include <math.h>
 
-#define ALONE_LEAST_NS 1e3 /* shorter jobs count as jobs of this length in slowdowns */
-
 /* Logarithmic buckets, 16 to the octave from 1 ns: quantiles within 5 % and no allocation. */
 void sy_sim_time_decision(struct sy_sim *sim, double elapsed_ns, uint32_t count) {
     if (!count) {
@@ -69,13 +67,6 @@ static void summarise(double *scratch, uint32_t count, double *ret_mean, double 
     *ret_p99 = count ? scratch[low] + (at - low) * (scratch[high] - scratch[low]) : NAN;
 }
 
-/* Completion time over time alone. A job that takes next to no time alone has a slowdown of 1 if
- * nothing delays it, and a finite one otherwise. */
-static double slowdown(double done_ns, double alone_ns) {
-    double short_by_ns = fmax(ALONE_LEAST_NS - alone_ns, 0);
-    return (done_ns + short_by_ns) / (alone_ns + short_by_ns);
-}
-
 /* Jain's index of the tenants' mean slowdowns: 1 when all are slowed alike. */
 static double fairness(const struct sy_sim *sim) {
     double sum = 0, squares = 0;
@@ -134,7 +125,7 @@ void sy_sim_collect(struct sy_sim *sim, struct sy_sim_result *r) {
     uint32_t counted = 0;
     for (uint32_t j = 0; j < jobs; j++) {
         sim->job_results[j].slowdown =
-            slowdown(sim->job_results[j].done_ns, sim->w->job_isolated_ns[j]);
+            sy_cost_slowdown(sim->job_results[j].done_ns, sim->w->job_isolated_ns[j]);
         if (sim->jobs[j].task_count) {
             scratch[counted++] = sim->job_results[j].done_ns;
         }

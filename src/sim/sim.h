@@ -94,7 +94,7 @@ struct sy_sim_options {
 
 struct sy_sim_job_result {
     double done_ns;  /* completion time - arrival */
-    double slowdown; /* done_ns / isolated_ns; jobs below 1 us count as 1 us */
+    double slowdown; /* done_ns / isolated_ns: sy_cost_slowdown */
 };
 
 /* How good what is told of shared resources was, and slowdowns foretold from it. */

@@ -83,8 +83,21 @@ static void test_repeated_graphs_each_get_their_own(void **state) {
     sy_machine_destroy(machine);
 }
 
+/* A job may take no time alone: it is not slowed down unless it waits. */
+static void test_slowdown(void **state) {
+    (void)state;
+    assert_true(sy_cost_slowdown(3e6, 1e6) == 3);
+    assert_true(sy_cost_slowdown(1e3, 1e3) == 1);
+    assert_true(sy_cost_slowdown(0, 0) == 1);
+    assert_true(sy_cost_slowdown(1, 1) == 1);
+    assert_true(sy_cost_slowdown(0, 1e-9) <= 1); /* as a coarse clock has it */
+    assert_true(fabs(sy_cost_slowdown(1e6, 0) - 1001) < 1e-9);
+    assert_true(sy_cost_slowdown(2e18, 1e18) == 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slowdown),
         cmocka_unit_test(test_larger_of_path_and_area),
         cmocka_unit_test(test_repeated_graphs_each_get_their_own),
     };
