@@ -286,6 +286,43 @@ static void arrivals_when_all_is_lost(void **state) {
     fixture_finish(&f);
 }
 
+/* Explicit dependencies may leave open who comes first, the writer or a reader: either will do. */
+static void races_of_explicit_graphs(void **state) {
+    (void)state;
+    char policy[64];
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct fixture f;
+        struct sy_error error = {0};
+        struct sy_graph *graph = sy_graph_create("race", true);
+        struct sy_kernel_desc desc = {.name = "any"};
+        sy_kernel_id kernel;
+        sy_data_id datum;
+        sy_task_id id;
+        desc.variants[SY_CPU] = (struct sy_variant){.present = true, .ns_per_work = 1};
+        assert_int_equal(sy_graph_add_kernel(graph, &desc, &kernel), 0);
+        assert_int_equal(sy_graph_add_data(graph, NULL, 1e9, &datum), 0);
+        for (uint32_t t = 0; t < 12; t++) {
+            struct sy_access access = {datum.index, t % 4 == 0 ? SY_WRITE : SY_READ};
+            struct sy_task_desc task = {
+                .kernel = kernel, .work = 1e7 * (t + 1), .accesses = &access, .access_count = 1};
+            assert_int_equal(sy_graph_add_task(graph, &task, &id), 0);
+        }
+        assert_int_equal(sy_graph_seal(graph, &error), 0);
+        fixture_init(&f, "cpu:2 gpu:2");
+        fixture_add(&f, graph, 0, 0, 1);
+        fixture_seal(&f);
+        struct sy_sim_options options = {.seed = seed, .contention = seed % 2 == 0};
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        const struct sy_scheduler_ops *ops;
+        for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+            full_name(ops, "", policy, sizeof policy);
+            assert_int_equal(fixture_run(sim, f.workload, policy).task_count, 12);
+        }
+        sy_sim_destroy(sim);
+        fixture_finish(&f);
+    }
+}
+
 /* Jobs without tasks arrive and leave; a workload of nothing ends at once. */
 static void empty_jobs(void **state) {
     (void)state;
@@ -351,6 +388,7 @@ int main(void) {
         cmocka_unit_test(stream),
         cmocka_unit_test(storm),
         cmocka_unit_test(empty_jobs),
+        cmocka_unit_test(races_of_explicit_graphs),
         cmocka_unit_test(unknown_names),
         cmocka_unit_test(arrivals_when_all_is_lost),
         cmocka_unit_test(losses_over_and_over),
