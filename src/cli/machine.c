@@ -239,10 +239,11 @@ static int run(const struct args *args) {
         return r;
     }
     if (sy_input_from_hwloc(spec)) {
-        sy_message_note(args->common.quiet,
-                        "hwloc knows few bandwidths, no latencies and no power, so they are assumed "
-                        "where marked *; save the machine with --json and edit the file to correct "
-                        "them");
+        sy_message_note(
+            args->common.quiet,
+            "hwloc knows few bandwidths, no latencies and no power, so they are assumed "
+            "where marked *; save the machine with --json and edit the file to correct "
+            "them");
     }
     if (args->common.json || args->tree) {
         struct sy_buffer buffer = {0};
