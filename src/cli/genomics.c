@@ -87,9 +87,11 @@ static const struct sy_command score = {
 static int start(char *command, int argc, char **argv) {
     char path[4096];
     if (!sy_program_find("symph-genomics", "workloads/genomics", path, sizeof(path))) {
-        sy_message_fail("symph-genomics is missing: htslib or libdeflate was not found when symph "
-                        "was built (install libhts-dev, zlib1g-dev and libdeflate-dev, and build "
-                        "again)");
+        sy_message_fail(
+            "%s is missing: htslib or libdeflate was not found when symph was built, or "
+            "not all of symph was copied (install libhts-dev, zlib1g-dev and "
+            "libdeflate-dev and build again)",
+            path);
         return SY_EXIT_FAILED;
     }
     char **words = calloc((size_t)argc + 2, sizeof *words);

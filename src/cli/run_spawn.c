@@ -46,8 +46,10 @@ static int find_engine(char *path, size_t size) {
     if (sy_program_find("symph-engine", "src/engine/starpu", path, size)) {
         return SY_EXIT_OK;
     }
-    sy_message_fail("symph-engine is missing: StarPU was not found when symph was built (install "
-                    "libstarpu-dev and build again, or set SYMPH_ENGINE to the engine)");
+    sy_message_fail("%s is missing: StarPU was not found when symph was built, or not all of symph "
+                    "was copied (install libstarpu-dev and build again, or set SYMPH_ENGINE to the "
+                    "engine)",
+                    path);
     return SY_EXIT_FAILED;
 }
 
