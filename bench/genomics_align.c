@@ -188,7 +188,8 @@ static void align_files(const struct gn_index *index, const struct asked *asked,
     struct gn_batch batch;
     uint64_t serial = 0, left = asked->limit;
     for (int at = 0; at < 2 && asked->paths[at + 1]; at++) {
-        if (gn_fastq_open(asked->paths[at + 1], &files[at], &error)) {
+        static const struct gn_fastq_options options = {GN_ENDS_SINGLE, 0};
+        if (gn_fastq_open(asked->paths[at + 1], &options, &files[at], &error)) {
             stop(asked->paths[at + 1], &error);
         }
     }

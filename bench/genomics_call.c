@@ -56,6 +56,13 @@ static void *need(void *memory) {
     return memory;
 }
 
+static void check(int rc, const char *what) {
+    if (rc < 0) {
+        fprintf(stderr, "genomics_call: %s: %s\n", what, strerror(-rc));
+        exit(1);
+    }
+}
+
 /* --- reads --------------------------------------------------------------------------------------
  */
 static uint64_t hash_name(const char *name) {
@@ -172,7 +179,8 @@ static void fill_read(struct gn_bin *bin, const struct loaded *read, uint32_t at
                                  .pair_key = read->pair_key,
                                  .quality_sum = read->quality_sum,
                                  .mate_position = UINT32_MAX,
-                                 .flags = bam->core.flag,
+                                 /* duplicates are found again */
+                                 .flags = (uint16_t)(bam->core.flag & ~BAM_FDUP),
                                  .length = (uint16_t)bam->core.l_qseq,
                                  .mapping_quality = bam->core.qual,
                                  .cigar_count = (uint8_t)bam->core.n_cigar,
@@ -222,25 +230,16 @@ static struct gn_bin *make_bin(const struct all *all, size_t *low, uint32_t star
     return bin;
 }
 
-static double depth_of(const struct all *all, uint32_t from, uint32_t to) {
-    uint32_t count = (to - from + GN_BIN_BASES - 1) / GN_BIN_BASES;
-    uint64_t *bases = need(calloc(count, sizeof(*bases)));
-    uint64_t *lengths = need(calloc(count, sizeof(*lengths)));
+static struct gn_coverage *coverage_of(const struct all *all, const struct gn_index *index) {
+    struct gn_coverage *coverage = need(gn_coverage_create(index->length));
     for (size_t i = 0; i < all->count; i++) {
         const struct loaded *read = &all->reads[i];
-        if (read->position >= from && read->position < to &&
-            read->bam->core.qual >= GN_ACTIVITY_MAPPING) {
-            bases[(read->position - from) / GN_BIN_BASES] += read->span;
+        if (read->bam->core.qual >= GN_ACTIVITY_MAPPING) {
+            gn_coverage_add(coverage, read->position, read->span);
         }
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t start = from + i * GN_BIN_BASES;
-        lengths[i] = to - start < GN_BIN_BASES ? to - start : GN_BIN_BASES;
-    }
-    double depth = gn_typical_depth(bases, lengths, count);
-    free(bases);
-    free(lengths);
-    return depth;
+    check(gn_coverage_complete(coverage), "coverage");
+    return coverage;
 }
 
 /* --- a bin's way through the stages -------------------------------------------------------------
@@ -249,13 +248,6 @@ struct totals {
     double seconds[STAGE_COUNT];
     uint64_t regions, reads, haplotypes, cells, small;
 };
-
-static void check(int rc, const char *what) {
-    if (rc < 0) {
-        fprintf(stderr, "genomics_call: %s: %s\n", what, strerror(-rc));
-        exit(1);
-    }
-}
 
 static void note(struct totals *totals, enum stage stage, double *since) {
     double now = cpu_s();
@@ -302,10 +294,12 @@ static void call_bin(const struct gn_index *index, const struct gn_bin *bin,
     free(activity);
 }
 
-static void report(const struct totals *totals, double depth) {
+static void report(const struct totals *totals, const struct gn_depth *depth) {
     double sum = 0;
-    fprintf(stderr, "{\"schema\":\"symph-genomics-call-1\",\"simd\":\"%s\",\"depth\":%.2f",
-            guest_simd_name(guest_simd()), depth);
+    fprintf(stderr,
+            "{\"schema\":\"symph-genomics-call-1\",\"simd\":\"%s\",\"depth\":%.2f,"
+            "\"spread\":%.3f",
+            guest_simd_name(guest_simd()), depth->typical, depth->spread);
     for (int i = 0; i < STAGE_COUNT; i++) {
         fprintf(stderr, ",\"%s_cpu_s\":%.3f", stage_names[i], totals->seconds[i]);
         sum += totals->seconds[i];
@@ -341,7 +335,12 @@ int main(int count, char **arguments) {
     uint32_t from = start + (uint32_t)low - 1, to = start + (uint32_t)high;
     load(arguments[2], arguments[3], index, &all);
     gn_call_options_default(&options);
-    options.typical_depth = depth_of(&all, from, to);
+    struct gn_coverage *coverage = coverage_of(&all, index);
+    struct gn_depth depth;
+    options.coverage = coverage;
+    if (gn_coverage_around(coverage, &gn_contigs(index)[contig], from, to, &depth) < 0) {
+        die("out of memory");
+    }
     if (gn_vcf_open(arguments[4], index, "sample", NULL, &vcf, &error) < 0) {
         die(error.message);
     }
@@ -355,11 +354,12 @@ int main(int count, char **arguments) {
     if (gn_vcf_close(vcf, &error) < 0) {
         die(error.message);
     }
-    report(&totals, options.typical_depth);
+    report(&totals, &depth);
     for (size_t i = 0; i < all.count; i++) {
         bam_destroy1(all.reads[i].bam);
     }
     free(all.reads);
+    gn_coverage_destroy(coverage);
     gn_index_close(index);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One stage on one kind of device. */
 struct stage {
@@ -50,7 +51,9 @@ static void put_head(const struct sy_record *record, const struct sy_run_figures
                      struct sy_buffer *buffer) {
     char time[SY_UNITS_SIZE], p50[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+        if (strcmp(record->notes[i].key, "warning") != 0) { /* that goes to stderr */
+            sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+        }
     }
     sy_print(buffer, "policy       %s, %s\n", record->policy,
              record->runtime ? record->runtime : "");

@@ -2,9 +2,10 @@
  *
  * symph call-variants: from sequenced reads to variants, on whatever devices there are.
  *
- * In: a reference, FASTQ files. Out: VCF (and BAM) files, written by the engine; a summary or one
- * JSON object "symph-call-variants-1"; pictures; the record. The work itself is the workload
- * genomics:call of a kernel plug-in; here its arguments are made and its record is told.
+ * In: a reference, FASTQ files. Out: VCF (and BAM) files, written by the engine, or VCF on stdout;
+ * a summary or one JSON object "symph-call-variants-1"; pictures; the record. The work itself is
+ * the workload genomics:call of a kernel plug-in; here its arguments are made and its record is
+ * told.
  */
 #include "cli/call_variants.h"
 
@@ -20,18 +21,27 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "ref", "REF.fa", "the reference genome; its index is built once and kept",
      AT(ref), 0, 0, 0},
     {SY_OPTION_LIST, "reads", "R1.fq.gz [R2.fq.gz]",
-     "reads of one sample: one file of single reads, or two files of paired reads", AT(reads), 0, 0,
+     "reads of one sample: single, or both ends of pairs", AT(reads), 0, 0, 0},
+    {SY_OPTION_FLAG, "interleaved", NULL,
+     "the single file of a sample holds pairs: both ends of each, one after the other (default: "
+     "decided by the names of its first reads)",
+     AT(interleaved), 0, 0, 0},
+    {SY_OPTION_U32, "phred", "33|64",
+     "offset of the quality characters (default 33; files that look like 64 are refused)",
+     AT(phred), 0, 33, 64},
+    {SY_OPTION_TEXT, "out", "OUT.vcf.gz",
+     "where the variants go: a .vcf, .vcf.gz or .bcf file, or - for standard output", AT(out), 0, 0,
      0},
-    {SY_OPTION_TEXT, "out", "OUT.vcf.gz", "write the variants to this file", AT(out), 0, 0, 0},
-    {SY_OPTION_TEXT, "bam", "OUT.bam", "also write the alignments", AT(bam), 0, 0, 0},
-    {SY_OPTION_TEXT, "sample", "NAME", "name of the sample (default: from the name of the output)",
-     AT(sample), 0, 0, 0},
+    {SY_OPTION_TEXT, "bam", "OUT.bam", "also write the alignments: a .bam or .cram file", AT(bam),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "sample", "NAME", "the sample's name (default: from the output's)", AT(sample),
+     0, 0, 0},
     {SY_OPTION_TEXT, "samples", "TABLE",
      "call several samples at once; a line for each: name, first file, second file or "
      "-, output, BAM or -; separated by tabs",
      AT(samples), 0, 0, 0},
     {SY_OPTION_TEXT, "regions", "BED", "call variants only in these regions", AT(regions), 0, 0, 0},
-    {SY_OPTION_TEXT, "index", "FOLDER",
+    {SY_OPTION_ANY, "index", "FOLDER",
      "where the index is kept (default: next to the reference, or in your cache "
      "folder)",
      AT(index), 0, 0, 0},
@@ -104,14 +114,22 @@ static void put_argument(struct sy_buffer *spec, const char *key, const char *va
     }
 }
 
-/* "a" of "folder/a.vcf.gz". */
-static void name_of(const char *out, char *name, size_t size) {
+static bool is_stdout(const char *out) {
+    return out && strcmp(out, "-") == 0;
+}
+
+/* "a" of "folder/a.vcf.gz". To be freed; NULL: out of memory. */
+static char *name_of(const char *out) {
+    static const char *const ends[] = {".vcf", ".bcf"};
     const char *slash = strrchr(out, '/'), *base = slash ? slash + 1 : out;
-    snprintf(name, size, "%s", base);
-    char *end = strstr(name, ".vcf");
-    if (end && end != name) {
-        *end = '\0';
+    char *name = strdup(is_stdout(out) ? "sample" : base);
+    for (size_t i = 0; name && i < SY_COUNT(ends); i++) {
+        char *end = strstr(name, ends[i]);
+        if (end && end != name) {
+            *end = '\0';
+        }
     }
+    return name;
 }
 
 /* For the file's header: what the output depends on, and nothing else, so that the same input gives
@@ -125,6 +143,12 @@ static void put_command(const struct sy_call_args *args, struct sy_buffer *spec)
     if (args->samples) {
         sy_buffer_printf(&line, " --samples %s", args->samples);
     }
+    if (args->interleaved) {
+        sy_buffer_printf(&line, " --interleaved");
+    }
+    if (args->phred) {
+        sy_buffer_printf(&line, " --phred %u", args->phred);
+    }
     if (args->regions) {
         sy_buffer_printf(&line, " --regions %s", args->regions);
     }
@@ -133,16 +157,19 @@ static void put_command(const struct sy_call_args *args, struct sy_buffer *spec)
     sy_buffer_finish(&line);
 }
 
-static void put_spec(const struct sy_call_args *args, struct sy_buffer *spec) {
-    char name[256] = "", number[32];
+/* out: the file that the engine writes, where it is not the user's. */
+static void put_spec(const struct sy_call_args *args, const char *out, struct sy_buffer *spec) {
+    char number[32];
     sy_buffer_printf(spec, "genomics:call:");
     put_argument(spec, "ref", args->ref);
     if (args->out) {
-        name_of(args->out, name, sizeof(name));
+        char *name = name_of(args->out);
         put_argument(spec, "reads1", args->reads.items[0]);
         put_argument(spec, "reads2", args->reads.count > 1 ? args->reads.items[1] : NULL);
-        put_argument(spec, "out", args->out);
+        put_argument(spec, "out", out ? out : args->out);
         put_argument(spec, "sample", args->sample ? args->sample : name);
+        spec->failed |= !name;
+        free(name);
     }
     put_argument(spec, "bam", args->bam);
     put_argument(spec, "samples", args->samples);
@@ -155,6 +182,11 @@ static void put_spec(const struct sy_call_args *args, struct sy_buffer *spec) {
     if (args->batch) {
         snprintf(number, sizeof(number), "%u", args->batch);
         put_argument(spec, "batch", number);
+    }
+    put_argument(spec, "interleaved", args->interleaved ? "1" : NULL);
+    if (args->phred) {
+        snprintf(number, sizeof(number), "%u", args->phred);
+        put_argument(spec, "phred", number);
     }
     put_command(args, spec);
 }
@@ -173,6 +205,24 @@ static bool same_file(const char *a, const char *b) {
     struct stat first, second;
     return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_ino == second.st_ino &&
            first.st_dev == second.st_dev && S_ISREG(first.st_mode);
+}
+
+/* What goes to standard output, and how reads are written. */
+static int check_forms(const struct sy_call_args *args) {
+    if (is_stdout(args->bam)) {
+        return sy_options_usage(&command, "alignments cannot go to standard output: --bam OUT.bam");
+    }
+    if (is_stdout(args->out) && args->common.json) {
+        return sy_options_usage(&command, "the variants and --json cannot both go to stdout");
+    }
+    if (args->phred && args->phred != 33 && args->phred != 64) {
+        return sy_options_usage(&command, "--phred is 33 or 64, not %u", args->phred);
+    }
+    if (args->interleaved && args->reads.count > 1) {
+        return sy_options_usage(&command, "--interleaved is for one file of reads, not %u",
+                                args->reads.count);
+    }
+    return SY_EXIT_OK;
 }
 
 static int check_args(const struct sy_call_args *args) {
@@ -262,17 +312,26 @@ static void put_title(const struct sy_call_args *args, struct sy_record *record)
     record->spec = copy ? copy : record->spec;
 }
 
-static int call(const struct sy_call_args *args) {
+/* Warnings, and all that was noted where the summary cannot be printed. In JSON they are notes. */
+static void tell_stderr(const struct sy_call_args *args, const struct sy_record *record, bool all) {
+    for (uint32_t i = 0; i < record->note_count; i++) {
+        if (all || strcmp(record->notes[i].key, "warning") == 0) {
+            sy_message_note(args->common.quiet, "%s: %s", record->notes[i].key,
+                            record->notes[i].value);
+        }
+    }
+}
+
+/* out: as of put_spec. */
+static int call(const struct sy_call_args *args, const char *out) {
     struct sy_buffer spec = {0}, text = {0};
     struct sy_record *record = NULL;
     struct sy_engine_run *engine = NULL;
     struct sy_run_figures figures = {0};
     struct sy_arena *arena = sy_arena_create();
-    int r = check_args(args);
-    if (r == SY_EXIT_OK) {
-        put_spec(args, &spec);
-    }
-    if (r == SY_EXIT_OK && (spec.failed || !arena)) {
+    int r = SY_EXIT_OK;
+    put_spec(args, out, &spec);
+    if (spec.failed || !arena) {
         sy_message_fail("out of memory");
         r = SY_EXIT_FAILED;
     }
@@ -284,7 +343,8 @@ static int call(const struct sy_call_args *args) {
     if (r == SY_EXIT_OK) {
         put_title(args, record);
         r = write_files(args, record, &text, &figures);
-        int told = sy_call_tell(args, record, &figures);
+        int told = out ? SY_EXIT_OK : sy_call_tell(args, record, &figures);
+        tell_stderr(args, record, out != NULL);
         r = r ? r : told;
     }
     int finished = sy_engine_finish(engine, NULL);
@@ -296,11 +356,50 @@ static int call(const struct sy_call_args *args) {
     return r;
 }
 
+/* --- standard output ----------------------------------------------------------------------------
+ */
+static int copy_out(const char *path) {
+    char chunk[1 << 16];
+    size_t got = 0;
+    FILE *file = fopen(path, "re");
+    bool fine = file != NULL;
+    while (fine && (got = fread(chunk, 1, sizeof(chunk), file)) > 0) {
+        fine = fwrite(chunk, 1, got, stdout) == got;
+    }
+    fine = fine && !ferror(file) && fflush(stdout) == 0;
+    if (!fine) {
+        sy_message_fail("cannot write to standard output: %s", strerror(errno));
+    }
+    if (file) {
+        fclose(file);
+    }
+    return fine ? SY_EXIT_OK : SY_EXIT_FAILED;
+}
+
+/* The engine writes a file, which goes out once it is complete: whole or not at all. */
+static int call_to_stdout(const struct sy_call_args *args) {
+    const char *folder = getenv("TMPDIR");
+    char place[4096], path[4200];
+    snprintf(place, sizeof(place), "%s/symph-calls-XXXXXX", folder && *folder ? folder : "/tmp");
+    if (!mkdtemp(place)) {
+        sy_message_fail("cannot make the folder %s: %s", place, strerror(errno));
+        return SY_EXIT_FAILED;
+    }
+    snprintf(path, sizeof(path), "%s/calls.vcf", place);
+    int r = call(args, path);
+    r = r ? r : copy_out(path);
+    unlink(path);
+    rmdir(place);
+    return r;
+}
+
 int sy_cmd_call_variants(int argc, char **argv) {
     struct sy_call_args args = {.run = {.repeat = 1, .cpus = SY_NONE, .cuda = SY_NONE}};
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = call(&args);
+        r = check_forms(&args);
+        r = r ? r : check_args(&args);
+        r = r ? r : is_stdout(args.out) ? call_to_stdout(&args) : call(&args, NULL);
     }
     sy_text_list_finish(&args.reads);
     return r;

@@ -11,8 +11,10 @@ struct sy_call_args {
     struct sy_common_args common;
     const char *ref, *out, *bam, *sample, *samples, *regions, *index;
     struct sy_text_list reads;
-    double memory_bytes;    /* 0: the default */
-    uint32_t batch;         /* 0: the default */
+    double memory_bytes; /* 0: the default */
+    uint32_t batch;      /* 0: the default */
+    uint32_t phred;      /* 33 or 64; 0: not given */
+    bool interleaved;
     struct sy_run_args run; /* policy, devices, pictures */
 };
 

@@ -51,10 +51,11 @@ static const struct sy_command simulate = {
     .examples =
         "  symph genomics simulate --random 1000000 -o demo\n"
         "  symph genomics simulate --ref chrX.fa --region X:20000001-25000000 --seed 7 -o h5",
-    .about = "Changes a reference at random into the genome of a donor, and simulates paired reads "
-             "of it. Writes PREFIX_1.fq.gz, PREFIX_2.fq.gz, PREFIX.truth.vcf.gz and "
-             "PREFIX.strata.bed (regions that are hard on purpose). Results on simulated reads say "
-             "little about real samples.",
+    .about =
+        "Changes a reference at random into the genome of a donor, and simulates paired reads "
+        "of it. Writes PREFIX_1.fq.gz, PREFIX_2.fq.gz, PREFIX.truth.vcf.gz and "
+        "PREFIX.strata.bed (regions that are hard on purpose); all of them appear when all are "
+        "complete. Results on simulated reads say little about real samples.",
     .options = simulate_options,
     .option_count = SY_COUNT(simulate_options),
 };
@@ -88,9 +89,9 @@ static int start(char *command, int argc, char **argv) {
     char path[4096];
     if (!sy_program_find("symph-genomics", "workloads/genomics", path, sizeof(path))) {
         sy_message_fail(
-            "%s is missing: htslib or libdeflate was not found when symph was built, or "
-            "not all of symph was copied (install libhts-dev, zlib1g-dev and "
-            "libdeflate-dev and build again)",
+            "%s is missing: htslib, libdeflate or xxhash was not found when symph was built, or "
+            "not all of symph was copied (install libhts-dev, zlib1g-dev, "
+            "libdeflate-dev and libxxhash-dev, and build again)",
             path);
         return SY_EXIT_FAILED;
     }

@@ -9,6 +9,7 @@
 #include "genomics/align/map.h"
 #include "genomics/flow.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void free_batch(struct gn_flow_batch *batch) {
@@ -70,6 +71,13 @@ int gn_batches_start(struct gn_sample *sample, struct sy_error *error) {
     return code;
 }
 
+/* A sample without a read is a mistake: a wrong file, or one that was never filled. */
+static int fail_empty(const struct gn_sample *sample, struct sy_error *error) {
+    int code = guest_fail(error, -EBADMSG, "is this the file you meant?", "there is no read in it");
+    snprintf(error->file, sizeof error->file, "%s", sample->files->reads1);
+    return code;
+}
+
 /* Both files have given their text. */
 static int parse(struct gn_flow_batch *batch, struct sy_error *error) {
     struct gn_sample *sample = batch->step.sample;
@@ -78,7 +86,7 @@ static int parse(struct gn_flow_batch *batch, struct sy_error *error) {
     uint32_t records = batch->texts[0].records;
     if (records == 0 && (!second || second->records == 0)) {
         free_batch(batch);
-        return 0;
+        return sample->serial ? 0 : fail_empty(sample, error);
     }
     batch->serial = sample->serial;
     sample->serial += (uint64_t)records * sample->input_count;
@@ -150,7 +158,8 @@ static int inflated(struct gn_step *step, struct sy_error *error) {
     struct gn_sample *sample = step->sample;
     sample->busy[step->file] = false;
     sample->read_count[step->file]++;
-    sample->ended |= batch->texts[step->file].records < sample->settings->batch;
+    sample->ended |= batch->texts[step->file].last;
+    sample->interleaved |= batch->texts[step->file].interleaved;
     int code = --batch->waiting ? 0 : parse(batch, error);
     return code ? code : go_on(sample, error);
 }

@@ -3,20 +3,21 @@
  * BED files: see bed.h.
  */
 #include "genomics/bed.h"
+#include "genomics/align/contigs.h"
+#include "genomics/align/reader.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 512 };
+enum { LINE_MOST = 1 << 16, COUNT_MOST = 1 << 30 };
 
-static int fail_at(struct sy_error *error, const char *name, uint32_t line, const char *message) {
-    int code =
-        guest_fail(error, -EBADMSG, "a line of BED is: contig, start (from 0), end", "%s", message);
-    snprintf(error->file, sizeof error->file, "%s", name);
-    error->line = line;
-    return code;
-}
+/* What a line is read with. */
+struct source {
+    struct gn_reader *reader;
+    const struct gn_index *index;
+    struct gn_contig_names names;
+};
 
 static bool is_comment(const char *line, size_t length) {
     static const char *const words[] = {"#", "track", "browser"};
@@ -43,32 +44,27 @@ static bool take_number(const char **at, const char *end, uint64_t *ret_number) 
     return whole;
 }
 
-static int parse_line(const char *name, uint32_t number, const char *line, size_t length,
-                      const struct gn_index *index, struct gn_interval *ret_interval,
-                      struct sy_error *error) {
-    char contig[NAME_SIZE];
-    const char *at = line, *end = line + length;
-    while (at < end && *at != '\t' && *at != ' ') {
-        at++;
-    }
-    size_t size = (size_t)(at - line);
+static int parse_line(const struct source *source, struct gn_line *line,
+                      struct gn_interval *ret_interval, struct sy_error *error) {
+    char *at = line->text, *end = line->text + line->length;
+    at += strcspn(at, "\t ");
+    const char *rest = at + (at < end);
     uint64_t from, to;
-    at += at < end;
-    if (size >= sizeof contig || !take_number(&at, end, &from) || !take_number(&at, end, &to)) {
-        return fail_at(error, name, number, "this is not a line of BED");
+    if (!take_number(&rest, end, &from) || !take_number(&rest, end, &to)) {
+        return gn_reader_fail(source->reader, error, -EBADMSG, "this is not a line of BED");
     }
-    memcpy(contig, line, size);
-    contig[size] = '\0';
-    uint32_t which = gn_contig_find(index, contig);
+    *at = '\0';
+    uint32_t which = gn_contig_names_find(&source->names, line->text);
     if (which == SY_NONE) {
-        fail_at(error, name, number, "the reference has no such contig");
+        gn_reader_fail(source->reader, error, -EBADMSG, "the reference has no such contig");
         snprintf(error->hint, sizeof error->hint, "'%.80s' is not in it; its first one is '%.80s'",
-                 contig, index->contig_count ? gn_contig_name(index, 0) : "");
+                 line->text, source->index->contig_count ? gn_contig_name(source->index, 0) : "");
         return -EBADMSG;
     }
-    const struct gn_contig *found = &gn_contigs(index)[which];
+    const struct gn_contig *found = &gn_contigs(source->index)[which];
     if (from > to || to > found->length) {
-        return fail_at(error, name, number, "the interval is not inside its contig");
+        return gn_reader_fail(source->reader, error, -EBADMSG,
+                              "the interval is not inside its contig");
     }
     *ret_interval = (struct gn_interval){found->start + from, found->start + to};
     return 0;
@@ -82,7 +78,9 @@ static int compare(const void *left, const void *right) {
 
 static void merge(struct gn_bed *bed) {
     uint32_t kept = 0;
-    qsort(bed->intervals, bed->count, sizeof *bed->intervals, compare);
+    if (bed->count) {
+        qsort(bed->intervals, bed->count, sizeof *bed->intervals, compare);
+    }
     for (uint32_t i = 0; i < bed->count; i++) {
         struct gn_interval *last = kept ? &bed->intervals[kept - 1] : NULL;
         if (last && bed->intervals[i].start <= last->end) {
@@ -94,57 +92,61 @@ static void merge(struct gn_bed *bed) {
     bed->count = kept;
 }
 
-int gn_bed_parse(const char *name, const char *text, size_t length, const struct gn_index *index,
-                 struct gn_bed *ret_bed, struct sy_error *error) {
+static int add(struct gn_bed *bed, uint32_t *room, struct gn_interval interval) {
+    if (bed->count == *room) {
+        uint32_t more = *room ? 2 * *room : 1024;
+        struct gn_interval *grown = reallocarray(bed->intervals, more, sizeof *grown);
+        if (!grown || bed->count >= COUNT_MOST) {
+            bed->intervals = grown ? grown : bed->intervals;
+            return -ENOMEM;
+        }
+        bed->intervals = grown;
+        *room = more;
+    }
+    bed->intervals[bed->count++] = interval;
+    return 0;
+}
+
+static int read_lines(const struct source *source, struct gn_bed *bed, struct sy_error *error) {
+    struct gn_line line;
+    uint32_t room = 0;
+    int got, code = 0;
+    while (code == 0 && (got = gn_reader_next(source->reader, &line, error)) != 0) {
+        struct gn_interval interval = {0, 0};
+        if (got < 0) {
+            return got;
+        }
+        if (!is_comment(line.text, line.length)) {
+            code = parse_line(source, &line, &interval, error);
+            if (code == 0 && add(bed, &room, interval) < 0) {
+                code = guest_fail(error, -ENOMEM, NULL, "out of memory");
+            }
+        }
+    }
+    return code;
+}
+
+int gn_bed_read(const char *path, const struct gn_index *index, struct gn_bed *ret_bed,
+                struct sy_error *error) {
+    struct source source = {.index = index};
     struct gn_bed bed = {0};
-    size_t lines = 1;
-    for (size_t i = 0; i < length; i++) {
-        lines += text[i] == '\n';
-    }
-    bed.intervals = calloc(lines, sizeof *bed.intervals);
-    int code = bed.intervals ? 0 : guest_fail(error, -ENOMEM, NULL, "out of memory");
-    uint32_t number = 0;
-    for (size_t at = 0; code == 0 && at < length;) {
-        const char *end = memchr(text + at, '\n', length - at);
-        size_t size = end ? (size_t)(end - text) - at : length - at, next = at + size + 1;
-        number++;
-        if (size && text[at + size - 1] == '\r') {
-            size--;
-        }
-        if (!is_comment(text + at, size)) {
-            code =
-                parse_line(name, number, text + at, size, index, &bed.intervals[bed.count], error);
-            bed.count += code == 0;
-        }
-        at = next;
-    }
+    int code = gn_contig_names_sort(gn_contigs(index), gn_at(index, index->names),
+                                    index->contig_count, &source.names);
     if (code < 0) {
-        free(bed.intervals);
+        return guest_fail(error, code, NULL, "out of memory");
+    }
+    code = gn_reader_open(path, LINE_MOST, "a line of BED is: contig, start (from 0), end",
+                          &source.reader, error);
+    code = code ? code : read_lines(&source, &bed, error);
+    gn_reader_close(source.reader);
+    gn_contig_names_finish(&source.names);
+    if (code < 0) {
+        gn_bed_finish(&bed);
         return code;
     }
     merge(&bed);
     *ret_bed = bed;
     return 0;
-}
-
-int gn_bed_read(const char *path, const struct gn_index *index, struct gn_bed *ret_bed,
-                struct sy_error *error) {
-    FILE *file = fopen(path, "re");
-    char *text = NULL;
-    size_t length = 0;
-    ssize_t got = file ? getdelim(&text, &length, EOF, file) : -1;
-    int code = file ? ferror(file) ? -EIO : 0 : -errno;
-    if (file) {
-        fclose(file);
-    }
-    if (code < 0) {
-        guest_fail(error, code, "--regions takes a BED file", "cannot read %s: %s", path,
-                   strerror(-code));
-    } else {
-        code = gn_bed_parse(path, text, got > 0 ? (size_t)got : 0, index, ret_bed, error);
-    }
-    free(text);
-    return code;
 }
 
 void gn_bed_finish(struct gn_bed *bed) {

@@ -16,12 +16,9 @@ struct gn_bed {
     uint32_t count;
 };
 
+/* Plain or compressed. */
 SY_MUST_CHECK int gn_bed_read(const char *path, const struct gn_index *index,
                               struct gn_bed *ret_bed, struct sy_error *error);
-/* The same from memory; name stands for the file in errors. */
-SY_MUST_CHECK int gn_bed_parse(const char *name, const char *text, size_t length,
-                               const struct gn_index *index, struct gn_bed *ret_bed,
-                               struct sy_error *error);
 void gn_bed_finish(struct gn_bed *bed);
 /* Some of [start, end) is inside. */
 bool gn_bed_touches(const struct gn_bed *bed, uint64_t start, uint64_t end);

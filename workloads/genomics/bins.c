@@ -25,7 +25,6 @@ enum {
 struct sizes {
     uint32_t records, cigars;
     uint64_t bases, names;
-    uint64_t placed; /* of the bases: of reads that have a place */
 };
 
 struct extent {
@@ -71,7 +70,6 @@ static void add_sizes(struct sizes *sum, const struct sizes *more) {
     sum->cigars += more->cigars;
     sum->bases += more->bases;
     sum->names += more->names;
-    sum->placed += more->placed;
 }
 
 /* Where the parts of a blob of these sizes lie. */
@@ -161,10 +159,6 @@ uint32_t gn_bins_count(const struct gn_bins *bins) {
 
 uint32_t gn_bins_records(const struct gn_bins *bins, uint32_t bin) {
     return bin_at(bins, bin)->sizes.records;
-}
-
-uint64_t gn_bins_bases(const struct gn_bins *bins, uint32_t bin) {
-    return bin_at(bins, bin)->sizes.placed;
 }
 
 uint64_t gn_bins_bytes(const struct gn_bins *bins, uint32_t bin) {
@@ -455,8 +449,7 @@ static int add_chunk(struct gn_bins *bins, const struct source *source, const st
     struct sizes sizes = {0};
     for (uint32_t i = 0; i < count; i++) {
         const struct gn_record *record = &source->aligned->records[entries[i].record];
-        bool placed = !(record->flags & GN_FLAG_UNMAPPED);
-        struct sizes one = {1, record->cigar_count, record->length, 0, placed ? record->length : 0};
+        struct sizes one = {1, record->cigar_count, record->length, 0};
         one.names = bins->options.names ? strlen(name_of(source, entries[i].record)) + 1 : 0;
         add_sizes(&sizes, &one);
     }

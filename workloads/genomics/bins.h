@@ -42,8 +42,6 @@ SY_MUST_CHECK int gn_bins_add(struct gn_bins *bins, const struct gn_reads *reads
  * reads are added. */
 uint32_t gn_bins_count(const struct gn_bins *bins);
 uint32_t gn_bins_records(const struct gn_bins *bins, uint32_t bin);
-/* Bases of its records that have a place. */
-uint64_t gn_bins_bases(const struct gn_bins *bins, uint32_t bin);
 /* Bytes of the bin's blob. */
 uint64_t gn_bins_bytes(const struct gn_bins *bins, uint32_t bin);
 /* Bytes that had to wait in the file. */

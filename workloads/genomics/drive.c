@@ -6,10 +6,14 @@
 #include "genomics/drive.h"
 #include "genomics/flow.h"
 #include <errno.h>
+#include <htslib/hts_log.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MUCH_LEAST = 5 };
+#define MUCH 0.2 /* of the calls that a filter looked at */
 
 struct run {
     struct gn_settings settings;
@@ -39,8 +43,8 @@ static int open_reference(struct run *run, struct sy_session *session, struct sy
     }
     note(session, "reference", "%s, %.1f Mb in %u contigs", run->settings.ref,
          (double)run->index->length / 1e6, run->index->contig_count);
-    note(session, "index", "%s%s%s%s", how.built ? "built" : "found", how.file[0] ? ", " : "",
-         how.file, how.trouble[0] ? how.trouble : "");
+    note(session, "index", "%s%s%s%s%s", how.built ? "built" : "found", how.file[0] ? ", " : "",
+         how.file, how.trouble[0] ? "; " : "", how.trouble);
     if (run->settings.regions) {
         code = gn_bed_read(run->settings.regions, run->index, &run->bed, error);
     }
@@ -78,14 +82,50 @@ static void tell_progress(struct sy_session *session, const struct run *run) {
     session->ops->progress(session, 100 * done, 100.0 * run->settings.count, "%");
 }
 
+/* A filter that takes so much is a mistake of ours, or says something of the sample. */
+static void tell_filters(struct sy_session *session, const struct gn_sample *sample) {
+    static const enum gn_filter filters[] = {GN_DEPTH, GN_STRAND};
+    uint64_t reached = 0; /* calls of good quality */
+    for (uint32_t i = 0; i < GN_FILTER_COUNT; i++) {
+        reached += i == GN_LOW_QUALITY ? 0 : sample->calls[i];
+    }
+    for (size_t i = 0; i < GUEST_COUNT(filters); i++) {
+        uint64_t taken = sample->calls[filters[i]];
+        if (taken >= MUCH_LEAST && (double)taken > MUCH * (double)reached) {
+            note(session, "warning",
+                 "%s: the filter %s removed %llu of %llu calls of good quality; they stand in %s, "
+                 "marked",
+                 sample->files->name, gn_filter_names[filters[i]], (unsigned long long)taken,
+                 (unsigned long long)reached, sample->files->out);
+        }
+    }
+}
+
 static void tell_counts(struct sy_session *session, const struct gn_sample *sample) {
     const struct gn_counts *counts = &sample->counts;
     double reads = (double)atomic_load(&counts->reads),
            mapped = (double)atomic_load(&counts->mapped);
-    note(session, sample->files->name,
-         "%.0f reads, %.2f %% mapped, %.0f duplicates, %llu variants (%llu pass) in %s", reads,
-         reads > 0 ? 100 * mapped / reads : 0, (double)atomic_load(&counts->duplicates),
-         (unsigned long long)sample->calls, (unsigned long long)sample->passed, sample->files->out);
+    uint64_t all = 0;
+    char removed[128] = "";
+    for (uint32_t i = 0; i < GN_FILTER_COUNT; i++) {
+        size_t used = strlen(removed);
+        all += sample->calls[i];
+        if (i != GN_PASS) {
+            snprintf(removed + used, sizeof removed - used, "%s%llu %s", used ? ", " : "",
+                     (unsigned long long)sample->calls[i], gn_filter_names[i]);
+        }
+    }
+    if (sample->interleaved && !sample->settings->interleaved) {
+        note(session, sample->files->name,
+             "%s has both ends of pairs, one after the other (interleaved), and was read so",
+             sample->files->reads1);
+    }
+    note(session, sample->files->name, "%.0f reads, %.2f %% mapped, %.0f duplicates", reads,
+         reads > 0 ? 100 * mapped / reads : 0, (double)atomic_load(&counts->duplicates));
+    note(session, sample->files->name, "%llu variants in %s: %llu pass; removed by filters: %s",
+         (unsigned long long)all, sample->files->out, (unsigned long long)sample->calls[GN_PASS],
+         removed);
+    tell_filters(session, sample);
     if (gn_bins_spilled(sample->bins)) {
         note(session, sample->files->name, "%.1f MB of reads waited in a file in %s",
              (double)gn_bins_spilled(sample->bins) / 1e6, gn_spill_folder());
@@ -136,7 +176,7 @@ static int loop(struct run *run, struct sy_session *session, struct sy_error *er
         struct gn_step *step = tag;
         struct gn_sample *sample = step->sample;
         if (step->stage == GN_WRITE) { /* nobody writes just now */
-            gn_vcf_count(sample->vcf, &sample->calls, &sample->passed);
+            gn_vcf_count(sample->vcf, sample->calls);
         }
         code = gn_sample_ended(step, error);
         if (code < 0) {
@@ -162,6 +202,7 @@ static void finish(struct run *run, struct sy_session *session) {
 
 int gn_drive(const char *arguments, struct sy_session *session, struct sy_error *error) {
     struct run run = {0};
+    hts_set_log_level(HTS_LOG_OFF); /* what is wrong is told once, by us */
     int code = gn_settings_parse(arguments, &run.settings, error);
     if (code < 0) {
         return code;

@@ -103,9 +103,11 @@ struct gn_sample {
     uint32_t read_count[2];            /* of them, by each file */
     bool busy[2];                      /* the file is being read */
     bool ended;                        /* a file had fewer reads than a batch: no more are begun */
+    bool interleaved;                  /* the one file has both ends of pairs */
     struct gn_flow_batch
         *open[GN_OPEN_MAX]; /* batch i, at i % GN_OPEN_MAX, until all have read it */
     struct gn_bins *bins;
+    struct gn_coverage *coverage; /* added to by pair, read by assemble */
     struct gn_call_options options;
     uint32_t next_bin, next_written, part_count, part_limit;
     bool writing, finished;
@@ -113,7 +115,7 @@ struct gn_sample {
     struct gn_vcf *vcf;
     struct gn_bam *bam; /* NULL: not asked for */
     struct gn_counts counts;
-    uint64_t calls, passed; /* lines written so far */
+    uint64_t calls[GN_FILTER_COUNT]; /* lines written so far */
 };
 
 /* Opens its files. */

@@ -64,7 +64,7 @@ static inline uint8_t gn_code(char letter) {
 /* --- the reference
  * -------------------------------------------------------------------------------- One blob:
  * header, packed bases, and the index of k-mers. Built once, kept in a file, mapped. */
-#define GN_INDEX_MAGIC 0x31584449594e4753u /* "SGNYIDX1" */
+#define GN_INDEX_MAGIC 0x32584449594e4753u /* "SGNYIDX2" */
 
 struct gn_index {
     uint64_t magic;
@@ -81,7 +81,7 @@ struct gn_index {
     uint64_t contigs; /* offset: struct gn_contig[contig_count] */
     uint64_t names;   /* offset: zero-ended names */
     uint64_t names_bytes;
-    uint64_t source_hash; /* of the sequence file it was made from: size, time, names, bases */
+    uint64_t source_hash; /* of all bytes of the FASTA file it was made from */
     uint64_t checksum;    /* of all behind the header */
     uint64_t coarse;      /* offset: uint64_t[length / GN_COARSE / 64 + 2], bit set: an N is among
                            * these GN_COARSE bases */

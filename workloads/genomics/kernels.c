@@ -68,7 +68,11 @@ static int extend(const struct sy_call *call) {
 static void count(struct gn_sample *sample, const struct gn_aligned *aligned) {
     uint64_t mapped = 0;
     for (uint32_t i = 0; i < aligned->count; i++) {
-        mapped += !(aligned->records[i].flags & GN_FLAG_UNMAPPED);
+        const struct gn_record *record = &aligned->records[i];
+        mapped += !(record->flags & GN_FLAG_UNMAPPED);
+        if (gn_activity_counts(record, 0)) {
+            gn_coverage_add(sample->coverage, record->position, record->span);
+        }
     }
     atomic_fetch_add(&sample->counts.reads, aligned->count);
     atomic_fetch_add(&sample->counts.mapped, mapped);
@@ -158,6 +162,7 @@ static void keep_wanted(const struct gn_bed *bed, struct gn_lines *lines) {
         if (gn_bed_touches(bed, position, (uint64_t)position + 1)) {
             memmove(lines->text + to, lines->text + from, length);
             lines->positions[kept] = position;
+            lines->filters[kept] = lines->filters[i];
             lines->lengths[kept++] = length;
             to += length;
         }

@@ -179,28 +179,12 @@ static int written(struct gn_part *part, struct sy_error *error) {
 
 /* --- the half -----------------------------------------------------------------------------------
  */
-static int set_options(struct gn_sample *sample, struct sy_error *error) {
-    uint32_t count = gn_bins_count(sample->bins);
-    uint64_t *bases = calloc(count + 1u, sizeof *bases),
-             *lengths = calloc(count + 1u, sizeof *lengths);
-    int code = bases && lengths ? 0 : guest_fail(error, -ENOMEM, NULL, "out of memory");
-    uint32_t real = 0;
-    for (; code == 0 && real < count && !is_last(sample, real); real++) {
-        bases[real] = gn_bins_bases(sample->bins, real);
-        lengths[real] = GN_BIN_BASES;
-    }
-    gn_call_options_default(&sample->options);
-    if (code == 0) {
-        sample->options.typical_depth = gn_typical_depth(bases, lengths, real);
-    }
-    free(bases);
-    free(lengths);
-    return code;
-}
-
+/* All reads are in: from here on, coverage does not change. */
 int gn_parts_start(struct gn_sample *sample, struct sy_error *error) {
-    int code = set_options(sample, error);
-    code = code ? code : refill(sample, error);
+    gn_call_options_default(&sample->options);
+    sample->options.coverage = sample->coverage;
+    int code = gn_coverage_complete(sample->coverage);
+    code = code ? guest_fail(error, code, NULL, "out of memory") : refill(sample, error);
     return code ? code : write_next(sample, error);
 }
 

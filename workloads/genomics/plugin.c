@@ -102,8 +102,9 @@ static const struct sy_kernel_entry kernels[GN_STAGE_COUNT] = {
 static const struct sy_kernel_workload workloads[] = {
     {.name = "call",
      .summary = "from FASTQ to VCF (symph call-variants)",
-     .usage = "ref=FASTA,reads1=FASTQ[,reads2=FASTQ],out=VCF[,bam=BAM][,sample=NAME][,regions=BED]"
-              "[,samples=TABLE][,index=FOLDER][,memory=BYTES][,batch=PAIRS]",
+     .usage =
+         "ref=FASTA,reads1=FASTQ[,reads2=FASTQ],out=VCF[,bam=BAM][,sample=NAME][,regions=BED]"
+         "[,samples=TABLE][,index=FOLDER][,memory=BYTES][,batch=PAIRS][,interleaved=1][,phred=64]",
      .calibration = "",
      .drive = gn_drive},
 };

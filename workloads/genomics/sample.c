@@ -14,9 +14,13 @@ const char *gn_spill_folder(void) {
 
 static int open_inputs(struct gn_sample *sample, struct sy_error *error) {
     const char *const paths[2] = {sample->files->reads1, sample->files->reads2};
+    struct gn_fastq_options options = {.ends = paths[1]                        ? GN_ENDS_SINGLE
+                                               : sample->settings->interleaved ? GN_ENDS_INTERLEAVED
+                                                                               : GN_ENDS_LOOK,
+                                       .phred = sample->settings->phred};
     int code = 0;
     for (uint32_t i = 0; code == 0 && i < 2 && paths[i]; i++) {
-        code = gn_fastq_open(paths[i], &sample->inputs[i], error);
+        code = gn_fastq_open(paths[i], &options, &sample->inputs[i], error);
         sample->input_count += code == 0;
     }
     return code;
@@ -27,10 +31,11 @@ static int open_outputs(struct gn_sample *sample, struct sy_error *error) {
     const char *command = sample->settings->command;
     int code = gn_vcf_open(files->out, sample->index, files->name, command, &sample->vcf, error);
     if (code == 0 && files->bam) {
-        code = gn_bam_open(files->bam, sample->index, files->name, command, &sample->bam, error);
+        code = gn_bam_open(files->bam, sample->settings->ref, sample->index, files->name, command,
+                           &sample->bam, error);
     }
     /* Whatever is wrong with a name, the input is not. */
-    return code < 0 && code != -ENOMEM ? -EIO : code;
+    return code < 0 && code != -ENOMEM && code != -EBADMSG ? -EIO : code;
 }
 
 static int make_bins(struct gn_sample *sample, struct sy_error *error) {
@@ -42,6 +47,8 @@ static int make_bins(struct gn_sample *sample, struct sy_error *error) {
         .unmapped = sample->files->bam != NULL,
     };
     int code = gn_bins_create(&options, &sample->bins);
+    sample->coverage = code ? NULL : gn_coverage_create(sample->index->length);
+    code = code || sample->coverage ? code : -ENOMEM;
     return code < 0 ? guest_fail(error, code, NULL, "out of memory") : 0;
 }
 
@@ -77,6 +84,7 @@ void gn_sample_finish(struct gn_sample *sample) {
     gn_fastq_close(sample->inputs[0]);
     gn_fastq_close(sample->inputs[1]);
     gn_bins_destroy(sample->bins);
+    gn_coverage_destroy(sample->coverage);
     gn_vcf_abandon(sample->vcf);
     if (sample->bam) {
         gn_bam_abandon(sample->bam);

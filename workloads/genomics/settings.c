@@ -3,13 +3,15 @@
  * Settings of a run: see settings.h.
  */
 #include "genomics/settings.h"
+#include "genomics/align/reader.h"
+#include "genomics/names.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BATCH_DEFAULT = 10000, BATCH_MAX = 1000000 };
+enum { BATCH_DEFAULT = 10000, BATCH_MAX = 1000000, LINE_MOST = 1 << 16 };
 
 static int no_memory(struct sy_error *error) {
     return guest_fail(error, -ENOMEM, NULL, "out of memory");
@@ -69,26 +71,24 @@ static struct gn_sample_settings *add_sample(struct gn_settings *settings) {
     return &grown[settings->count++];
 }
 
-static int parse_sample(struct gn_settings *settings, char *line, uint32_t number,
-                        struct sy_error *error) {
-    char *fields[5] = {0}, *rest = line;
+static int parse_sample(struct gn_settings *settings, const struct gn_reader *reader,
+                        struct gn_line *line, struct sy_error *error) {
+    char *fields[5] = {0}, *rest = line->text;
     uint32_t count = 0;
     while (rest && count < GUEST_COUNT(fields)) {
         fields[count++] = strsep(&rest, "\t");
     }
     if (count < 4 || rest || !fields[0][0] || !fields[1][0] || !fields[3][0]) {
-        int code = guest_fail(error, -EBADMSG,
-                              "a line is: name, first file, second file or -, output, BAM or -; "
-                              "separated by tabs",
-                              "%u fields where 4 or 5 are expected", count + (rest != NULL));
-        snprintf(error->file, sizeof error->file, "%s", settings->samples);
-        error->line = number;
-        return code;
+        char message[64];
+        snprintf(message, sizeof message, "%u fields where 4 or 5 are expected",
+                 count + (rest != NULL));
+        return gn_reader_fail(reader, error, -EBADMSG, message);
     }
     struct gn_sample_settings *sample = add_sample(settings);
     if (!sample) {
         return no_memory(error);
     }
+    sample->line = (uint32_t)line->number;
     sample->name = strdup(fields[0]);
     sample->tenant = strdup(fields[0]); /* who sequences a sample waits for it */
     sample->reads1 = strdup(fields[1]);
@@ -99,33 +99,53 @@ static int parse_sample(struct gn_settings *settings, char *line, uint32_t numbe
 }
 
 static int read_samples(struct gn_settings *settings, struct sy_error *error) {
-    FILE *file = fopen(settings->samples, "re");
-    if (!file) {
-        int code = -errno;
-        return guest_fail(error, code, NULL, "cannot read %s: %s", settings->samples,
-                          strerror(-code));
-    }
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t length;
-    uint32_t number = 0;
-    int code = 0;
-    while (code == 0 && (length = getline(&line, &capacity, file)) > 0) {
-        number++;
-        while (length && (line[length - 1] == '\n' || line[length - 1] == '\r')) {
-            line[--length] = '\0';
-        }
-        if (length && line[0] != '#') {
-            code = parse_sample(settings, line, number, error);
+    struct gn_reader *reader = NULL;
+    struct gn_line line;
+    int got = 0, code = gn_reader_open(settings->samples, LINE_MOST,
+                                       "a line is: name, first file, second file or -, output, "
+                                       "BAM or -; separated by tabs",
+                                       &reader, error);
+    while (code == 0 && (got = gn_reader_next(reader, &line, error)) > 0) {
+        if (line.length && line.text[0] != '#') {
+            code = strlen(line.text) == line.length
+                       ? parse_sample(settings, reader, &line, error)
+                       : gn_reader_fail(reader, error, -EBADMSG, "byte 0x00 in a table");
         }
     }
-    free(line);
-    fclose(file);
-    return code;
+    gn_reader_close(reader);
+    return code ? code : got;
 }
 
 /* --- the whole ----------------------------------------------------------------------------------
  */
+static int set_number(struct gn_settings *settings, const char *key, const char *value,
+                      struct sy_error *error) {
+    double number = 0;
+    int code = 0;
+    if (strcmp(key, "memory") == 0) {
+        code = parse_number(key, value, 1e6, 1e15, &number, error);
+        settings->memory_bytes = (uint64_t)number;
+    } else if (strcmp(key, "batch") == 0) {
+        code = parse_number(key, value, 1, BATCH_MAX, &number, error);
+        settings->batch = (uint32_t)number;
+    } else if (strcmp(key, "interleaved") == 0) {
+        code = parse_number(key, value, 0, 1, &number, error);
+        settings->interleaved = number > 0;
+    } else if (strcmp(key, "phred") == 0) {
+        code = parse_number(key, value, 33, 64, &number, error);
+        settings->phred = (uint32_t)number;
+        if (code == 0 && settings->phred != 33 && settings->phred != 64) {
+            code = guest_fail(error, -EINVAL, NULL, "phred=%s: expected 33 or 64", value);
+        }
+    } else {
+        code = guest_fail(error, -EINVAL,
+                          "ref, reads1, reads2, out, sample, tenant, bam, regions, samples, index, "
+                          "memory, batch, interleaved, phred",
+                          "genomics:call has no argument '%s'", key);
+    }
+    return code;
+}
+
 static int set_value(struct gn_settings *settings, struct gn_sample_settings *sample,
                      const char *key, char *value, struct sy_error *error) {
     const struct {
@@ -146,20 +166,7 @@ static int set_value(struct gn_settings *settings, struct gn_sample_settings *sa
             return 0;
         }
     }
-    double number = 0;
-    int code = 0;
-    if (strcmp(key, "memory") == 0) {
-        code = parse_number(key, value, 1e6, 1e15, &number, error);
-        settings->memory_bytes = (uint64_t)number;
-    } else if (strcmp(key, "batch") == 0) {
-        code = parse_number(key, value, 1, BATCH_MAX, &number, error);
-        settings->batch = (uint32_t)number;
-    } else {
-        code = guest_fail(error, -EINVAL,
-                          "ref, reads1, reads2, out, sample, tenant, bam, regions, samples, index, "
-                          "memory, batch",
-                          "genomics:call has no argument '%s'", key);
-    }
+    int code = set_number(settings, key, value, error);
     free(value);
     return code;
 }
@@ -212,6 +219,46 @@ static int take_sample(struct gn_settings *settings, struct gn_sample_settings *
     return 0;
 }
 
+/* Names go into headers, which cannot hold everything; formats follow from names of files. */
+static int check_sample(const struct gn_sample_settings *sample, struct sy_error *error) {
+    static const char *const not_calls[] = {".bam", ".cram", ".sam"};
+    static const char *const not_reads[] = {".sam", ".sam.gz", ".vcf", ".vcf.gz", ".bcf"};
+    const char *wrong = gn_sample_wrong(sample->name, sample->bam != NULL);
+    if (wrong) {
+        return guest_fail(error, -EBADMSG, sample->line ? NULL : "give it another: --sample NAME",
+                          "the name of a sample %s", wrong);
+    }
+    for (size_t i = 0; i < GUEST_COUNT(not_calls); i++) {
+        if (gn_ends_with(sample->out, not_calls[i])) {
+            return guest_fail(error, -EINVAL, "name it .vcf.gz, .vcf or .bcf",
+                              "variants are not written as %s: %s", not_calls[i], sample->out);
+        }
+    }
+    for (size_t i = 0; sample->bam && i < GUEST_COUNT(not_reads); i++) {
+        if (gn_ends_with(sample->bam, not_reads[i])) {
+            return guest_fail(error, -EINVAL, "name it .bam or .cram",
+                              "alignments are not written as %s: %s", not_reads[i], sample->bam);
+        }
+    }
+    if (strcmp(sample->out, "-") == 0 || (sample->bam && strcmp(sample->bam, "-") == 0)) {
+        return guest_fail(error, -EINVAL, "give it a name",
+                          "an output cannot go to standard output here");
+    }
+    return 0;
+}
+
+static int check_samples(const struct gn_settings *settings, struct sy_error *error) {
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < settings->count; i++) {
+        code = check_sample(&settings->list[i], error);
+        if (code < 0 && settings->list[i].line) {
+            snprintf(error->file, sizeof error->file, "%s", settings->samples);
+            error->line = settings->list[i].line;
+        }
+    }
+    return code;
+}
+
 /* Every output is a file of its own, and none of them an input. */
 static int check_outputs(const struct gn_settings *settings, struct sy_error *error) {
     for (uint32_t i = 0; i < settings->count; i++) {
@@ -254,6 +301,7 @@ int gn_settings_parse(const char *arguments, struct gn_settings *ret_settings,
     if (code == 0 && !settings.count) {
         code = guest_fail(error, -EINVAL, NULL, "%s names no sample", settings.samples);
     }
+    code = code ? code : check_samples(&settings, error);
     code = code ? code : check_outputs(&settings, error);
     free_sample(&sample);
     if (code < 0) {

@@ -13,12 +13,15 @@
 
 struct gn_sample_settings {
     char *name, *tenant, *reads1, *reads2, *out, *bam; /* reads2, bam: NULL if not given */
+    uint32_t line;                                     /* of the table; 0: not from one */
 };
 
 struct gn_settings {
     char *ref, *index, *regions, *samples, *command; /* NULL: not given */
     uint64_t memory_bytes;                           /* for reads that wait for their bin */
     uint32_t batch;                                  /* pairs, or single reads, of one batch */
+    bool interleaved; /* a sample's only file has both ends of pairs, whatever it looks like */
+    uint32_t phred;   /* 33 or 64, as struct gn_fastq_options has it; 0: not given */
     struct gn_sample_settings *list;
     uint32_t count;
 };

@@ -238,30 +238,13 @@ static void refuses(void **state) {
     free(donor);
 }
 
-static void typical_depth(void **state) {
-    (void)state;
-    /* Most bins have nothing but strays: they do not count. */
-    uint64_t bases[] = {5, 3000, 0, 3100, 7, 2900, 9000, 3, 0}, lengths[9];
-    for (uint32_t i = 0; i < 9; i++) {
-        lengths[i] = 100;
-    }
-    double depth = gn_typical_depth(bases, lengths, 9);
-    assert_true(depth > 30.9 && depth < 90.1);
-    uint64_t few[] = {3000, 3100, 2900, 3050, 1, 1}, sizes[] = {100, 100, 100, 100, 100, 100};
-    depth = gn_typical_depth(few, sizes, 6);
-    assert_true(depth > 29.9 && depth < 30.6);
-    uint64_t none[] = {0, 0};
-    assert_true(gn_typical_depth(none, sizes, 2) <= 0);
-    assert_true(gn_typical_depth(none, sizes, 0) <= 0);
-}
-
 int main(void) {
     gn_call_options_default(&options);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_to_see),    cmocka_unit_test(phase_is_kept),
         cmocka_unit_test(mates_count_once),  cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(deep_and_repeated), cmocka_unit_test(wild),
-        cmocka_unit_test(refuses),           cmocka_unit_test(typical_depth),
+        cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -202,13 +203,24 @@ static struct gn_index *make_index(void) {
     return index;
 }
 
+static char bed_path[] = "/tmp/symph-bed-XXXXXX";
+
+static int read_bed(const char *text, size_t length, const struct gn_index *index,
+                    struct gn_bed *ret_bed, struct sy_error *error) {
+    FILE *file = fopen(bed_path, "w");
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+    return gn_bed_read(bed_path, index, ret_bed, error);
+}
+
 static void test_bed(void **state) {
     (void)state;
     struct gn_index *index = make_index();
     struct gn_bed bed;
     struct sy_error error = {0};
+    close(mkstemp(bed_path));
     const char *text = "# note\ntwo\t10\t20\tx\r\none 0 5\n\none\t5\t9\ntrack a\none\t100\t101";
-    assert_int_equal(gn_bed_parse("x.bed", text, strlen(text), index, &bed, &error), 0);
+    assert_int_equal(read_bed(text, strlen(text), index, &bed, &error), 0);
     assert_int_equal(bed.count, 3);
     assert_true(gn_bed_touches(&bed, 1032, 1033));
     assert_false(gn_bed_touches(&bed, 1033, 1124));
@@ -219,10 +231,16 @@ static void test_bed(void **state) {
     const char *const broken[] = {"three\t0\t1\n", "one\t0\n", "one\t5\t4\n", "one\t0\t501\n",
                                   "one\ta\tb\n"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
-        assert_true(gn_bed_parse("x.bed", broken[i], strlen(broken[i]), index, &bed, &error) < 0);
-        assert_string_equal(error.file, "x.bed");
+        assert_true(read_bed(broken[i], strlen(broken[i]), index, &bed, &error) < 0);
+        assert_string_equal(error.file, bed_path);
         assert_int_equal(error.line, 1);
     }
+    /* Bytes that once ended the file early, and lines that once took all memory. */
+    assert_true(read_bed("one\t1\t2\n\xff\none\t3\t4\n", 18, index, &bed, &error) < 0);
+    assert_int_equal(error.line, 2);
+    assert_true(gn_bed_read("/dev/zero", index, &bed, &error) < 0);
+    assert_non_null(strstr(error.message, "a line of more than"));
+    unlink(bed_path);
     free(index);
 }
 
@@ -241,12 +259,36 @@ static void test_settings(void **state) {
     assert_null(settings.list[0].reads2);
     assert_int_equal(settings.batch, 77);
     gn_settings_finish(&settings);
+    /* Names that VCF can hold. */
+    const char *const names[] = {"a b", "M%C3%BCller", "chr,=<>%22x"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "ref=a,reads1=b,out=c,sample=%s", names[i]);
+        if (i == 2) { /* a comma is encoded */
+            snprintf(text, sizeof text, "ref=a,reads1=b,out=c,sample=chr%%2C=<>%%22x");
+        }
+        assert_int_equal(gn_settings_parse(text, &settings, &error), 0);
+        gn_settings_finish(&settings);
+    }
     const char *const broken[] = {"",
                                   "ref=a",
                                   "ref=a,reads1=b",
                                   "ref=a,reads1=b,out=c,batch=0",
                                   "ref=a,reads1=b,out=c,color=red",
                                   "ref=a,samples=/nowhere/x.tsv",
+                                  "ref=a,samples=/dev/zero",
+                                  "ref=a,reads1=b,out=c,phred=40",
+                                  "ref=a,reads1=b,out=c,interleaved=2",
+                                  "ref=a,reads1=b,out=-",
+                                  "ref=a,reads1=b,out=c.bam",
+                                  "ref=a,reads1=b,out=c,bam=d.sam",
+                                  "ref=a,reads1=b,out=c,sample=",
+                                  "ref=a,reads1=b,out=c,sample=x%09y",
+                                  "ref=a,reads1=b,out=c,sample=x%0A%23y",
+                                  "ref=a,reads1=b,out=c,sample=x%1B[31m",
+                                  "ref=a,reads1=b,out=c,sample=x%C2%9B",
+                                  "ref=a,reads1=b,out=c,sample=x%FF",
+                                  "ref=a,reads1=b,out=c,bam=d.bam,sample=M%C3%BCller",
                                   "ref"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         error.message[0] = '\0';

@@ -31,9 +31,11 @@ static char *write_file(const char *text, bool compressed, size_t cut) {
     return path;
 }
 
+static const struct gn_fastq_options single = {GN_ENDS_SINGLE, 33}, looks = {GN_ENDS_LOOK, 0};
+
 static int read_all(const char *path, uint32_t records, struct gn_text *text,
                     struct gn_fastq **ret_file, struct sy_error *error) {
-    assert_int_equal(gn_fastq_open(path, ret_file, error), 0);
+    assert_int_equal(gn_fastq_open(path, &single, ret_file, error), 0);
     return gn_fastq_next(*ret_file, records, text, error);
 }
 
@@ -42,6 +44,15 @@ static void drop(char *path, struct gn_fastq *file, struct gn_text *text) {
     gn_fastq_close(file);
     unlink(path);
     free(path);
+}
+
+static struct gn_text text_of(const char *path, char *text, uint32_t records) {
+    return (struct gn_text){.path = path,
+                            .text = text,
+                            .length = strlen(text),
+                            .line = 1,
+                            .records = records,
+                            .phred = 33};
 }
 
 #define ONE "@a/1 x\nACGTN\n+\nIIII!\n"
@@ -99,7 +110,7 @@ static void test_pieces(void **state) {
     char *path = write_file(ONE TWO ONE, true, 0);
     struct gn_fastq *file;
     struct sy_error error = {0};
-    assert_int_equal(gn_fastq_open(path, &file, &error), 0);
+    assert_int_equal(gn_fastq_open(path, &single, &file, &error), 0);
     struct gn_text text;
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(gn_fastq_next(file, 1, &text, &error), 0);
@@ -135,9 +146,18 @@ static void test_broken(void **state) {
         uint32_t line;
         const char *word;
     } cases[] = {
-        {"a\nAC\n+\nII\n", 1, "@"},           {ONE "@b\nAC\nII\n+\n", 7, "+"},
-        {"@a\nAC\n+\nI\n", 4, "2 bases"},     {ONE "@b\nAC\n", 7, "within a record"},
-        {"@a\nAC\n+\nI\x01\n", 4, "quality"}, {">a\nACGT\n>b\nACGT\n", 1, "@"},
+        {"a\nAC\n+\nII\n", 1, "@"},
+        {ONE "@b\nAC\nII\n+\n", 7, "+"},
+        {"@a\nAC\n+\nI\n", 4, "2 bases"},
+        {ONE "@b\nAC\n", 7, "within a record"},
+        {"@a\nAC\n+\nI\x01\n", 4, "byte 0x01 is no quality"},
+        {">a\nACGT\n>b\nACGT\n", 1, "@"},
+        {ONE "@b\nAC\x1b\n+\nIII\n", 6, "byte 0x1B is no base"},
+        {"@a\nA*C\n+\nIII\n", 2, "'*' is no base"},
+        {"@a\nA C\n+\nIII\n", 2, "byte 0x20 is no base"},
+        {"@a\nAC\n+\nI \n", 4, "byte 0x20 is no quality"},
+        {"@a\033]0;x\nAC\n+\nII\n", 1, "byte 0x1B in the name"},
+        {ONE "@b\xc3\xa4\nAC\n+\nII\n", 5, "byte 0xC3 in the name"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *path = write_file(cases[i].text, false, 0);
@@ -161,18 +181,159 @@ static void test_long_read(void **state) {
     memset(bases, 'A', sizeof bases);
     bases[GN_READ_MAX + 1] = '\0';
     snprintf(text, sizeof text, "@a\n%s\n+\n%s\n", bases, bases);
-    struct gn_text whole = {"x.fq", text, strlen(text), 1, 1};
+    struct gn_text whole = text_of("x.fq", text, 1);
     struct gn_batch batch;
     struct sy_error error = {0};
     assert_true(gn_fastq_parse(&whole, NULL, 0, NULL, 0, &batch, &error) < 0);
     assert_non_null(strstr(error.hint, "short reads"));
 }
 
+/* A zero among bases, which no string can show. */
+static void test_zero(void **state) {
+    (void)state;
+    char text[] = "@a\nAC\0T\n+\nIIII\n";
+    struct gn_text whole = text_of("x.fq", text, 1);
+    struct gn_batch batch;
+    struct sy_error error = {0};
+    whole.length = sizeof text - 1;
+    assert_true(gn_fastq_parse(&whole, NULL, 0, NULL, 0, &batch, &error) < 0);
+    assert_non_null(strstr(error.message, "byte 0x00 is no base"));
+    assert_int_equal(error.line, 2);
+    assert_int_equal(error.column, 3);
+}
+
+/* IUPAC codes and dots are bases that are not known. */
+static void test_unknown(void **state) {
+    (void)state;
+    char text[] = "@a\nRYnN.uxACGT\n+\nIIIIIIIIIII\n";
+    struct gn_text whole = text_of("x.fq", text, 1);
+    struct gn_batch batch;
+    struct sy_error error = {0};
+    assert_int_equal(gn_fastq_parse(&whole, NULL, 0, NULL, 0, &batch, &error), 0);
+    assert_int_equal(((const struct gn_read *)gn_at(batch.reads, batch.reads->reads))->unknown, 7);
+    gn_batch_finish(&batch);
+}
+
+/* Lines that are too long are noticed before they are all read: this one has no end. */
+static void test_long_lines(void **state) {
+    (void)state;
+    static const struct {
+        const char *before;
+        uint32_t line;
+        const char *word;
+    } cases[] = {{"@a\n", 2, "more than 512 bases"},
+                 {"@a\nAC\n+\n", 4, "more than 512 qualities"},
+                 {"@", 1, "more than 8192 bytes"},
+                 {"@a\nAC\n+", 3, "more than 8192 bytes"},
+                 {"", 1, "begins with @"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[32];
+        int ends[2];
+        struct gn_fastq *file;
+        struct gn_text text;
+        struct sy_error error = {0};
+        assert_int_equal(pipe(ends), 0);
+        size_t size = strlen(cases[i].before) + 20000;
+        char *bytes = malloc(size);
+        memset(bytes, 'A', size);
+        memcpy(bytes, cases[i].before, strlen(cases[i].before));
+        assert_int_equal(write(ends[1], bytes, size), (ssize_t)size);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+        assert_true(read_all(path, 10, &text, &file, &error) < 0); /* and does not wait for more */
+        assert_int_equal(error.line, cases[i].line);
+        assert_non_null(strstr(error.message, cases[i].word));
+        gn_fastq_close(file);
+        free(bytes);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+/* How a file is read that says nothing but its reads: "interleaved", "single" or what is wrong. */
+static const char *look_at(const char *content, const struct gn_fastq_options *options) {
+    static char answer[400];
+    char *path = write_file(content, false, 0);
+    struct gn_fastq *file;
+    struct gn_text text = {0};
+    struct gn_batch batch;
+    struct sy_error error = {0};
+    assert_int_equal(gn_fastq_open(path, options, &file, &error), 0);
+    int code = gn_fastq_next(file, 100, &text, &error);
+    code = code ? code : gn_fastq_parse(&text, NULL, 0, NULL, 0, &batch, &error);
+    if (code < 0) {
+        snprintf(answer, sizeof answer, "%u: %s", error.line, error.message);
+    } else {
+        assert_true(batch.reads->paired == text.interleaved);
+        snprintf(answer, sizeof answer, "%s %u", text.interleaved ? "interleaved" : "single",
+                 batch.notes.qualities[0]);
+        gn_batch_finish(&batch);
+    }
+    drop(path, file, &text);
+    return answer;
+}
+
+#define READ(name) "@" name "\nACGT\n+\nIIII\n"
+
+static void test_interleaved(void **state) {
+    (void)state;
+    static const struct gn_fastq_options forced = {GN_ENDS_INTERLEAVED, 0};
+    assert_string_equal(look_at(READ("a/1") READ("a/2") READ("b/1") READ("b/2"), &looks),
+                        "interleaved 40");
+    assert_string_equal(look_at(READ("a") READ("a") READ("b") READ("b") "\n\n", &looks),
+                        "interleaved 40");
+    assert_string_equal(look_at(READ("a 1:N:0:A") READ("a 2:N:0:A"), &looks), "interleaved 40");
+    /* Two reads of the first end, odd ones, all of one name, ends in the wrong order. */
+    assert_string_equal(look_at(READ("a/1") READ("a/1"), &looks), "single 40");
+    assert_string_equal(look_at(READ("a 1:N:0:A") READ("b 1:N:0:A"), &looks), "single 40");
+    assert_string_equal(look_at(READ("a") READ("a") READ("b"), &looks), "single 40");
+    assert_string_equal(look_at(READ("x") READ("x") READ("x") READ("x"), &looks), "single 40");
+    assert_string_equal(look_at(READ("a/2") READ("a/1"), &looks), "single 40");
+    assert_string_equal(look_at(READ("a/1") READ("a/2"), &single), "single 40");
+    assert_string_equal(look_at(READ("a/1") READ("b/2"), &forced), "5: read 'b' stands behind 'a'");
+    assert_string_equal(look_at(READ("a") READ("a") READ("b"), &forced),
+                        "13: the file ends within a pair");
+}
+
+/* What is decided, and what comes, does not depend on how many are asked for at a time. */
+static void test_interleaved_pieces(void **state) {
+    (void)state;
+    char *path = write_file(READ("a/1") READ("a/2") READ("b/1") READ("b/2") READ("c/1") READ("c/2"),
+                            true, 0);
+    struct gn_fastq *file;
+    struct gn_text text;
+    struct sy_error error = {0};
+    assert_int_equal(gn_fastq_open(path, &looks, &file, &error), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(gn_fastq_next(file, 1, &text, &error), 0);
+        assert_int_equal(text.records, 2);
+        assert_int_equal(text.line, 8 * i + 1);
+        assert_true(text.interleaved && !text.last);
+        gn_text_finish(&text);
+    }
+    assert_int_equal(gn_fastq_next(file, 1, &text, &error), 0);
+    assert_true(text.records == 0 && text.last);
+    drop(path, file, &text);
+}
+
+static void test_phred(void **state) {
+    (void)state;
+    static const struct gn_fastq_options old = {GN_ENDS_SINGLE, 64}, usual = {GN_ENDS_SINGLE, 33};
+    const char *text = "@a\nACGT\n+\nhgfB\n";
+    assert_non_null(strstr(look_at(text, &looks), "look like Phred+64"));
+    assert_string_equal(look_at(text, &old), "single 40");
+    assert_string_equal(look_at(text, &usual), "single 71");
+    assert_non_null(strstr(look_at("@a\nAC\n+\nh;\n", &old), "';' is no quality"));
+    /* Low ones, none above what is usual, or some that no old sequencer wrote. */
+    assert_string_equal(look_at("@a\nACGT\n+\nhgf#\n", &looks), "single 71");
+    assert_string_equal(look_at("@a\nACGT\n+\nJIIH\n", &looks), "single 41");
+    assert_string_equal(look_at("@a\nACGT\n+\n~~~~\n", &looks), "single 93");
+}
+
 static void test_mates_differ(void **state) {
     (void)state;
     char a[] = ONE TWO, b[] = ONE "@c\nA\n+\nI\n", c[] = ONE;
-    struct gn_text first = {"1.fq", a, strlen(a), 1, 2}, other = {"2.fq", b, strlen(b), 1, 2},
-                   shorter = {"2.fq", c, strlen(c), 1, 1};
+    struct gn_text first = text_of("1.fq", a, 2), other = text_of("2.fq", b, 2),
+                   shorter = text_of("2.fq", c, 1);
     struct gn_batch batch;
     struct sy_error error = {0};
     assert_true(gn_fastq_parse(&first, &other, 0, NULL, 0, &batch, &error) < 0);
@@ -200,17 +361,27 @@ static void test_no_file(void **state) {
     (void)state;
     struct gn_fastq *file;
     struct sy_error error = {0};
-    assert_true(gn_fastq_open("/nowhere/r.fq", &file, &error) < 0);
+    assert_true(gn_fastq_open("/nowhere/r.fq", &single, &file, &error) < 0);
     assert_non_null(strstr(error.message, "/nowhere/r.fq"));
-    assert_true(gn_fastq_open("/", &file, &error) < 0);
+    assert_true(gn_fastq_open("/", &single, &file, &error) < 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),     cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_empty),     cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_long_read), cmocka_unit_test(test_mates_differ),
-        cmocka_unit_test(test_cut_gzip),  cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_long_read),
+        cmocka_unit_test(test_mates_differ),
+        cmocka_unit_test(test_cut_gzip),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_interleaved),
+        cmocka_unit_test(test_interleaved_pieces),
+        cmocka_unit_test(test_phred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

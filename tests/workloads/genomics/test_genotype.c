@@ -38,9 +38,18 @@ static void summary(const struct gn_lines *lines, const char *filter, char *ret_
     }
 }
 
+/* The donor's reference and more of the kind: so much must be covered before depth counts. */
+static struct gn_index *long_index(const struct call_donor *donor) {
+    static uint8_t codes[5 * CALL_LENGTH];
+    for (uint32_t i = 0; i < 5; i++) {
+        memcpy(codes + i * CALL_LENGTH, donor->reference, CALL_LENGTH);
+    }
+    return made_index(codes, sizeof(codes));
+}
+
 static void call_donor(const struct call_donor *donor, const struct call_reads *reads,
                        const char *filter, char *ret_text, size_t size) {
-    struct gn_index *index = made_index(donor->reference, CALL_LENGTH);
+    struct gn_index *index = long_index(donor);
     struct gn_bin *bin = call_bin(reads, 0, CALL_LENGTH, 0);
     struct gn_lines lines;
     assert_int_equal(call_lines(index, bin, &options, &lines), 0);
@@ -238,12 +247,20 @@ static void filters(void **state) {
         call_read(copy, reads, 0, 2000 + made_below(&random, 1900), i % 2 != 0, 100000 + 2 * i,
                   &random);
     }
-    options.typical_depth = 30;
+    struct gn_coverage *coverage = gn_coverage_create(5 * CALL_LENGTH + 2 * GN_GAP);
+    for (uint32_t i = 0; i < 30; i++) {
+        gn_coverage_add(coverage, GN_GAP, 5 * CALL_LENGTH);
+    }
+    assert_int_equal(gn_coverage_complete(coverage), 0);
+    call_donor(donor, reads, "Depth", text, sizeof(text));
+    assert_string_equal(text, ""); /* where nothing is known, nothing is too deep */
+    options.coverage = coverage;
     call_donor(donor, reads, NULL, text, sizeof(text));
     assert_string_equal(text, "");
     call_donor(donor, reads, "Depth", text, sizeof(text));
     assert_non_null(strstr(text, "3001 "));
-    options.typical_depth = 0;
+    options.coverage = NULL;
+    gn_coverage_destroy(coverage);
     free(reads);
     free(copy);
     free(donor);

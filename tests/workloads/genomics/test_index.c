@@ -109,12 +109,18 @@ static void names_what_is_wrong(void **state) {
         {"@r1\nACGT\n+\nIIII\n", 1, "FASTQ"},
         {">a\nACGT\nAC5T\n", 3, "'5' is no base"},
         {">a\nAC>GT\n", 2, "'>' is no base"},
-        {">a\nAC\x01T\n", 2, "byte 1"},
-        {">a\nAC\xc3\xa4T\n", 2, "byte 195"},
+        {">a\nAC\x01T\n", 2, "byte 0x01 is no base"},
+        {">a\nAC\xc3\xa4T\n", 2, "byte 0xC3 is no base"},
         {">\nACGT\n", 1, "without a name"},
         {"> a\nACGT\n", 1, "without a name"},
         {">a\nA\n>", 3, "without a name"},
-        {">a\x02z\nA\n", 1, "control character"},
+        {">a\x02z\nA\n", 1, "byte 0x02 in a contig's name"},
+        {">chr,=<>\"a\nA\n", 1, "',' in a contig's name"},
+        {">a\nA\n>b<\nA\n", 3, "'<' in a contig's name"},
+        {">a'b\nA\n", 1, "names have letters, digits"},
+        {">=a\nA\n", 1, "'=' in a contig's name"},
+        {">*\nA\n", 1, "'*' in a contig's name"},
+        {">a\xc3\xa4\nA\n", 1, "byte 0xC3 in a contig's name"},
         {">a x\nAC\n>b\nAC\n>a y\nAC\n", 5, "second time (first: line 1)"},
     };
     for (size_t i = 0; i < GUEST_COUNT(cases); i++) {
@@ -125,7 +131,7 @@ static void names_what_is_wrong(void **state) {
     name[0] = '>';
     expect_error(name, 9000, 1, "longer than");
     free(name);
-    expect_error(">a\nA\0C\n", 8, 2, "byte 0");
+    expect_error(">a\nA\0C\n", 8, 2, "byte 0x00");
 }
 
 static void takes_ten_thousand_contigs(void **state) {
@@ -253,6 +259,44 @@ static void is_kept_and_used_again(void **state) {
     gn_index_close(reopen(fasta, false, &note));
 }
 
+/* Other bases in a file of the same size, time and number: nothing but the content tells. */
+static void another_content(void **state) {
+    (void)state;
+    const char *fasta = in_folder("c.fa");
+    static const char *const texts[2] = {">a\nACGTAACCGGTTACGATCGATCGGCTATATCGCGAT\n",
+                                         ">a\nACGTAACCGGTTACGATCGATCGGCTATATCGCGAA\n"};
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    struct gn_index_note note;
+    for (uint32_t i = 0; i < 4; i++) {
+        int descriptor = open(fasta, O_WRONLY | O_CREAT, 0666);
+        assert_int_equal(pwrite(descriptor, texts[i % 2], 40, 0), 40);
+        close(descriptor);
+        assert_int_equal(utimensat(AT_FDCWD, fasta, times, 0), 0);
+        struct gn_index *index = reopen(fasta, true, &note);
+        assert_true(i == 0 || strstr(note.trouble, "changed"));
+        expect_bases(index, "a",
+                     texts[i % 2][38] == 'T' ? "ACGTAACCGGTTACGATCGATCGGCTATATCGCGAT"
+                                             : "ACGTAACCGGTTACGATCGATCGGCTATATCGCGAA");
+        gn_index_close(index);
+        gn_index_close(reopen(fasta, false, &note));
+    }
+}
+
+/* One that an earlier version left. */
+static void another_version(void **state) {
+    (void)state;
+    const char *fasta = in_folder("c.fa"), *file = in_folder("c.fa.symph-index");
+    struct gn_index_note note;
+    size_t length;
+    char *good = read_whole(file, &length);
+    memcpy(good, "SGNYIDX1", 8);
+    write_text(file, good, length);
+    gn_index_close(reopen(fasta, true, &note));
+    assert_non_null(strstr(note.trouble, "another version"));
+    gn_index_close(reopen(fasta, false, &note));
+    free(good);
+}
+
 static void damage_is_noticed(void **state) {
     (void)state;
     const char *fasta = in_folder("a.fa"), *file = in_folder("a.fa.symph-index");
@@ -361,6 +405,8 @@ int main(void) {
         cmocka_unit_test(takes_ten_thousand_contigs),
         cmocka_unit_test(finds_every_kmer),
         cmocka_unit_test(is_kept_and_used_again),
+        cmocka_unit_test(another_content),
+        cmocka_unit_test(another_version),
         cmocka_unit_test(damage_is_noticed),
         cmocka_unit_test(other_places),
         cmocka_unit_test(two_at_once),

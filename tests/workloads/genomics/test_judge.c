@@ -6,12 +6,16 @@
  */
 #include "genomics/judge/files.h"
 #include "genomics/judge/score.h"
+#include <dirent.h>
 #include <errno.h>
+#include <htslib/vcf.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -36,14 +40,21 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-    static const char *const names[] = {"a_1.fq.gz", "a_2.fq.gz", "a.truth.vcf.gz", "a.strata.bed",
-                                        "b_1.fq.gz", "b_2.fq.gz", "b.truth.vcf.gz", "b.strata.bed",
-                                        "r.fa",      "truth.vcf", "calls.vcf",      "strata.bed"};
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        unlink(path_of(names[i]));
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+/* Files whose names begin so. */
+static uint32_t count_files(const char *prefix) {
+    DIR *list = opendir(folder);
+    uint32_t count = 0;
+    for (struct dirent *entry; (entry = readdir(list));) {
+        count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
     }
-    return rmdir(folder);
+    closedir(list);
+    return count;
 }
 
 /* --- samples ------------------------------------------------------------------------------------
@@ -57,7 +68,7 @@ static struct gn_donor *make_donor(const uint8_t *reference, uint64_t seed) {
     options.indel_rate = 2e-3;
     options.systematic_rate = 1e-3;
     options.paralogs_per_megabase = 70;
-    assert_int_equal(gn_donor_create(reference, LENGTH, &options, &donor), 0);
+    assert_int_equal(gn_donor_create(reference, LENGTH, &options, NULL, &donor), 0);
     return donor;
 }
 
@@ -209,8 +220,49 @@ static void files(void **state) {
     for (size_t i = 0; i < 4; i++) {
         assert_false(same_file(suffixes[i]));
     }
-    assert_true(gn_simulate(&simulation, "/nowhere/at-all/x", &again, &error) < 0);
+    assert_int_equal(gn_simulate(&simulation, "/nowhere/at-all/x", &again, &error), -EIO);
     assert_non_null(strstr(error.message, "/nowhere/at-all/x"));
+    free(reference);
+}
+
+/* One that is ended, and one that cannot be written, leave nothing. */
+static bool at_once(void) {
+    return true;
+}
+
+static uint32_t asked;
+static bool after_a_while(void) {
+    return ++asked > 31000;
+}
+
+static void nothing_half_written(void **state) {
+    (void)state;
+    uint8_t *reference = gn_random_reference(LENGTH, 4);
+    static const gn_stop_function stops[] = {at_once, after_a_while};
+    struct gn_simulation simulation = {
+        .contig = "c", .reference = reference, .length = LENGTH, .made_up = true};
+    struct gn_simulated made;
+    struct sy_error error = {0};
+    gn_donor_options_default(&simulation.donor);
+    gn_sequencer_options_default(&simulation.sequencer);
+    for (uint32_t i = 0; i < 2; i++) {
+        simulation.stop = stops[i];
+        assert_int_equal(gn_simulate(&simulation, path_of("none"), &made, &error), -EINTR);
+        assert_int_equal(count_files("none"), 0);
+    }
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){20000, before.rlim_max};
+    simulation.stop = NULL;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int code = gn_simulate(&simulation, path_of("none"), &made, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(code, -EIO);
+    assert_non_null(strstr(error.message, "cannot write"));
+    assert_int_equal(count_files("none"), 0);
+    assert_int_equal(gn_simulate(&simulation, path_of("none"), &made, &error), 0);
+    assert_int_equal(count_files("none"), 5);
     free(reference);
 }
 
@@ -238,12 +290,11 @@ static int setup_genome(void **state) {
     }
     memcpy(bases + 500, "GTCACACACACACAGTG", 17);
     memcpy(bases + 600, "ACGTTT", 6);
-    for (int i = 0; i < GENOME; i++) {
-        codes[i] = (uint8_t)(strchr("ACGT", bases[i]) - "ACGT");
-    }
-    int code = gn_reference_write(path_of("r.fa"), "r", codes, GENOME, &error);
+    FILE *file = fopen(path_of("r.fa"), "w");
+    fprintf(file, ">r\n%s\n", bases);
+    fclose(file);
     free(codes);
-    return code ? code : gn_genome_read(path_of("r.fa"), &genome, &error);
+    return gn_genome_read(path_of("r.fa"), &genome, &error);
 }
 
 static int teardown_genome(void **state) {
@@ -460,15 +511,16 @@ static void errors(void **state) {
     expect_error("nothing of the kind\n", header, good, "truth.vcf", 0, "no VCF");
     expect_error(header, "", good, "calls.vcf", 0, "no VCF");
     expect_error(header, "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n",
-                 good, "calls.vcf", 0, "one sample");
-    expect_error(header, with("q\t5\t.\tA\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 0,
+                 good, "calls.vcf", 2, "one sample");
+    expect_error(header, with("q\t5\t.\tA\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
                  "not in the reference");
-    expect_error(header, with("r\t1999\t.\tACGTA\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 0,
+    expect_error(header, with("r\t1999\t.\tACGTA\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
                  "outside of its contig");
-    expect_error(header, with("r\t601\t.\tA\tC\t50\tPASS\t.\tGT\t0/2\n"), good, "calls.vcf", 0,
+    expect_error(header, with("r\t601\t.\tA\tC\t50\tPASS\t.\tGT\t0/2\n"), good, "calls.vcf", 7,
                  "an allele that is not there");
-    expect_error(header, with("r\t601\t.\tG\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 0,
+    expect_error(header, with("r\t601\t.\tG\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
                  "REF is not what the reference has");
+    expect_error("##fileformat=VCFv4.2\n##more\n", header, good, "truth.vcf", 2, "header");
     expect_error(header, header, "r\t1\t2\n", "strata.bed", 1, "no stratum");
     expect_error(header, header, "r\t1\t2\ta\nr\t-\t2\ta\n", "strata.bed", 2, "no stratum");
     expect_error(header, header, "r\t5\t2\ta\n", "strata.bed", 1, "no stratum");
@@ -485,12 +537,65 @@ static void errors(void **state) {
                      -ENOENT);
 }
 
+/* A line that would take all memory, in a file that is small. */
+static void long_lines(void **state) {
+    (void)state;
+    struct gn_score_options options = {0};
+    struct gn_score score;
+    struct sy_error error = {0};
+    gzFile file = gzopen(path_of("calls.vcf"), "wb1");
+    char *zeros = calloc(1, 1 << 20);
+    gzputs(file, header);
+    gzputs(file, "r\t601\t.\tA\tC\t50\tPASS\t");
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(gzwrite(file, zeros, 1 << 20), 1 << 20);
+    }
+    gzclose(file);
+    free(zeros);
+    put_file("truth.vcf", header);
+    assert_true(gn_score_files(&genome, path_of("truth.vcf"), path_of("calls.vcf"), NULL, &options,
+                               &score, &error) < 0);
+    assert_non_null(strstr(error.message, "a line of more than"));
+    assert_int_equal(error.line, 7);
+    assert_true(gn_score_files(&genome, path_of("truth.vcf"), path_of("truth.vcf"), "/dev/zero",
+                               &options, &score, &error) < 0);
+    assert_non_null(strstr(error.message, "a line of more than"));
+}
+
+/* BCF has the same variants as the VCF it was made from. */
+static void binary(void **state) {
+    (void)state;
+    struct gn_score_options options = {0};
+    struct gn_score score;
+    struct sy_error error = {0};
+    put_vcf("truth.vcf", "502 TCA T 0|1;601 A G 0|1");
+    htsFile *from = hts_open(path_of("truth.vcf"), "r"), *to = hts_open(path_of("calls.vcf"), "wb");
+    bcf_hdr_t *head = bcf_hdr_read(from);
+    bcf1_t *record = bcf_init();
+    assert_int_equal(bcf_hdr_write(to, head), 0);
+    while (bcf_read(from, head, record) == 0) {
+        assert_int_equal(bcf_write(to, head, record), 0);
+    }
+    bcf_destroy(record);
+    bcf_hdr_destroy(head);
+    hts_close(from);
+    hts_close(to);
+    assert_int_equal(gn_score_files(&genome, path_of("truth.vcf"), path_of("calls.vcf"), NULL,
+                                    &options, &score, &error),
+                     0);
+    expect_counts(&score.counts[0][GN_SNP], 1, 0, 1, 0);
+    expect_counts(&score.counts[0][GN_INDEL], 1, 0, 1, 0);
+}
+
 int main(void) {
+    hts_set_log_level(HTS_LOG_OFF);
     const struct CMUnitTest samples[] = {cmocka_unit_test(donors), cmocka_unit_test(reads),
-                                         cmocka_unit_test(files)};
+                                         cmocka_unit_test(files),
+                                         cmocka_unit_test(nothing_half_written)};
     const struct CMUnitTest scores[] = {
         cmocka_unit_test(same_sequences), cmocka_unit_test(not_the_same), cmocka_unit_test(phases),
-        cmocka_unit_test(choice),         cmocka_unit_test(strata),       cmocka_unit_test(errors)};
+        cmocka_unit_test(choice),         cmocka_unit_test(strata),       cmocka_unit_test(errors),
+        cmocka_unit_test(long_lines),     cmocka_unit_test(binary)};
     int failed = cmocka_run_group_tests(samples, setup, teardown);
     return failed + cmocka_run_group_tests(scores, setup_genome, teardown_genome);
 }

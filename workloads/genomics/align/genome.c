@@ -6,6 +6,8 @@
  * counts all bases, those of the buffer included, and the buffer begins at a multiple of BUFFER.
  */
 #include "genomics/align/genome.h"
+#include "genomics/align/contigs.h"
+#include "genomics/names.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { BUFFER = 8192, CHUNK = 1 << 18, NAME_LONGEST = 4096 };
+enum { BUFFER = 8192, CHUNK = 1 << 18 };
 enum { SKIP = 5, LINE_END = 6, BAD = 7 };        /* beside codes 0 .. 4 */
 enum state { LINE_START, SEQUENCE, NAME, REST }; /* REST: of a header line, behind the name */
 
@@ -140,9 +142,17 @@ static int add_gap(struct gn_fasta *fasta) {
 
 /* --- header lines ----------------------------------------------------------------------------- */
 
+static int too_long(const struct gn_fasta *fasta, struct sy_error *error) {
+    return fail_at(fasta, error, "leave out contigs that you do not need",
+                   "the reference is too long: at most 4,294 million bases");
+}
+
 static int begin_contig(struct gn_fasta *fasta, struct sy_error *error) {
     struct gn_genome *genome = &fasta->genome;
     uint32_t count = genome->contig_count;
+    if (genome->length >= UINT32_MAX - 3 * GN_GAP) {
+        return too_long(fasta, error);
+    }
     if (count == fasta->contig_capacity) {
         uint32_t capacity = count ? count * 2 : 64;
         if (grow(&genome->contigs, capacity, sizeof(*genome->contigs)) ||
@@ -164,12 +174,13 @@ static int begin_contig(struct gn_fasta *fasta, struct sy_error *error) {
 static int add_name(struct gn_fasta *fasta, char c, struct sy_error *error) {
     struct gn_genome *genome = &fasta->genome;
     uint32_t length = genome->names_bytes - genome->contigs[genome->contig_count - 1].name;
-    if (length >= NAME_LONGEST || genome->names_bytes > UINT32_MAX / 2) {
+    if (length >= GN_CONTIG_NAME_MAX || genome->names_bytes > UINT32_MAX / 2) {
         return fail_at(fasta, error, NULL, "this contig's name is longer than 4,096 characters");
     }
-    if (c && (unsigned char)c < ' ') {
-        return fail_at(fasta, error, "is this a FASTA file?",
-                       "control character in a contig's name");
+    if (c && !gn_name_allows(c, length == 0)) {
+        char byte[GN_BYTE_TEXT], message[64];
+        snprintf(message, sizeof(message), "%s in a contig's name", gn_byte_text(c, byte));
+        return fail_at(fasta, error, GN_NAME_HINT, message);
     }
     if (!c && length == 0) {
         return fail_at(fasta, error, "write the name right behind '>'", "contig without a name");
@@ -188,11 +199,10 @@ static int add_name(struct gn_fasta *fasta, char c, struct sy_error *error) {
 /* --- the text --------------------------------------------------------------------------------- */
 
 static int bad_character(const struct gn_fasta *fasta, char c, struct sy_error *error) {
-    char message[96];
+    char message[96], byte[GN_BYTE_TEXT];
     bool first = fasta->genome.contig_count == 0;
-    snprintf(message, sizeof(message),
-             (unsigned char)c > ' ' && (unsigned char)c < 127 ? "'%c' %s" : "byte %d %s",
-             (unsigned char)c, first ? "where a FASTA file has '>'" : "is no base");
+    snprintf(message, sizeof(message), "%s %s", gn_byte_text(c, byte),
+             first ? "where a FASTA file has '>'" : "is no base");
     return fail_at(fasta, error,
                    first && c == '@' ? "this looks like FASTQ: the reference must be FASTA"
                    : first           ? "the reference must be FASTA, plain or gzip'd"
@@ -210,8 +220,7 @@ static int feed_base(struct gn_fasta *fasta, char c, struct sy_error *error) {
         return bad_character(fasta, c, error);
     }
     if (fasta->genome.length >= UINT32_MAX - 2 * GN_GAP) {
-        return fail_at(fasta, error, "leave out contigs that you do not need",
-                       "the reference is too long: at most 4,294 million bases");
+        return too_long(fasta, error);
     }
     return add(fasta, kind) ? no_memory(error) : 0;
 }
@@ -251,40 +260,27 @@ int gn_fasta_feed(struct gn_fasta *fasta, const char *text, size_t length, struc
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-struct named {
-    const char *name;
-    uint32_t line;
-};
-
-static int by_name(const void *a, const void *b) {
-    const struct named *left = a, *right = b;
-    int order = strcmp(left->name, right->name);
-    return order ? order : left->line < right->line ? -1 : 1;
-}
-
 static int check_names(struct gn_fasta *fasta, struct sy_error *error) {
     const struct gn_genome *genome = &fasta->genome;
-    struct named *named = malloc(genome->contig_count * sizeof(*named));
-    if (!named) {
+    struct gn_contig_names table;
+    if (gn_contig_names_sort(genome->contigs, genome->names, genome->contig_count, &table) < 0) {
         return no_memory(error);
     }
-    for (uint32_t i = 0; i < genome->contig_count; i++) {
-        named[i] = (struct named){genome->names + genome->contigs[i].name, fasta->lines[i]};
-    }
-    qsort(named, genome->contig_count, sizeof(*named), by_name);
     int code = 0;
-    for (uint32_t i = 1; i < genome->contig_count && code == 0; i++) {
-        if (strcmp(named[i - 1].name, named[i].name) == 0) {
+    for (uint32_t i = 1; i < table.count && code == 0; i++) {
+        uint32_t first = table.order[i - 1], second = table.order[i];
+        const char *name = genome->names + genome->contigs[second].name;
+        if (strcmp(genome->names + genome->contigs[first].name, name) == 0) {
             char message[200];
             snprintf(message, sizeof(message),
-                     "contig %.100s stands here for the second time (first: line %u)",
-                     named[i].name, named[i - 1].line);
-            fasta->line = named[i].line;
+                     "contig %.100s stands here for the second time (first: line %u)", name,
+                     fasta->lines[first]);
+            fasta->line = fasta->lines[second];
             fasta->column = 1;
             code = fail_at(fasta, error, "give every contig a name of its own", message);
         }
     }
-    free(named);
+    gn_contig_names_finish(&table);
     return code;
 }
 

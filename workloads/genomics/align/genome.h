@@ -11,6 +11,8 @@
 #include "genomics/genomics.h"
 #include <stdbool.h>
 
+enum { GN_CONTIG_NAME_MAX = 4096 };
+
 struct gn_genome {
     uint64_t *packed, *masked; /* as in struct gn_index; the last two words are 0 */
     uint64_t length;           /* gaps included */

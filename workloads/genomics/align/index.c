@@ -8,13 +8,17 @@
 #include "genomics/align/index.h"
 #include "genomics/align/index_memory.h"
 #include "genomics/align/map_rule.h"
+#include "genomics/names.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { RING = 32, HUGE_PAGE = 1 << 21, BUCKET_BITS_MIN = 8, BUCKET_BITS_MAX = 30, TAG_MAX = 8 };
+enum { CSI_BASES = 1 << 29 };
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -81,26 +85,12 @@ static void lay_out(struct gn_index *header) {
     header->bytes = at;
 }
 
-/* Fast, and any changed bit shows: four lanes of multiply and rotate over words of 8 bytes. */
 uint64_t gn_index_sum(const struct gn_index *index) {
-    const uint64_t *words = gn_at(index, gn_round(sizeof(*index)));
-    uint64_t count = (index->bytes - gn_round(sizeof(*index))) / 8;
-    uint64_t lanes[4] = {1, 2, 3, 4};
-    for (uint64_t i = 0; i + 4 <= count; i += 4) {
-        for (uint64_t k = 0; k < 4; k++) {
-            uint64_t mixed = (lanes[k] ^ words[i + k]) * 0x9e3779b97f4a7c15u;
-            lanes[k] = mixed << 29 | mixed >> 35;
-        }
-    }
     struct gn_index header = *index; /* its own sum is no part of it */
     header.checksum = 0;
-    uint64_t fields[sizeof(header) / 8], sum = 0;
-    memcpy(fields, &header, sizeof(header));
-    for (uint64_t i = 0; i < sizeof(header) / 8 + 4; i++) {
-        sum = (sum ^ (i < 4 ? lanes[i] : fields[i - 4])) * 0x9e3779b97f4a7c15u;
-        sum ^= sum >> 32;
-    }
-    return sum;
+    uint64_t behind = gn_round(sizeof(header));
+    return XXH3_64bits_withSeed(gn_at(index, behind), index->bytes - behind,
+                                XXH3_64bits(&header, sizeof(header)));
 }
 
 /* --- k-mers ----------------------------------------------------------------------------------- */
@@ -278,6 +268,14 @@ static const char *check_header(const struct gn_index *index, uint64_t bytes) {
     return memcmp(&expected, index, sizeof(expected)) == 0 ? NULL : "its sizes are wrong";
 }
 
+static bool is_name(const char *name) {
+    size_t length = 0;
+    while (length <= GN_CONTIG_NAME_MAX && gn_name_allows(name[length], length == 0)) {
+        length++;
+    }
+    return length > 0 && length <= GN_CONTIG_NAME_MAX && name[length] == '\0';
+}
+
 static const char *check_contigs(const struct gn_index *index) {
     const struct gn_contig *contigs = gn_contigs(index);
     const char *names = gn_at(index, index->names);
@@ -291,6 +289,11 @@ static const char *check_contigs(const struct gn_index *index) {
     if (end + GN_GAP != index->length || index->names_bytes == 0 ||
         names[index->names_bytes - 1] != '\0') {
         return "its contigs are wrong";
+    }
+    for (uint32_t i = 0; i < index->contig_count; i++) {
+        if (!is_name(names + contigs[i].name)) {
+            return "its contigs are wrong";
+        }
     }
     return NULL;
 }
@@ -340,19 +343,32 @@ void gn_genome_fetch(const struct gn_index *index, uint64_t position, uint32_t l
     }
 }
 
-uint32_t gn_contig_of(const struct gn_index *index, uint64_t position) {
+uint32_t gn_contig_behind(const struct gn_index *index, uint64_t position) {
     const struct gn_contig *contigs = gn_contigs(index);
-    uint32_t low = 0, high = index->contig_count; /* the last that starts at or before position */
+    uint32_t low = 0, high = index->contig_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (contigs[middle].start <= position) {
+        if (contigs[middle].start + contigs[middle].length <= position) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    bool inside = low > 0 && position - contigs[low - 1].start < contigs[low - 1].length;
-    return inside ? low - 1 : SY_NONE;
+    return low;
+}
+
+uint32_t gn_contig_of(const struct gn_index *index, uint64_t position) {
+    uint32_t contig = gn_contig_behind(index, position);
+    bool inside = contig < index->contig_count && gn_contigs(index)[contig].start <= position;
+    return inside ? contig : SY_NONE;
+}
+
+bool gn_index_needs_csi(const struct gn_index *index) {
+    bool needs = false;
+    for (uint32_t i = 0; i < index->contig_count; i++) {
+        needs |= gn_contigs(index)[i].length >= CSI_BASES;
+    }
+    return needs;
 }
 
 uint32_t gn_contig_find(const struct gn_index *index, const char *name) {

@@ -41,8 +41,12 @@ static inline const struct gn_contig *gn_contigs(const struct gn_index *index) {
 static inline const char *gn_contig_name(const struct gn_index *index, uint32_t contig) {
     return (const char *)gn_at(index, index->names + gn_contigs(index)[contig].name);
 }
+/* The first contig that ends behind this base; contig_count: none. */
+uint32_t gn_contig_behind(const struct gn_index *index, uint64_t position);
 /* The contig that holds this base; SY_NONE: it lies in a gap. */
 uint32_t gn_contig_of(const struct gn_index *index, uint64_t position);
+/* Whether a contig is too long for .tbi and .bai: then .csi is needed. */
+bool gn_index_needs_csi(const struct gn_index *index);
 /* By name; SY_NONE: there is none. */
 uint32_t gn_contig_find(const struct gn_index *index, const char *name);
 

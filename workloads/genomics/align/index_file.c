@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keeps an index in a file; see index.h. Written whole under a name of its own and then renamed, so
- * that two processes at once, or one that is killed, leave either no index or a good one.
+ * Keeps an index in a file; see index.h. It gets its name when it is complete, so that two
+ * processes at once, or one that is killed, leave either no index or a good one. It belongs to a
+ * FASTA file with these bytes and no others: time and size would not tell.
  */
 #include "genomics/align/index.h"
 #include "genomics/align/index_memory.h"
+#include "output.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,16 +14,43 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
+enum { CHUNK = 1 << 20 };
+
+/* Of all bytes of a file, as they lie on the disk. */
+static int hash_descriptor(int descriptor, uint64_t *ret_hash) {
+    XXH3_state_t *state = XXH3_createState();
+    char *chunk = malloc(CHUNK);
+    int code = state && chunk ? 0 : -ENOMEM;
+    if (code == 0) {
+        XXH3_64bits_reset(state);
+    }
+    for (ssize_t count = 1; code == 0 && count != 0;) {
+        count = read(descriptor, chunk, CHUNK);
+        if (count > 0) {
+            XXH3_64bits_update(state, chunk, (size_t)count);
+        }
+        code = count < 0 && errno != EINTR ? -errno : 0;
+    }
+    if (code == 0) {
+        *ret_hash = XXH3_64bits_digest(state);
+    }
+    free(chunk);
+    XXH3_freeState(state);
+    return code;
 }
 
-static uint64_t source_hash(const struct stat *status) {
-    uint64_t hash = mix(1, (uint64_t)status->st_size);
-    hash = mix(hash, (uint64_t)status->st_mtim.tv_sec);
-    return mix(hash, (uint64_t)status->st_mtim.tv_nsec);
+static int hash_file(const char *path, uint64_t *ret_hash, struct sy_error *error) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int code = descriptor < 0 ? -errno : hash_descriptor(descriptor, ret_hash);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return code ? guest_fail(error, code, "which file has the reference?", "cannot read %s: %s",
+                             path, strerror(-code))
+                : 0;
 }
 
 /* --- where ------------------------------------------------------------------------------------ */
@@ -48,10 +77,8 @@ static int make_folders(const char *path) {
 static int name_in_folder(const char *fasta, const char *folder, char *ret_file, size_t size) {
     const char *slash = strrchr(fasta, '/'), *name = slash ? slash + 1 : fasta;
     char *real = realpath(fasta, NULL);
-    uint64_t hash = 1;
-    for (const char *c = real ? real : fasta; *c; c++) {
-        hash = mix(hash, (uint64_t)(unsigned char)*c);
-    }
+    const char *path = real ? real : fasta;
+    uint64_t hash = XXH3_64bits(path, strlen(path));
     free(real);
     int length = snprintf(ret_file, size, "%s/%s.%016llx.symph-index", folder, name,
                           (unsigned long long)hash);
@@ -60,9 +87,10 @@ static int name_in_folder(const char *fasta, const char *folder, char *ret_file,
 
 static int user_folder(char *ret_folder, size_t size) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = cache && *cache ? snprintf(ret_folder, size, "%s/symph/genomes", cache)
-                 : home && *home ? snprintf(ret_folder, size, "%s/.cache/symph/genomes", home)
-                                 : -1;
+    int length = cache && *cache == '/' ? snprintf(ret_folder, size, "%s/symph/genomes", cache)
+                 : home && *home == '/'
+                     ? snprintf(ret_folder, size, "%s/.cache/symph/genomes", home)
+                     : -1; /* a relative one is to be ignored */
     return length > 0 && (size_t)length < size ? 0 : -ENOENT;
 }
 
@@ -153,25 +181,18 @@ static int write_whole(int descriptor, const void *from, uint64_t bytes) {
 }
 
 static int save(const char *file, const struct gn_index *index) {
-    char temporary[600];
-    snprintf(temporary, sizeof(temporary), "%s.XXXXXX", file);
-    int descriptor = mkstemp(temporary), code = 0;
-    if (descriptor < 0) {
-        return -errno;
+    struct guest_output output;
+    struct sy_error error;
+    int descriptor, code = guest_output_open(&output, file, NULL, &descriptor, &error);
+    if (code) {
+        return code;
     }
     code = write_whole(descriptor, index, index->bytes);
-    if (fchmod(descriptor, 0644)) {
-        code = code ? code : -errno;
-    }
     if (close(descriptor)) {
         code = code ? code : -errno;
     }
-    if (code == 0 && rename(temporary, file)) {
-        code = -errno;
-    }
-    if (code) {
-        unlink(temporary);
-    }
+    code = code ? code : guest_output_keep(&output, 1, &error);
+    guest_output_finish(&output);
     return code;
 }
 
@@ -238,33 +259,54 @@ static void save_any(const struct where *where, const struct gn_index *index,
     }
 }
 
+/* source: what the file's bytes were before, to be compared with what they are now. */
+static int build(const char *fasta, bool hashed, uint64_t source, struct gn_index **ret_index,
+                 struct sy_error *error) {
+    struct gn_genome genome;
+    struct gn_index *index = NULL;
+    uint64_t now = source;
+    int code = gn_genome_read(fasta, &genome, error);
+    if (code) {
+        return code;
+    }
+    code = gn_index_build(&genome, &index, error);
+    gn_genome_finish(&genome);
+    code = code || !hashed ? code : hash_file(fasta, &now, error);
+    if (code == 0 && now != source) {
+        code = guest_fail(error, -EBADMSG, "run it again when nobody writes the file any more",
+                          "%s was changed while it was read", fasta);
+    }
+    if (code) {
+        gn_index_close(index);
+        return code;
+    }
+    index->source_hash = source;
+    index->checksum = gn_index_sum(index);
+    *ret_index = index;
+    return 0;
+}
+
 int gn_index_open(const char *fasta, const char *folder, struct gn_index **ret_index,
                   struct gn_index_note *note, struct sy_error *error) {
     struct gn_index_note unwanted;
-    struct gn_genome genome;
     struct where where;
     struct stat status;
+    uint64_t source = 0;
     note = note ? note : &unwanted;
     memset(note, 0, sizeof(*note));
     if (stat(fasta, &status)) {
         int code = -errno;
         return guest_fail(error, code, NULL, "cannot read %s: %s", fasta, strerror(-code));
     }
-    uint64_t source = source_hash(&status);
-    find_places(fasta, S_ISREG(status.st_mode) ? folder : "", &where);
-    if (load_any(&where, source, ret_index, note) == 0) {
-        return 0;
-    }
-    int code = gn_genome_read(fasta, &genome, error);
-    if (code) {
+    bool regular = S_ISREG(status.st_mode); /* else it can be read once */
+    find_places(fasta, regular ? folder : "", &where);
+    int code = regular ? hash_file(fasta, &source, error) : 0;
+    if (code || load_any(&where, source, ret_index, note) == 0) {
         return code;
     }
-    code = gn_index_build(&genome, ret_index, error);
-    gn_genome_finish(&genome);
+    code = build(fasta, regular, source, ret_index, error);
     if (code == 0) {
         note->built = true;
-        (*ret_index)->source_hash = source;
-        (*ret_index)->checksum = gn_index_sum(*ret_index);
         save_any(&where, *ret_index, note);
     }
     return code;

@@ -194,6 +194,7 @@ static int do_region(struct work *work, struct gn_region *region) {
         return 0;
     }
     int rc = gn_picks_take(&work->picks, region);
+    region->kept = work->picks.kept;
     if (rc < 0 || work->picks.count < READS_MIN || !find_haplotypes(work, region, reference)) {
         return rc;
     }
@@ -330,7 +331,7 @@ int gn_assemble(const struct gn_index *index, const struct gn_bin *bin,
         rc = gn_spans_find(bin, activity, &spans);
     }
     if (rc == 0) {
-        rc = gn_spans_mark_copies(bin, activity, options->typical_depth, &spans);
+        rc = gn_spans_mark_copies(index, bin, order, activity, options->coverage, &spans);
     }
     for (uint32_t i = 0; rc == 0 && i < spans.count; i++) {
         rc = do_region(&work, &spans.regions[i]);

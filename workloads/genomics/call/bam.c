@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * BAM through htslib; the index is made on the way.
+ * BAM and CRAM through htslib; the index is made on the way.
  */
 #include "genomics/call/bam.h"
 #include "genomics/align/index.h"
-#include "genomics/call/output.h"
+#include "genomics/names.h"
+#include "output.h"
 #include <errno.h>
+#include <htslib/faidx.h>
 #include <htslib/hfile.h>
+#include <htslib/kstring.h>
 #include <htslib/sam.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +18,7 @@
 #include <unistd.h>
 
 struct gn_bam {
-    struct gn_output output;
+    struct guest_output output;
     const struct gn_index *index;
     samFile *file;
     sam_hdr_t *head;
@@ -26,12 +29,15 @@ static int no_write(const struct gn_bam *bam, struct sy_error *error) {
     return guest_fail(error, -EIO, "is the disk full?", "cannot write %s", bam->output.path);
 }
 
+/* --- opening ------------------------------------------------------------------------------------
+ */
 static int make_head(struct gn_bam *bam, const char *sample, const char *command) {
     const struct gn_index *index = bam->index;
-    char length[16];
+    char length[16], *safe = command ? gn_header_text(command) : NULL;
     bam->head = sam_hdr_init();
-    int rc =
-        bam->head ? sam_hdr_add_line(bam->head, "HD", "VN", "1.6", "SO", "coordinate", NULL) : -1;
+    int rc = bam->head && (safe || !command)
+                 ? sam_hdr_add_line(bam->head, "HD", "VN", "1.6", "SO", "coordinate", NULL)
+                 : -1;
     for (uint32_t i = 0; rc == 0 && i < index->contig_count; i++) {
         snprintf(length, sizeof(length), "%u", gn_contigs(index)[i].length);
         rc = sam_hdr_add_line(bam->head, "SQ", "SN", gn_contig_name(index, i), "LN", length, NULL);
@@ -41,47 +47,144 @@ static int make_head(struct gn_bam *bam, const char *sample, const char *command
     }
     if (rc == 0) {
         rc = sam_hdr_add_line(bam->head, "PG", "ID", "symph", "PN", "symph", "VN", sy_version(),
-                              command ? "CL" : NULL, command, NULL);
+                              safe ? "CL" : NULL, safe, NULL);
     }
+    free(safe);
     return rc == 0 ? 0 : -1;
 }
 
-static int start(struct gn_bam *bam, int descriptor, const char *sample, const char *command) {
+static bool is_packed(const char *path) {
+    unsigned char head[2] = {0, 0};
+    FILE *file = fopen(path, "re");
+    bool packed = file && fread(head, 1, 2, file) == 2 && head[0] == 0x1f && head[1] == 0x8b;
+    if (file) {
+        fclose(file);
+    }
+    return packed;
+}
+
+/* The whole of a small file, to be freed; NULL: it cannot be read. */
+static char *read_small(const char *path, size_t *ret_length) {
+    FILE *file = fopen(path, "re");
+    kstring_t text = KS_INITIALIZE;
+    char chunk[4096];
+    size_t got = 0;
+    bool fine = file != NULL;
+    while (fine && (got = fread(chunk, 1, sizeof(chunk), file)) > 0) {
+        fine = kputsn(chunk, got, &text) >= 0;
+    }
+    if (file) {
+        fine = fine && !ferror(file);
+        fclose(file);
+    }
+    if (!fine) {
+        ks_free(&text);
+    }
+    *ret_length = text.l;
+    return ks_release(&text);
+}
+
+/* Where lines begin in the FASTA file, as samtools faidx writes it. NULL: htslib cannot tell. */
+static char *index_lines(const struct gn_bam *bam, const char *fasta, size_t *ret_length) {
+    char *temporary = NULL, *text = NULL;
+    if (asprintf(&temporary, "%s.fai", bam->output.temporary) > 0) {
+        if (fai_build3(fasta, temporary, NULL) == 0) {
+            text = read_small(temporary, ret_length);
+        }
+        unlink(temporary);
+        free(temporary);
+    }
+    return text;
+}
+
+/* Writes REFERENCE.fai, unless it stands there with the same content. */
+static int keep_lines(const char *fasta, const char *text, size_t length, struct sy_error *error) {
+    struct guest_output output;
+    char *path = NULL;
+    size_t old_length = 0;
+    int descriptor;
+    if (asprintf(&path, "%s.fai", fasta) < 0) {
+        return guest_fail(error, -ENOMEM, NULL, "out of memory");
+    }
+    char *old = read_small(path, &old_length);
+    bool same = old && old_length == length && memcmp(old, text, length) == 0;
+    int rc = same ? 0 : guest_output_open(&output, path, NULL, &descriptor, error);
+    if (rc == 0 && !same) {
+        bool written = write(descriptor, text, length) == (ssize_t)length;
+        written = close(descriptor) == 0 && written;
+        rc = written ? guest_output_keep(&output, 1, error)
+                     : guest_fail(error, -EIO, "is the disk full?", "cannot write %s", path);
+        guest_output_finish(&output);
+    }
+    free(old);
+    free(path);
+    return rc;
+}
+
+/* CRAM stores how reads differ from the reference, which htslib reads by REFERENCE.fai. */
+static int set_reference(struct gn_bam *bam, const char *fasta, struct sy_error *error) {
+    size_t length = 0;
+    if (is_packed(fasta)) {
+        return guest_fail(error, -EBADMSG, "unpack it, or write BAM: --bam OUT.bam",
+                          "for CRAM the reference must not be compressed, and %s is", fasta);
+    }
+    char *text = index_lines(bam, fasta, &length);
+    int rc = text ? keep_lines(fasta, text, length, error) : -EBADMSG;
+    free(text);
+    if (rc == -EBADMSG || (rc == 0 && hts_set_opt(bam->file, CRAM_OPT_REFERENCE, fasta) < 0)) {
+        return guest_fail(error, -EBADMSG,
+                          "samtools faidx must be able to read it: are all lines of a contig of "
+                          "one length? Else write BAM: --bam OUT.bam",
+                          "for CRAM htslib must read %s, and cannot", fasta);
+    }
+    return rc;
+}
+
+static int open_file(struct gn_bam *bam, int descriptor, const char *mode) {
     hFILE *raw = hdopen(descriptor, "w");
     if (!raw) {
         close(descriptor);
         return -1;
     }
-    bam->file = hts_hopen(raw, bam->output.temporary, "wb");
+    bam->file = hts_hopen(raw, bam->output.temporary, mode);
     if (!bam->file) {
         hclose_abruptly(raw);
         return -1;
     }
     bam->record = bam_init1();
-    if (!bam->record || make_head(bam, sample, command) < 0 ||
-        sam_hdr_write(bam->file, bam->head) < 0) {
-        return -1;
-    }
-    return sam_idx_init(bam->file, bam->head, gn_output_needs_csi(bam->index) ? 14 : 0,
-                        bam->output.index);
+    return bam->record ? 0 : -1;
 }
 
-int gn_bam_open(const char *path, const struct gn_index *index, const char *sample,
-                const char *command, struct gn_bam **ret_bam, struct sy_error *error) {
+static int start(struct gn_bam *bam, const char *sample, const char *command) {
+    return make_head(bam, sample, command) < 0 || sam_hdr_write(bam->file, bam->head) < 0 ||
+                   sam_idx_init(bam->file, bam->head, gn_index_needs_csi(bam->index) ? 14 : 0,
+                                bam->output.index) < 0
+               ? -1
+               : 0;
+}
+
+int gn_bam_open(const char *path, const char *fasta, const struct gn_index *index,
+                const char *sample, const char *command, struct gn_bam **ret_bam,
+                struct sy_error *error) {
     struct gn_bam *bam = calloc(1, sizeof(*bam));
+    bool cram = gn_ends_with(path, ".cram");
     int descriptor;
     if (!bam) {
         return guest_fail(error, -ENOMEM, NULL, "out of memory");
     }
     bam->index = index;
-    int rc = gn_output_open(&bam->output, path, gn_output_needs_csi(index) ? ".csi" : ".bai",
-                            &descriptor, error);
-    if (rc < 0) {
-        free(bam);
-        return rc;
-    }
-    if (start(bam, descriptor, sample, command) < 0) {
+    const char *suffix = cram ? ".crai" : gn_index_needs_csi(index) ? ".csi" : ".bai";
+    int rc = guest_output_open(&bam->output, path, suffix, &descriptor, error);
+    if (rc == 0 && open_file(bam, descriptor, cram ? "wc" : "wb") < 0) {
         rc = no_write(bam, error);
+    }
+    if (rc == 0 && cram) {
+        rc = set_reference(bam, fasta, error);
+    }
+    if (rc == 0 && start(bam, sample, command) < 0) {
+        rc = no_write(bam, error);
+    }
+    if (rc < 0) {
         gn_bam_abandon(bam);
         return rc;
     }
@@ -89,6 +192,8 @@ int gn_bam_open(const char *path, const struct gn_index *index, const char *samp
     return 0;
 }
 
+/* --- writing ------------------------------------------------------------------------------------
+ */
 /* A place as BAM counts it: the contig's number and the position in it; -1 and -1: none. */
 struct place {
     int32_t contig;
@@ -158,7 +263,7 @@ int gn_bam_close(struct gn_bam *bam, struct sy_error *error) {
     }
     bam->file = NULL;
     if (rc == 0) {
-        rc = gn_output_keep(&bam->output, error);
+        rc = guest_output_keep(&bam->output, 1, error);
     }
     gn_bam_abandon(bam);
     return rc;
@@ -171,7 +276,7 @@ void gn_bam_abandon(struct gn_bam *bam) {
         }
         sam_hdr_destroy(bam->head);
         bam_destroy1(bam->record);
-        gn_output_finish(&bam->output);
+        guest_output_finish(&bam->output);
         free(bam);
     }
 }

@@ -23,11 +23,11 @@ enum {
 };
 #define LEAST        (-1e300)
 #define DECIDED      0.3    /* log10: a read speaks for an allele */
-#define DEPTH_RATIO  3.0    /* more than this of what is typical: nothing is to be trusted */
-#define DEPTH_SPREAD 0.2    /* of the depth, beyond what chance gives */
-#define COPY_FAR     (-4.5) /* log: how much likelier copies differ than there is a variant */
+#define DEPTH_FAR    10.0   /* so many times the spread above what is typical: nothing is trusted */
+#define DEPTH_SPREAD 0.25   /* of the depth, beyond what chance gives; or more, where it is more */
+#define COPY_FAR     (-6.5) /* log: how much likelier copies differ than there is a variant */
 #define COPY_NEAR    2.0
-#define COPY_HERE    3.0
+#define COPY_HERE    2.0
 #define COPIED_NOT   5.0
 #define CLEAN_ERROR  0.003 /* of reads of the other strand */
 #define STRAND_TOP   2.6   /* log: an error rather than a variant */
@@ -56,10 +56,13 @@ struct text {
     uint32_t line_room;
 };
 
+const char *const gn_filter_names[GN_FILTER_COUNT] = {"PASS", "LowQual", "Depth", "Strand"};
+
 void gn_lines_free(struct gn_lines *lines) {
     free(lines->text);
     free(lines->positions);
     free(lines->lengths);
+    free(lines->filters);
     *lines = (struct gn_lines){0};
 }
 
@@ -272,26 +275,26 @@ static uint32_t spell(const struct site *site, uint32_t allele, const uint8_t *r
 }
 
 /* log of how well a count fits what is expected; depth varies more than by chance. */
-static double fits(double count, double expected) {
-    double variance = expected + 0.5 + DEPTH_SPREAD * DEPTH_SPREAD * expected * expected;
+static double fits(double count, double expected, double spread) {
+    double variance = expected + 0.5 + spread * spread * expected * expected;
     return -0.5 * (count - expected) * (count - expected) / variance - 0.5 * log(variance);
 }
 
 /* A heterozygous site where a copy that the reference lacks differs from it, rather than a variant:
  * then as many reads as are typical have the reference's allele, instead of half. */
-static bool is_copy(const struct site *site, double typical) {
+static bool is_copy(const struct site *site, double typical, double spread) {
     static const double before[] = {COPY_FAR, COPY_NEAR, COPY_HERE};
     double reads = site->support[0][0] + site->support[0][1], others = 0, copy = -1e300;
     for (uint32_t i = 1; i < site->called_count; i++) {
         others += site->support[i][0] + site->support[i][1];
     }
     for (double share = 0.125; share < 1.01; share += 0.125) {
-        double here = fits(reads, typical) + fits(others, typical * share);
+        double here = fits(reads, typical, spread) + fits(others, typical * share, spread);
         copy = here > copy ? here : copy;
     }
-    double variant = fits(reads, typical / 2) + fits(others, typical / 2);
+    double variant = fits(reads, typical / 2, spread) + fits(others, typical / 2, spread);
     if (site->region->copies == GN_COPIES_HERE) {
-        double copied = fits(reads, typical * 1.5) + fits(others, typical / 2);
+        double copied = fits(reads, typical * 1.5, spread) + fits(others, typical / 2, spread);
         variant = copied > variant - COPIED_NOT ? copied : variant - COPIED_NOT;
     }
     return copy + before[site->region->copies] > variant;
@@ -322,26 +325,52 @@ static double one_strand(const struct site *site) {
            log_choose(all[1], others[1], 0.5);
 }
 
-static const char *filter_of(const struct site *site, double typical) {
+/* Far more reads than there should be, or the alleles of a copy. */
+static bool is_too_deep(const struct site *site) {
+    const struct gn_region *region = site->region;
+    double typical = region->usual.typical;
+    double spread = region->usual.spread > DEPTH_SPREAD ? region->usual.spread : DEPTH_SPREAD;
+    return typical > 0 &&
+           (region->depth > (1 + DEPTH_FAR * spread) * typical ||
+            (site->genotype[0] == 0 && is_copy(site, typical * region->kept, spread)));
+}
+
+static enum gn_filter filter_of(const struct site *site) {
     bool single = true, mixed = site->genotype[0] == 0;
     for (uint32_t i = 0; i < site->event_count; i++) {
         const struct gn_event *event = &site->regions->events[site->event + i];
         single &= event->reference_length == event->alternative_length;
     }
     if (site->quality < QUALITY_LOW) {
-        return "LowQual";
+        return GN_LOW_QUALITY;
     }
-    if (typical > 0 &&
-        (site->region->depth > DEPTH_RATIO * typical || (mixed && is_copy(site, typical)))) {
-        return "Depth";
+    if (is_too_deep(site)) {
+        return GN_DEPTH;
     }
     if (mixed && single && one_strand(site) > STRAND_TOP) {
-        return "Strand";
+        return GN_STRAND;
     }
-    return "PASS";
+    return GN_PASS;
 }
 
-static int append(struct text *text, uint32_t position, const char *line, uint32_t length) {
+static int more_lines(struct text *text) {
+    struct gn_lines *lines = &text->lines;
+    uint32_t room = 2 * text->line_room + 64;
+    uint32_t *positions = realloc(lines->positions, room * sizeof(*positions));
+    lines->positions = positions ? positions : lines->positions;
+    uint32_t *lengths = realloc(lines->lengths, room * sizeof(*lengths));
+    lines->lengths = lengths ? lengths : lines->lengths;
+    uint8_t *filters = realloc(lines->filters, room);
+    lines->filters = filters ? filters : lines->filters;
+    if (!positions || !lengths || !filters) {
+        return -ENOMEM;
+    }
+    text->line_room = room;
+    return 0;
+}
+
+static int append(struct text *text, uint32_t position, enum gn_filter filter, const char *line,
+                  uint32_t length) {
     struct gn_lines *lines = &text->lines;
     if (lines->bytes + length + 1 > text->room) {
         size_t room = 2 * (lines->bytes + length) + 4096;
@@ -352,23 +381,13 @@ static int append(struct text *text, uint32_t position, const char *line, uint32
         lines->text = bytes;
         text->room = room;
     }
-    if (lines->count == text->line_room) {
-        uint32_t room = 2 * text->line_room + 64;
-        uint32_t *positions = realloc(lines->positions, room * sizeof(*positions));
-        if (!positions) {
-            return -ENOMEM;
-        }
-        lines->positions = positions;
-        uint32_t *lengths = realloc(lines->lengths, room * sizeof(*lengths));
-        if (!lengths) {
-            return -ENOMEM;
-        }
-        lines->lengths = lengths;
-        text->line_room = room;
+    if (lines->count == text->line_room && more_lines(text) < 0) {
+        return -ENOMEM;
     }
     memcpy(lines->text + lines->bytes, line, length + 1);
     lines->bytes += length;
     lines->positions[lines->count] = position;
+    lines->filters[lines->count] = (uint8_t)filter;
     lines->lengths[lines->count++] = length;
     return 0;
 }
@@ -404,6 +423,7 @@ static int write_site(const struct gn_index *index, const struct site *site, str
     const uint32_t(*n)[2] = site->support;
     const uint32_t *pl = site->likelihoods;
     bool two = site->called_count == 3;
+    enum gn_filter filter = filter_of(site);
     uint32_t depth = n[0][0] + n[0][1] + n[1][0] + n[1][1] + (two ? n[2][0] + n[2][1] : 0);
     int length =
         snprintf(line, sizeof(line),
@@ -412,10 +432,9 @@ static int write_site(const struct gn_index *index, const struct site *site, str
                  gn_contig_name(index, contig),
                  (uint32_t)(site->position - gn_contigs(index)[contig].start + 1), sequences[0],
                  sequences[1], two ? "," : "", two ? sequences[2] : "", site->quality,
-                 filter_of(site, site->regions->options.typical_depth),
-                 (uint32_t)lrint(site->region->depth), site->strand, n[0][0], n[0][1],
-                 n[1][0] + (two ? n[2][0] : 0), n[1][1] + (two ? n[2][1] : 0), site->genotype[0],
-                 site->genotype[1], depth, n[0][0] + n[0][1], n[1][0] + n[1][1]);
+                 gn_filter_names[filter], (uint32_t)lrint(site->region->depth), site->strand,
+                 n[0][0], n[0][1], n[1][0] + (two ? n[2][0] : 0), n[1][1] + (two ? n[2][1] : 0),
+                 site->genotype[0], site->genotype[1], depth, n[0][0] + n[0][1], n[1][0] + n[1][1]);
     if (two) {
         length += snprintf(line + length, sizeof(line) - (size_t)length,
                            ",%u:%u:%u,%u,%u,%u,%u,%u\n", n[2][0] + n[2][1], genotype_quality(site),
@@ -424,7 +443,7 @@ static int write_site(const struct gn_index *index, const struct site *site, str
         length += snprintf(line + length, sizeof(line) - (size_t)length, ":%u:%u,%u,%u\n",
                            genotype_quality(site), pl[0], pl[1], pl[2]);
     }
-    return append(text, site->position, line, (uint32_t)length);
+    return append(text, site->position, filter, line, (uint32_t)length);
 }
 
 static int do_region(const struct gn_index *index, const struct gn_regions *regions, uint32_t at,

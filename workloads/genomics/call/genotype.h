@@ -7,12 +7,17 @@
 
 #include "genomics/call/regions.h"
 
+/* What the FILTER of a line says. */
+enum gn_filter { GN_PASS, GN_LOW_QUALITY, GN_DEPTH, GN_STRAND, GN_FILTER_COUNT };
+extern const char *const gn_filter_names[GN_FILTER_COUNT];
+
 /* Lines of one bin, by position. */
 struct gn_lines {
     char *text; /* whole lines */
     size_t bytes;
     uint32_t *positions; /* global, of each line */
     uint32_t *lengths;   /* bytes of each line, its end included */
+    uint8_t *filters;    /* enum gn_filter of each line */
     uint32_t count;
 };
 

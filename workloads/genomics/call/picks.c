@@ -91,13 +91,22 @@ static bool usable(const struct gn_record *record, uint32_t mapping_quality) {
            record->cigar_count > 0 && record->length >= PICK_MIN && record->length <= GN_READ_MAX;
 }
 
-/* Indices in order of the reads over the region, thinned. */
+/* How many of [start, end) lie in the region's window. */
+static uint64_t over_window(const struct gn_region *region, uint64_t start, uint64_t end) {
+    uint64_t to = (uint64_t)region->window + region->window_length;
+    start = start > region->window ? start : region->window;
+    end = end < to ? end : to;
+    return end > start ? end - start : 0;
+}
+
+/* Indices in order of the reads over the region, thinned. bases: of them all, in the window. */
 static int find_candidates(struct gn_picks *picks, const struct gn_region *region,
-                           uint32_t *ret_count) {
+                           uint32_t *ret_count, uint64_t *ret_bases) {
     const struct gn_record *records = gn_at(picks->bin, picks->bin->records);
     const uint32_t *order = gn_at(picks->order, picks->order->order);
     const uint8_t *duplicates = gn_at(picks->order, picks->order->duplicates);
     uint32_t total = picks->bin->record_count, count = 0;
+    uint64_t bases = 0;
     uint64_t from = region->start - REACH, to = (uint64_t)region->end + REACH;
     while (picks->low < total &&
            (uint64_t)records[order[picks->low]].position + picks->span_max <= from) {
@@ -118,6 +127,7 @@ static int find_candidates(struct gn_picks *picks, const struct gn_region *regio
                 return rc;
             }
         }
+        bases += over_window(region, record->position, (uint64_t)record->position + record->span);
         picks->candidates[count] = i;
         picks->keys[2 * count] = hash(record->serial >> 1);
         picks->keys[2 * count + 1] = i;
@@ -132,6 +142,7 @@ static int find_candidates(struct gn_picks *picks, const struct gn_region *regio
         qsort(picks->candidates, count, sizeof(*picks->candidates), compare_indices);
     }
     *ret_count = count;
+    *ret_bases = bases;
     return 0;
 }
 
@@ -318,7 +329,8 @@ int gn_picks_take(struct gn_picks *picks, const struct gn_region *region) {
     const uint8_t *qualities = gn_at(picks->bin, picks->bin->qualities);
     uint32_t count, to = region->window + region->window_length;
     uint8_t *copy = picks->qualities;
-    int rc = find_candidates(picks, region, &count);
+    uint64_t all, kept = 0;
+    int rc = find_candidates(picks, region, &count, &all);
     if (rc < 0) {
         return rc;
     }
@@ -338,6 +350,10 @@ int gn_picks_take(struct gn_picks *picks, const struct gn_region *region) {
     }
     find_mates(picks, region);
     close_up(picks);
+    for (uint32_t i = 0; i < picks->count; i++) {
+        kept += picks->picks[i].end - picks->picks[i].start;
+    }
+    picks->kept = all > 0 ? (float)((double)kept / (double)all) : 0;
     return 0;
 }
 

@@ -23,6 +23,7 @@ struct gn_pick {
 
 struct gn_picks {
     uint32_t count, room;
+    float kept; /* of the bases of all reads over the window, the share that is in picks */
     struct gn_pick *picks;
     uint8_t *qualities; /* room * GN_READ_MAX */
     /* scratch */

@@ -23,8 +23,7 @@ void gn_call_options_default(struct gn_call_options *ret_options) {
     *ret_options = (struct gn_call_options){.mapping_quality = GN_ACTIVITY_MAPPING,
                                             .read_cap = 400,
                                             .haplotype_cap = 24,
-                                            .quality = 10,
-                                            .typical_depth = 0};
+                                            .quality = 10};
 }
 
 void gn_regions_free(struct gn_regions *regions) {
@@ -37,55 +36,6 @@ void gn_regions_free(struct gn_regions *regions) {
         free(regions->supports);
         free(regions);
     }
-}
-
-/* --- depth --------------------------------------------------------------------------------------
- */
-/* Insertion sort would do for a few bins; a heap sort does for any number. By depth, ascending. */
-static void sift(uint64_t *bases, uint64_t *lengths, uint32_t at, uint32_t count) {
-    for (;;) {
-        uint32_t top = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
-            /* Depths compared without division; both products are exact in 128 bits. */
-            unsigned __int128 x = (unsigned __int128)bases[child] * lengths[top];
-            unsigned __int128 y = (unsigned __int128)bases[top] * lengths[child];
-            top = x > y ? child : top;
-        }
-        if (top == at) {
-            return;
-        }
-        uint64_t b = bases[at], l = lengths[at];
-        bases[at] = bases[top];
-        lengths[at] = lengths[top];
-        bases[top] = b;
-        lengths[top] = l;
-        at = top;
-    }
-}
-
-double gn_typical_depth(uint64_t *base_counts, uint64_t *lengths, uint32_t count) {
-    uint64_t total = 0, below = 0;
-    for (uint32_t i = count / 2; i > 0; i--) {
-        sift(base_counts, lengths, i - 1, count);
-    }
-    for (uint32_t left = count; left > 1; left--) {
-        uint64_t b = base_counts[0], l = lengths[0];
-        base_counts[0] = base_counts[left - 1];
-        lengths[0] = lengths[left - 1];
-        base_counts[left - 1] = b;
-        lengths[left - 1] = l;
-        sift(base_counts, lengths, 0, left - 1);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        total += lengths[i] ? base_counts[i] : 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        below += lengths[i] ? base_counts[i] : 0;
-        if (lengths[i] && total > 0 && below >= total - total / 2) {
-            return (double)base_counts[i] / (double)lengths[i];
-        }
-    }
-    return 0;
 }
 
 /* --- active stretches ---------------------------------------------------------------------------

@@ -11,23 +11,18 @@
 #ifndef GENOMICS_CALL_REGIONS_H
 #define GENOMICS_CALL_REGIONS_H
 
-#include "genomics/genomics.h"
+#include "genomics/call/coverage.h"
 
 struct gn_call_options {
     uint32_t mapping_quality; /* reads below are not looked at */
     uint32_t read_cap;        /* reads of one region; more are thinned by a hash of their serial */
     uint32_t haplotype_cap;   /* at most GN_HAPLOTYPE_MAX */
     uint32_t quality;         /* lines below are not written */
-    double typical_depth;     /* of the sample, see gn_typical_depth; 0: unknown, no depth filter */
+    const struct gn_coverage *coverage; /* of all reads; NULL: unknown, no depth filter */
 };
 enum { GN_HAPLOTYPE_MAX = 32, GN_REGION_MAX = 300 /* active bases of one region */ };
 
 void gn_call_options_default(struct gn_call_options *ret_options);
-
-/* What the sample's depth is where it is sequenced: the depth of the bin in which the middle one of
- * all aligned bases lies. base_counts: aligned bases (of reads that are usable) of each bin,
- * lengths: reference bases of each bin. 0: no reads. Works in place: the arrays are sorted. */
-double gn_typical_depth(uint64_t *base_counts, uint64_t *lengths, uint32_t count);
 
 /* A difference from the reference, left-aligned and as short as can be: an indel has one base
  * before it. */
@@ -49,7 +44,9 @@ struct gn_region {
     uint32_t event, event_count;     /* first in events; by position, lengths, bases */
     uint32_t carried; /* first of haplotype_count * event_count in carried: [haplotype][event] */
     float depth;      /* mean of usable reads around */
-    uint32_t copies;  /* enum gn_copies */
+    struct gn_depth usual; /* of usable reads, further around */
+    float kept;            /* of these, the share that was not thinned out or in a mate, too */
+    uint32_t copies;       /* enum gn_copies */
 };
 
 struct gn_support { /* one for each read of the blob */

@@ -10,7 +10,7 @@
 
 struct gn_spans {
     uint32_t count, room;
-    struct gn_region *regions; /* ascending; start, end, owned_* and depth are set, then copies */
+    struct gn_region *regions; /* ascending; start, end, owned_* and depth are set first */
 };
 
 /* Those that start inside the bin proper. spans: all zero before; its regions are to be freed,
@@ -18,8 +18,10 @@ struct gn_spans {
 SY_MUST_CHECK int gn_spans_find(const struct gn_bin *bin, const struct gn_activity *activity,
                                 struct gn_spans *spans);
 
-/* Sets copies of each region. typical_depth 0: none. */
-SY_MUST_CHECK int gn_spans_mark_copies(const struct gn_bin *bin, const struct gn_activity *activity,
-                                       double typical_depth, struct gn_spans *spans);
+/* Sets usual and copies of each region. coverage NULL: none. */
+SY_MUST_CHECK int gn_spans_mark_copies(const struct gn_index *index, const struct gn_bin *bin,
+                                       const struct gn_order *order,
+                                       const struct gn_activity *activity,
+                                       const struct gn_coverage *coverage, struct gn_spans *spans);
 
 #endif

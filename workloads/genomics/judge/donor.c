@@ -287,7 +287,8 @@ void gn_donor_options_default(struct gn_donor_options *ret_options) {
 }
 
 int gn_donor_create(const uint8_t *reference, uint32_t length,
-                    const struct gn_donor_options *options, struct gn_donor **ret_donor) {
+                    const struct gn_donor_options *options, gn_stop_function stop,
+                    struct gn_donor **ret_donor) {
     struct gn_donor *donor = calloc(1, sizeof *donor);
     if (!donor) {
         return -ENOMEM;
@@ -300,7 +301,7 @@ int gn_donor_create(const uint8_t *reference, uint32_t length,
                         .next_allowed = 2};
     int code = 0;
     while (code == 0 && walk.at < length) {
-        code = step(&walk);
+        code = stop && stop() ? -EINTR : step(&walk);
     }
     donor->haplotypes[0].main_length = donor->haplotypes[0].length;
     donor->haplotypes[1].main_length = donor->haplotypes[1].length;

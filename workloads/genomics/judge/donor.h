@@ -58,9 +58,12 @@ struct gn_donor_options {
 };
 void gn_donor_options_default(struct gn_donor_options *ret_options);
 
-/* 0 or -ENOMEM. */
+/* Whether to stop now. */
+typedef bool (*gn_stop_function)(void);
+
+/* 0, -ENOMEM, or -EINTR: stop, if not NULL, said so. */
 SY_MUST_CHECK int gn_donor_create(const uint8_t *reference, uint32_t length,
-                                  const struct gn_donor_options *options,
+                                  const struct gn_donor_options *options, gn_stop_function stop,
                                   struct gn_donor **ret_donor);
 void gn_donor_destroy(struct gn_donor *donor);
 

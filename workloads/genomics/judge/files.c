@@ -3,114 +3,125 @@
  * Writes simulated samples: see files.h.
  */
 #include "genomics/judge/files.h"
+#include "genomics/align/genome.h"
+#include "genomics/names.h"
+#include "output.h"
 #include <errno.h>
 #include <htslib/bgzf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
-enum { PATH_SIZE = 4096, LINE = 60, FAMILIES = 40, FAMILY_LENGTH = 300 };
+enum { LINE = 60, FAMILIES = 40, FAMILY_LENGTH = 300 };
 
 static const char letters[] = "ACGTN";
 
-/* --- text into a file, compressed in blocks where its name ends in .gz
- * ----------------------------
- */
-struct out {
-    char path[PATH_SIZE];
-    FILE *plain;
-    BGZF *packed;
-    bool failed;
+/* --- files of text, compressed in blocks where their names end in .gz
+ * ------------------------------ */
+enum file { READS_1, READS_2, TRUTH, STRATA, FASTA, FILE_COUNT };
+static const char *const suffixes[FILE_COUNT] = {"_1.fq.gz", "_2.fq.gz", ".truth.vcf.gz",
+                                                 ".strata.bed", ".fa"};
+
+struct outs {
+    struct guest_output outputs[FILE_COUNT];
+    BGZF *files[FILE_COUNT];
+    uint32_t count;     /* opened */
+    const char *failed; /* the first that could not be written; NULL: none */
+    gn_stop_function stop;
 };
 
-static int open_out(struct out *out, const char *prefix, const char *suffix,
-                    struct sy_error *error) {
-    int length = snprintf(out->path, sizeof out->path, "%s%s", prefix, suffix);
-    size_t end = length > 3 ? (size_t)length - 3 : 0;
-    out->failed = false;
-    out->plain = NULL;
-    out->packed = NULL;
-    if (length < 0 || (size_t)length >= sizeof out->path) {
-        return guest_fail(error, -ENAMETOOLONG, NULL, "%s: the name is too long", prefix);
+static int open_outs(struct outs *outs, const char *prefix, uint32_t count,
+                     struct sy_error *error) {
+    int code = 0;
+    for (uint32_t i = 0; i < count && code == 0; i++) {
+        char *path = NULL;
+        int descriptor;
+        if (asprintf(&path, "%s%s", prefix, suffixes[i]) < 0) {
+            return guest_fail(error, -ENOMEM, NULL, "out of memory");
+        }
+        code = guest_output_open(&outs->outputs[i], path, NULL, &descriptor, error);
+        if (code == 0) {
+            outs->count++;
+            outs->files[i] = bgzf_dopen(descriptor, gn_ends_with(path, ".gz") ? "w" : "wu");
+            if (!outs->files[i]) {
+                close(descriptor);
+                code = guest_fail(error, -ENOMEM, NULL, "out of memory");
+            }
+        }
+        free(path);
     }
-    if (strcmp(out->path + end, ".gz") == 0) {
-        out->packed = bgzf_open(out->path, "w");
-    } else {
-        out->plain = fopen(out->path, "we");
-    }
-    if (!out->packed && !out->plain) {
-        int code = errno ? -errno : -EIO;
-        return guest_fail(error, code, NULL, "cannot write %s: %s", out->path, strerror(-code));
-    }
-    return 0;
+    /* Whatever is wrong with a name, the input is not. */
+    return code < 0 && code != -ENOMEM ? -EIO : code;
 }
 
-__attribute__((format(printf, 2, 3))) static void put(struct out *out, const char *format, ...) {
-    char text[4096];
+/* Whether there is a reason to go on. */
+static bool goes_on(const struct outs *outs) {
+    return !outs->failed && !(outs->stop && outs->stop());
+}
+
+__attribute__((format(printf, 3, 4))) static void put(struct outs *outs, enum file file,
+                                                      const char *format, ...) {
+    char text[4096 + GN_CONTIG_NAME_MAX];
     va_list list;
     va_start(list, format);
     int length = vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    if (length < 0 || (size_t)length >= sizeof text) {
-        out->failed = true;
-    } else if (out->packed) {
-        out->failed |= bgzf_write(out->packed, text, (size_t)length) != length;
-    } else {
-        out->failed |= fwrite(text, 1, (size_t)length, out->plain) != (size_t)length;
+    if (length < 0 || (size_t)length >= sizeof text ||
+        bgzf_write(outs->files[file], text, (size_t)length) != length) {
+        outs->failed = outs->failed ? outs->failed : outs->outputs[file].path;
     }
 }
 
-static int close_out(struct out *out, int code, struct sy_error *error) {
-    if (out->packed) {
-        out->failed |= bgzf_close(out->packed) < 0;
+/* Gives all of them their names, or removes them. */
+static int close_outs(struct outs *outs, int code, struct sy_error *error) {
+    for (uint32_t i = 0; i < outs->count; i++) {
+        if (outs->files[i] && bgzf_close(outs->files[i]) < 0) {
+            outs->failed = outs->failed ? outs->failed : outs->outputs[i].path;
+        }
     }
-    if (out->plain) {
-        out->failed |= fclose(out->plain) != 0;
+    if (code == 0 && outs->stop && outs->stop()) {
+        code = guest_fail(error, -EINTR, NULL, "interrupted");
     }
-    if (code == 0 && out->failed) {
-        code = guest_fail(error, -EIO, NULL, "cannot write %s: is the disk full?", out->path);
+    if (code == 0 && outs->failed) {
+        code = guest_fail(error, -EIO, "is the disk full?", "cannot write %s", outs->failed);
+    }
+    code = code ? code : guest_output_keep(outs->outputs, outs->count, error);
+    for (uint32_t i = 0; i < outs->count; i++) {
+        guest_output_finish(&outs->outputs[i]);
     }
     return code;
 }
 
 /* --- reads --------------------------------------------------------------------------------------
  */
-static void put_read(struct out *out, const struct gn_pair_of_reads *pair, int end) {
+static void put_read(struct outs *outs, const struct gn_pair_of_reads *pair, int end) {
     char bases[GN_READ_MAX + 1], qualities[GN_READ_MAX + 1];
     for (uint32_t i = 0; i < pair->length; i++) {
         bases[i] = letters[pair->codes[end][i]];
         qualities[i] = (char)(33 + pair->qualities[end][i]);
     }
     bases[pair->length] = qualities[pair->length] = '\0';
-    put(out, "@r%llu:%u:%llu/%d\n%s\n+\n%s\n", (unsigned long long)pair->number, pair->haplotype,
-        (unsigned long long)pair->start, end + 1, bases, qualities);
+    put(outs, end ? READS_2 : READS_1, "@r%llu:%u:%llu/%d\n%s\n+\n%s\n",
+        (unsigned long long)pair->number, pair->haplotype, (unsigned long long)pair->start, end + 1,
+        bases, qualities);
 }
 
 static int write_reads(const struct gn_donor *donor, const struct gn_simulation *simulation,
-                       const char *prefix, struct gn_simulated *made, struct sy_error *error) {
-    static const char *const suffixes[2] = {"_1.fq.gz", "_2.fq.gz"};
-    struct out *outs = calloc(2, sizeof *outs);
+                       struct outs *outs, struct gn_simulated *made, struct sy_error *error) {
     struct gn_sequencer *sequencer = calloc(1, sizeof *sequencer);
     struct gn_pair_of_reads pair;
-    int code = outs && sequencer ? 0 : guest_fail(error, -ENOMEM, NULL, "out of memory");
-    for (int end = 0; end < 2 && code == 0; end++) {
-        code = open_out(&outs[end], prefix, suffixes[end], error);
+    if (!sequencer) {
+        return guest_fail(error, -ENOMEM, NULL, "out of memory");
     }
-    if (code == 0) {
-        gn_sequencer_start(sequencer, donor, &simulation->sequencer);
-        while (gn_sequencer_next(sequencer, &pair)) {
-            put_read(&outs[0], &pair, 0);
-            put_read(&outs[1], &pair, 1);
-            made->pairs++;
-        }
+    gn_sequencer_start(sequencer, donor, &simulation->sequencer);
+    while (goes_on(outs) && gn_sequencer_next(sequencer, &pair)) {
+        put_read(outs, &pair, 0);
+        put_read(outs, &pair, 1);
+        made->pairs++;
     }
-    for (int end = 0; outs && end < 2; end++) {
-        code = close_out(&outs[end], code, error);
-    }
-    free(outs);
     free(sequencer);
-    return code;
+    return 0;
 }
 
 /* --- truth --------------------------------------------------------------------------------------
@@ -122,58 +133,76 @@ static void spell(const uint8_t *codes, uint32_t length, char *text) {
     text[length] = '\0';
 }
 
-static int write_truth(const struct gn_donor *donor, const struct gn_simulation *simulation,
-                       const char *prefix, struct gn_simulated *made, struct sy_error *error) {
-    struct out out;
-    int code = open_out(&out, prefix, ".truth.vcf.gz", error);
-    if (code < 0) {
-        return code;
-    }
-    put(&out,
+static void write_truth(const struct gn_donor *donor, const struct gn_simulation *simulation,
+                        struct outs *outs, struct gn_simulated *made) {
+    put(outs, TRUTH,
         "##fileformat=VCFv4.3\n##contig=<ID=%s>\n"
         "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"Genotype\">\n"
         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tdonor\n",
         simulation->contig);
-    for (uint32_t i = 0; i < donor->truth_count; i++) {
+    for (uint32_t i = 0; i < donor->truth_count && goes_on(outs); i++) {
         const struct gn_truth *truth = &donor->truths[i];
         char reference[256], alternative[256];
         spell(donor->reference + truth->position, truth->reference_length, reference);
         spell(donor->alternatives + truth->alternative, truth->alternative_length, alternative);
-        put(&out, "%s\t%llu\t.\t%s\t%s\t.\tPASS\t.\tGT\t%u|%u\n", simulation->contig,
+        put(outs, TRUTH, "%s\t%llu\t.\t%s\t%s\t.\tPASS\t.\tGT\t%u|%u\n", simulation->contig,
             (unsigned long long)(simulation->start + truth->position + 1), reference, alternative,
             truth->carried[0], truth->carried[1]);
         made->snps += truth->reference_length == truth->alternative_length;
         made->indels += truth->reference_length != truth->alternative_length;
     }
-    return close_out(&out, 0, error);
 }
 
-static int write_strata(const struct gn_donor *donor, const struct gn_simulation *simulation,
-                        const char *prefix, struct sy_error *error) {
-    struct out out;
-    int code = open_out(&out, prefix, ".strata.bed", error);
-    for (uint32_t i = 0; code == 0 && i < donor->stratum_count; i++) {
+static void write_strata(const struct gn_donor *donor, const struct gn_simulation *simulation,
+                         struct outs *outs) {
+    for (uint32_t i = 0; i < donor->stratum_count && goes_on(outs); i++) {
         const struct gn_stratum *stratum = &donor->strata[i];
-        put(&out, "%s\t%llu\t%llu\t%s\n", simulation->contig,
+        put(outs, STRATA, "%s\t%llu\t%llu\t%s\n", simulation->contig,
             (unsigned long long)(simulation->start + stratum->start),
             (unsigned long long)(simulation->start + stratum->end), stratum->label);
     }
-    return code ? code : close_out(&out, 0, error);
+}
+
+static void write_reference(const struct gn_simulation *simulation, struct outs *outs) {
+    put(outs, FASTA, ">%s\n", simulation->contig);
+    for (uint32_t at = 0; at < simulation->length && goes_on(outs); at += LINE) {
+        char line[LINE + 1];
+        uint32_t left = simulation->length - at;
+        spell(simulation->reference + at, left < LINE ? left : LINE, line);
+        put(outs, FASTA, "%s\n", line);
+    }
+}
+
+static int write_all(const struct gn_simulation *simulation, struct outs *outs,
+                     struct gn_simulated *made, struct sy_error *error) {
+    struct gn_donor *donor = NULL;
+    int code = gn_donor_create(simulation->reference, simulation->length, &simulation->donor,
+                               simulation->stop, &donor);
+    if (code < 0) {
+        return guest_fail(error, code, NULL, code == -EINTR ? "interrupted" : "out of memory");
+    }
+    if (simulation->made_up) {
+        write_reference(simulation, outs);
+    }
+    write_truth(donor, simulation, outs, made);
+    write_strata(donor, simulation, outs);
+    code = write_reads(donor, simulation, outs, made, error);
+    gn_donor_destroy(donor);
+    return code;
 }
 
 int gn_simulate(const struct gn_simulation *simulation, const char *prefix,
                 struct gn_simulated *ret_made, struct sy_error *error) {
-    struct gn_donor *donor = NULL;
+    struct outs *outs = calloc(1, sizeof *outs);
     struct gn_simulated made = {0};
-    int code =
-        gn_donor_create(simulation->reference, simulation->length, &simulation->donor, &donor);
-    if (code < 0) {
-        return guest_fail(error, code, NULL, "out of memory");
+    if (!outs) {
+        return guest_fail(error, -ENOMEM, NULL, "out of memory");
     }
-    code = write_truth(donor, simulation, prefix, &made, error);
-    code = code ? code : write_strata(donor, simulation, prefix, error);
-    code = code ? code : write_reads(donor, simulation, prefix, &made, error);
-    gn_donor_destroy(donor);
+    outs->stop = simulation->stop;
+    int code = open_outs(outs, prefix, simulation->made_up ? FILE_COUNT : FASTA, error);
+    code = code ? code : write_all(simulation, outs, &made, error);
+    code = close_outs(outs, code, error);
+    free(outs);
     if (code == 0) {
         *ret_made = made;
     }
@@ -222,20 +251,4 @@ uint8_t *gn_random_reference(uint32_t length, uint64_t seed) {
         }
     }
     return codes;
-}
-
-int gn_reference_write(const char *path, const char *contig, const uint8_t *codes, uint32_t length,
-                       struct sy_error *error) {
-    struct out out;
-    int code = open_out(&out, path, "", error);
-    if (code < 0) {
-        return code;
-    }
-    put(&out, ">%s\n", contig);
-    for (uint32_t at = 0; at < length; at += LINE) {
-        char line[LINE + 1];
-        spell(codes + at, length - at < LINE ? length - at : LINE, line);
-        put(&out, "%s\n", line);
-    }
-    return close_out(&out, 0, error);
 }

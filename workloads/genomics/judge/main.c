@@ -9,11 +9,13 @@
 #include "genomics/judge/variants.h"
 #include <errno.h>
 #include <getopt.h>
+#include <htslib/hts_log.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_INPUT = 3, EXIT_USAGE = 2, PATH_SIZE = 4096 };
+enum { EXIT_INPUT = 3, EXIT_USAGE = 2 };
 
 struct options {
     const char *ref, *region, *out, *truth, *calls, *strata;
@@ -137,10 +139,34 @@ static int find_region(const struct gn_genome *genome, const char *region, uint3
 
 /* --- simulate -----------------------------------------------------------------------------------
  */
+/* A signal that would end the process is answered by removing what is half written; the same again
+ * ends it at once. */
+static volatile sig_atomic_t caught;
+
+static void catch (int number) {
+    caught = number;
+}
+
+static bool stops(void) {
+    return caught != 0;
+}
+
+static void watch_signals(void) {
+    struct sigaction action = {.sa_handler = catch, .sa_flags = (int)SA_RESETHAND};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < GUEST_COUNT(signals); i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
 static int simulate_codes(const struct options *options, const char *contig, uint64_t start,
                           const uint8_t *codes, uint32_t length) {
-    struct gn_simulation simulation = {
-        .contig = contig, .start = start, .reference = codes, .length = length};
+    struct gn_simulation simulation = {.contig = contig,
+                                       .start = start,
+                                       .reference = codes,
+                                       .length = length,
+                                       .made_up = options->random > 0,
+                                       .stop = stops};
     struct gn_simulated made;
     struct sy_error error = {0};
     gn_donor_options_default(&simulation.donor);
@@ -151,9 +177,11 @@ static int simulate_codes(const struct options *options, const char *contig, uin
     if (options->easy) {
         simulation.donor.systematic_rate = simulation.donor.paralogs_per_megabase = 0;
     }
+    watch_signals();
     int code = gn_simulate(&simulation, options->out, &made, &error);
     if (code < 0) {
-        return fail_with(&error, code);
+        int result = fail_with(&error, code);
+        return caught ? 128 + caught : result;
     }
     if (options->json) {
         printf("{\"schema\": \"symph-genomics-simulate-1\", \"pairs\": %llu, \"snps\": %llu, "
@@ -172,12 +200,8 @@ static int simulate_random(const struct options *options) {
     uint32_t length = (uint32_t)options->random;
     uint8_t *codes = gn_random_reference(length, (uint64_t)options->seed);
     struct sy_error error = {0};
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s.fa", options->out);
-    int code = codes ? gn_reference_write(path, "made_up", codes, length, &error)
-                     : guest_fail(&error, -ENOMEM, NULL, "out of memory");
-    int result =
-        code < 0 ? fail_with(&error, code) : simulate_codes(options, "made_up", 0, codes, length);
+    int result = codes ? simulate_codes(options, "made_up", 0, codes, length)
+                       : fail_with(&error, guest_fail(&error, -ENOMEM, NULL, "out of memory"));
     free(codes);
     return result;
 }
@@ -301,6 +325,7 @@ static int score(const struct options *options) {
 
 int main(int argc, char **argv) {
     struct options options = {.coverage = 30, .read_length = 150, .seed = 1};
+    hts_set_log_level(HTS_LOG_OFF); /* what is wrong is told once, by us */
     bool simulates = argc > 1 && strcmp(argv[1], "simulate") == 0;
     if (!simulates && (argc < 2 || strcmp(argv[1], "score") != 0)) {
         return fail("%s is missing", "simulate or score");

@@ -3,13 +3,15 @@
  * Clusters, their verdicts, and the counts: see score.h.
  */
 #include "genomics/judge/score.h"
+#include "genomics/align/contigs.h"
+#include "genomics/align/reader.h"
 #include "genomics/judge/variants.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRATUM_REACH = 20 };
+enum { STRATUM_REACH = 20, LINE_MOST = 8192 };
 
 #define OTHER "other"
 
@@ -35,11 +37,12 @@ double gn_f1(const struct gn_counts_of *counts) {
  */
 struct stratum {
     uint64_t start, end;
-    uint32_t label;
+    uint64_t reached;      /* the largest end up to here */
+    uint32_t label, order; /* in the file */
 };
 
 struct strata {
-    struct stratum *list;
+    struct stratum *list; /* by start */
     uint32_t count, capacity;
 };
 
@@ -56,72 +59,99 @@ static uint32_t find_label(struct gn_score *score, const char *name) {
     return score->stratum_count++;
 }
 
-static int add_stratum(const struct gn_genome *genome, const char *line, struct strata *strata,
-                       struct gn_score *score) {
+static int add_stratum(const struct gn_genome *genome, const struct gn_contig_names *names,
+                       const char *line, struct strata *strata, struct gn_score *score) {
     char contig[256], label[32];
     unsigned long long start, end;
-    if (line[0] == '#' || line[0] == '\n') {
-        return 0;
-    }
     if (sscanf(line, "%255s %llu %llu %31s", contig, &start, &end, label) != 4 || start > end) {
         return -EBADMSG;
     }
-    for (uint32_t i = 0; i < genome->contig_count; i++) {
-        if (strcmp(genome->names + genome->contigs[i].name, contig) == 0) {
-            uint32_t number = find_label(score, label);
-            if (number == SY_NONE) {
-                return -E2BIG;
-            }
-            if (strata->count == strata->capacity) {
-                uint32_t more = strata->capacity * 2 + 256;
-                struct stratum *grown = realloc(strata->list, more * sizeof *grown);
-                if (!grown) {
-                    return -ENOMEM;
-                }
-                strata->list = grown;
-                strata->capacity = more;
-            }
-            uint64_t base = genome->contigs[i].start;
-            strata->list[strata->count++] = (struct stratum){base + start, base + end, number};
-            return 0;
-        }
+    uint32_t which = gn_contig_names_find(names, contig);
+    uint32_t number = which == SY_NONE ? SY_NONE : find_label(score, label);
+    if (number == SY_NONE) {
+        return which == SY_NONE ? -EBADMSG : -E2BIG;
     }
-    return -EBADMSG;
+    if (strata->count == strata->capacity) {
+        uint32_t more = strata->capacity * 2 + 256;
+        struct stratum *grown = realloc(strata->list, more * sizeof *grown);
+        if (!grown) {
+            return -ENOMEM;
+        }
+        strata->list = grown;
+        strata->capacity = more;
+    }
+    uint64_t base = genome->contigs[which].start;
+    strata->list[strata->count] = (struct stratum){
+        .start = base + start, .end = base + end, .label = number, .order = strata->count};
+    strata->count++;
+    return 0;
+}
+
+static int by_start(const void *left, const void *right) {
+    const struct stratum *a = left, *b = right;
+    return a->start != b->start ? (a->start < b->start ? -1 : 1)
+                                : (a->order > b->order) - (a->order < b->order);
+}
+
+static void sort_strata(struct strata *strata) {
+    uint64_t reached = 0;
+    if (strata->count) {
+        qsort(strata->list, strata->count, sizeof *strata->list, by_start);
+    }
+    for (uint32_t i = 0; i < strata->count; i++) {
+        reached = strata->list[i].end > reached ? strata->list[i].end : reached;
+        strata->list[i].reached = reached;
+    }
 }
 
 static int read_strata(const struct gn_genome *genome, const char *path, struct strata *strata,
                        struct gn_score *score, struct sy_error *error) {
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        int code = -errno;
-        return guest_fail(error, code, NULL, "cannot read %s: %s", path, strerror(-code));
-    }
-    char line[1024];
-    uint32_t number = 0;
-    int code = 0;
-    while (code == 0 && fgets(line, sizeof line, file)) {
-        number++;
-        code = add_stratum(genome, line, strata, score);
-    }
-    fclose(file);
+    struct gn_reader *reader = NULL;
+    struct gn_contig_names names;
+    struct gn_line line;
+    int got = 0;
+    int code = gn_contig_names_sort(genome->contigs, genome->names, genome->contig_count, &names);
     if (code < 0) {
-        guest_fail(error, code, "a line is: contig of the reference, start, end, label",
-                   code == -E2BIG ? "too many different labels" : "this is no stratum");
-        snprintf(error->file, sizeof error->file, "%s", path);
-        error->line = number;
+        return guest_fail(error, code, NULL, "out of memory");
     }
-    return code;
-}
-
-static uint32_t label_of(const struct strata *strata, uint32_t other,
-                         const struct gn_variant *variant) {
-    for (uint32_t i = 0; i < strata->count; i++) {
-        if (variant->position + STRATUM_REACH >= strata->list[i].start &&
-            variant->position < strata->list[i].end + STRATUM_REACH) {
-            return strata->list[i].label;
+    code = gn_reader_open(path, LINE_MOST, "a line is: contig of the reference, start, end, label",
+                          &reader, error);
+    while (code == 0 && (got = gn_reader_next(reader, &line, error)) > 0) {
+        if (line.length == 0 || line.text[0] == '#') {
+            continue;
+        }
+        code = add_stratum(genome, &names, line.text, strata, score);
+        if (code < 0) {
+            gn_reader_fail(reader, error, code,
+                           code == -E2BIG    ? "too many different labels"
+                           : code == -ENOMEM ? "out of memory"
+                                             : "this is no stratum");
         }
     }
-    return other;
+    gn_reader_close(reader);
+    gn_contig_names_finish(&names);
+    sort_strata(strata);
+    return code ? code : got;
+}
+
+/* The first of the file that the variant lies in, or near to. */
+static uint32_t label_of(const struct strata *strata, uint32_t other,
+                         const struct gn_variant *variant) {
+    uint64_t from = variant->position, to = from + STRATUM_REACH;
+    uint32_t low = 0, high = strata->count, order = SY_NONE, label = other;
+    while (low < high) { /* the first that begins behind */
+        uint32_t middle = low + (high - low) / 2;
+        *(strata->list[middle].start <= to ? &low : &high) =
+            strata->list[middle].start <= to ? middle + 1 : middle;
+    }
+    for (; low > 0 && strata->list[low - 1].reached + STRATUM_REACH > from; low--) {
+        const struct stratum *stratum = &strata->list[low - 1];
+        if (stratum->end + STRATUM_REACH > from && stratum->order < order) {
+            order = stratum->order;
+            label = stratum->label;
+        }
+    }
+    return label;
 }
 
 /* --- verdicts -----------------------------------------------------------------------------------
@@ -170,10 +200,12 @@ static bool is_same(const struct gn_variant *a, const struct gn_variant *b) {
             (equal_allele(a, 0, b, 1) && equal_allele(a, 1, b, 0)));
 }
 
-/* Each variant by itself. */
+/* Each variant by itself. The truth stands before the calls of the same position. */
 static void match_singles(struct gn_variant *const *cluster, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t j = 0; j < count && cluster[i]->truth && !cluster[i]->right; j++) {
+        for (uint32_t j = i + 1; j < count && cluster[i]->truth && !cluster[i]->right &&
+                                 cluster[j]->position == cluster[i]->position;
+             j++) {
             if (!cluster[j]->truth && !cluster[j]->right && is_same(cluster[i], cluster[j])) {
                 cluster[i]->right = cluster[j]->right = true;
             }

@@ -3,8 +3,9 @@
  * Reads variants by htslib, and plays them into sequences: see variants.h.
  */
 #include "genomics/judge/variants.h"
+#include "genomics/align/contigs.h"
+#include "genomics/judge/records.h"
 #include <errno.h>
-#include <htslib/vcf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,33 +25,17 @@ void gn_genome_codes(const struct gn_genome *genome, uint64_t start, uint64_t le
 struct reader {
     const struct gn_genome *genome;
     const struct gn_score_options *options;
-    htsFile *file;
-    bcf_hdr_t *header;
-    bcf1_t *record;
+    struct gn_contig_names names;
+    struct gn_records records;
     int32_t *genotypes;
     int genotype_capacity;
     bool truth;
 };
 
-static int fail(struct sy_error *error, const char *path, const char *message) {
-    int code = guest_fail(error, -EBADMSG, NULL, "%s", message);
-    strncpy(error->file, path, sizeof error->file - 1);
-    return code;
-}
-
-static const struct gn_contig *find_contig(const struct gn_genome *genome, const char *name) {
-    for (uint32_t i = 0; i < genome->contig_count; i++) {
-        if (strcmp(genome->names + genome->contigs[i].name, name) == 0) {
-            return &genome->contigs[i];
-        }
-    }
-    return NULL;
-}
-
 /* Two alleles of the one sample; false: none, unknown, or both are the reference. */
 static bool read_genotype(struct reader *reader, int *ret_alleles, bool *ret_phased) {
-    int count = bcf_get_genotypes(reader->header, reader->record, &reader->genotypes,
-                                  &reader->genotype_capacity);
+    int count = bcf_get_genotypes(reader->records.header, reader->records.record,
+                                  &reader->genotypes, &reader->genotype_capacity);
     if (count < 1 || reader->genotypes[0] == bcf_int32_vector_end ||
         bcf_gt_is_missing(reader->genotypes[0])) {
         return false;
@@ -67,8 +52,8 @@ static bool read_genotype(struct reader *reader, int *ret_alleles, bool *ret_pha
 
 static bool is_counted(const struct reader *reader) {
     const struct gn_score_options *options = reader->options;
-    bcf1_t *record = reader->record;
-    const char *contig = bcf_seqname(reader->header, record);
+    bcf1_t *record = reader->records.record;
+    const char *contig = bcf_seqname(reader->records.header, record);
     if (options->contig && strcmp(options->contig, contig ? contig : "") != 0) {
         return false;
     }
@@ -79,7 +64,7 @@ static bool is_counted(const struct reader *reader) {
     if (reader->truth) {
         return true;
     }
-    bool passes = bcf_has_filter(reader->header, record, (char[]){"PASS"}) == 1;
+    bool passes = bcf_has_filter(reader->records.header, record, (char[]){"PASS"}) == 1;
     bool quality = bcf_float_is_missing(record->qual) || record->qual >= options->quality;
     return quality && (passes || options->all);
 }
@@ -130,7 +115,7 @@ static uint8_t *put_codes(uint8_t *to, const char *letters) {
 
 static int add_variant(struct reader *reader, const struct gn_contig *contig, const int *alleles,
                        bool phased, struct gn_variants *variants) {
-    bcf1_t *record = reader->record;
+    bcf1_t *record = reader->records.record;
     if (variants->count == variants->capacity) {
         uint32_t more = variants->capacity * 2 + 1024;
         struct gn_variant *list = realloc(variants->list, more * sizeof *list);
@@ -166,66 +151,51 @@ static int add_variant(struct reader *reader, const struct gn_contig *contig, co
 }
 
 /* The contig of a record that lies inside of it; NULL with an error if there is none. */
-static const struct gn_contig *contig_of(const struct reader *reader, const char *path,
-                                         struct sy_error *error) {
-    const bcf1_t *record = reader->record;
-    const char *name = bcf_seqname(reader->header, record);
-    const struct gn_contig *contig = name ? find_contig(reader->genome, name) : NULL;
+static const struct gn_contig *contig_of(const struct reader *reader, struct sy_error *error) {
+    const bcf1_t *record = reader->records.record;
+    const char *name = bcf_seqname(reader->records.header, record);
+    uint32_t number = name ? gn_contig_names_find(&reader->names, name) : SY_NONE;
+    const struct gn_contig *contig = number == SY_NONE ? NULL : &reader->genome->contigs[number];
     if (!contig || (uint64_t)record->pos + (uint64_t)record->rlen > contig->length) {
-        fail(error, path,
-             contig ? "a variant lies outside of its contig" : "a contig is not in the reference");
+        gn_records_fail(&reader->records, error,
+                        contig ? "a variant lies outside of its contig"
+                               : "a contig is not in the reference");
         return NULL;
     }
     return contig;
 }
 
-static int read_record(struct reader *reader, const char *path, struct gn_variants *variants,
+static int read_record(struct reader *reader, struct gn_variants *variants,
                        struct sy_error *error) {
-    bcf1_t *record = reader->record;
+    bcf1_t *record = reader->records.record;
     int alleles[2];
     bool phased = false;
     if (bcf_unpack(record, BCF_UN_ALL) < 0 || record->errcode) {
-        return fail(error, path, "a line cannot be read");
+        return gn_records_fail(&reader->records, error, "a line cannot be read");
     }
     if (!is_counted(reader) || !read_genotype(reader, alleles, &phased)) {
         return 0;
     }
-    const struct gn_contig *contig = contig_of(reader, path, error);
+    const struct gn_contig *contig = contig_of(reader, error);
     if (!contig) {
         return -EBADMSG;
     }
     for (int i = 0; i < 2; i++) {
         if (alleles[i] < 0 || alleles[i] >= record->n_allele) {
-            return fail(error, path, "a genotype names an allele that is not there");
+            return gn_records_fail(&reader->records, error,
+                                   "a genotype names an allele that is not there");
         }
         if (!is_plain(record->d.allele[alleles[i]]) || !is_plain(record->d.allele[0])) {
             return 0; /* symbolic, or covered by a deletion that has its own line */
         }
     }
     if (!is_reference(reader->genome, contig->start + (uint64_t)record->pos, record->d.allele[0])) {
-        return fail(error, path, "a variant's REF is not what the reference has there");
+        return gn_records_fail(&reader->records, error,
+                               "a variant's REF is not what the reference has there");
     }
     return add_variant(reader, contig, alleles, phased, variants) < 0
                ? guest_fail(error, -ENOMEM, NULL, "out of memory")
                : 0;
-}
-
-static int read_all(struct reader *reader, const char *path, struct gn_variants *variants,
-                    struct sy_error *error) {
-    reader->header = bcf_hdr_read(reader->file);
-    reader->record = bcf_init();
-    if (!reader->header || !reader->record) {
-        return fail(error, path, "this is no VCF file");
-    }
-    if (bcf_hdr_nsamples(reader->header) != 1) {
-        return fail(error, path, "exactly one sample is expected");
-    }
-    int code = 0, got = 0;
-    while (code == 0 && (got = bcf_read(reader->file, reader->header, reader->record)) == 0) {
-        code = read_record(reader, path, variants, error);
-    }
-    return code == 0 && got < -1 ? fail(error, path, "the file is damaged, or ends too early")
-                                 : code;
 }
 
 int gn_variants_read(const char *path, const struct gn_genome *genome, bool truth,
@@ -233,18 +203,19 @@ int gn_variants_read(const char *path, const struct gn_genome *genome, bool trut
                      struct sy_error *error) {
     struct reader reader = {.genome = genome, .options = options, .truth = truth};
     struct gn_variants variants = {0};
-    reader.file = hts_open(path, "r");
-    if (!reader.file) {
-        int code = errno ? -errno : -EIO;
-        return guest_fail(error, code, NULL, "cannot read %s: %s", path, strerror(-code));
+    int got = 0, code = gn_contig_names_sort(genome->contigs, genome->names, genome->contig_count,
+                                             &reader.names);
+    if (code < 0) {
+        return guest_fail(error, code, NULL, "out of memory");
     }
-    int code = read_all(&reader, path, &variants, error);
+    code = gn_records_open(path, &reader.records, error);
+    while (code == 0 && (got = gn_records_next(&reader.records, error)) > 0) {
+        code = read_record(&reader, &variants, error);
+    }
+    code = code ? code : got;
     free(reader.genotypes);
-    bcf_destroy(reader.record);
-    if (reader.header) {
-        bcf_hdr_destroy(reader.header);
-    }
-    hts_close(reader.file);
+    gn_records_close(&reader.records);
+    gn_contig_names_finish(&reader.names);
     if (code < 0) {
         gn_variants_finish(&variants);
         return code;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Temporary names, and renaming at the end.
+ * Temporary names, and renaming at the end: see output.h.
  */
-#include "genomics/call/output.h"
-#include "genomics/align/index.h"
+#include "output.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,16 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIES = 100, CONTIG_MAX = 1 << 29 };
-
-bool gn_output_needs_csi(const struct gn_index *index) {
-    for (uint32_t i = 0; i < index->contig_count; i++) {
-        if (gn_contigs(index)[i].length >= CONTIG_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
+enum { TRIES = 100 };
 
 /* Whether name is base.NUMBER-NUMBER.partial, perhaps with a suffix of an index. */
 static bool is_partial_of(const char *name, const char *base) {
@@ -47,11 +37,17 @@ static void remove_if_left(int folder, const char *name) {
     }
 }
 
+/* To be freed; NULL: out of memory. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
 /* Files that killed processes left. What cannot be removed does no harm. An index is written when
  * its file is complete and locked by nobody, so it goes only once its file is gone. */
 static void remove_left(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *folder = folder_of(path);
     DIR *listing = folder ? opendir(folder) : NULL;
     free(folder);
     for (struct dirent *entry; listing && (entry = readdir(listing));) {
@@ -81,23 +77,31 @@ static int check_path(const char *path, struct sy_error *error) {
     return 0;
 }
 
+/* False: another process took it for one that was left, in the moment before the lock. */
+static bool lock(int descriptor) {
+    struct stat info;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) < 0) {
+        return errno != EWOULDBLOCK; /* where there are no locks, nobody removes anything */
+    }
+    return fstat(descriptor, &info) < 0 || info.st_nlink > 0;
+}
+
 /* A new file in the same folder, locked. */
-static int create_temporary(struct gn_output *output, int *ret_descriptor) {
+static int create_temporary(struct guest_output *output, int *ret_descriptor) {
     for (uint32_t i = 0; i < TRIES; i++) {
         char *name = NULL;
         if (asprintf(&name, "%s.%ld-%u.partial", output->path, (long)getpid(), i) < 0) {
             return -ENOMEM;
         }
         int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        int code = -errno;
-        if (descriptor >= 0) {
+        int code = descriptor < 0 ? -errno : -EEXIST;
+        if (descriptor >= 0 && lock(descriptor)) {
             output->temporary = name;
-            if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-                /* Another descriptor holds it, too: this one is closed before the renaming. */
-                output->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-            }
             *ret_descriptor = descriptor;
             return 0;
+        }
+        if (descriptor >= 0) {
+            close(descriptor);
         }
         free(name);
         if (code != -EEXIST) {
@@ -107,7 +111,7 @@ static int create_temporary(struct gn_output *output, int *ret_descriptor) {
     return -EBUSY;
 }
 
-static bool name_index(struct gn_output *output, const char *suffix) {
+static bool name_index(struct guest_output *output, const char *suffix) {
     if (asprintf(&output->index, "%s%s", output->temporary, suffix) < 0) {
         output->index = NULL;
         return false;
@@ -119,10 +123,10 @@ static bool name_index(struct gn_output *output, const char *suffix) {
     return true;
 }
 
-int gn_output_open(struct gn_output *output, const char *path, const char *suffix,
-                   int *ret_descriptor, struct sy_error *error) {
+int guest_output_open(struct guest_output *output, const char *path, const char *suffix,
+                      int *ret_descriptor, struct sy_error *error) {
     int descriptor = -1, code = check_path(path, error);
-    *output = (struct gn_output){.lock = -1};
+    *output = (struct guest_output){.descriptor = -1};
     if (code < 0) {
         return code;
     }
@@ -130,11 +134,17 @@ int gn_output_open(struct gn_output *output, const char *path, const char *suffi
     output->path = strdup(path);
     code = output->path ? create_temporary(output, &descriptor) : -ENOMEM;
     if (code == 0 && suffix && !name_index(output, suffix)) {
-        close(descriptor);
         code = -ENOMEM;
     }
+    if (code == 0) { /* a second one: the caller's is closed before the renaming */
+        output->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        code = output->descriptor < 0 ? -errno : 0;
+    }
     if (code < 0) {
-        gn_output_finish(output);
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        guest_output_finish(output);
         return guest_fail(error, code, "give a path in a folder that exists and can be written",
                           "cannot write %s: %s", path, strerror(-code));
     }
@@ -142,32 +152,76 @@ int gn_output_open(struct gn_output *output, const char *path, const char *suffi
     return 0;
 }
 
-int gn_output_keep(struct gn_output *output, struct sy_error *error) {
-    /* The index first: a file never has an index that is older than it. */
-    if ((output->index && rename(output->index, output->final_index) < 0) ||
-        rename(output->temporary, output->path) < 0) {
-        int code = -errno;
-        return guest_fail(error, code, NULL, "cannot write %s: %s", output->path, strerror(-code));
+/* --- keeping ------------------------------------------------------------------------------------
+ */
+/* Some file systems and devices cannot, and say so. */
+static int sync_descriptor(int descriptor) {
+    return fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : -errno;
+}
+
+static int sync_path(const char *path, int flags) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
+    int code = descriptor < 0 ? -errno : sync_descriptor(descriptor);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return code;
+}
+
+static int sync_names(struct guest_output *output) {
+    char *folder = folder_of(output->path);
+    int code = folder ? sync_path(folder, O_DIRECTORY) : -ENOMEM;
+    free(folder);
+    return code == -EACCES ? 0 : code; /* it may be written, but not read */
+}
+
+static int sync_files(struct guest_output *output) {
+    int code = sync_descriptor(output->descriptor);
+    return code == 0 && output->index ? sync_path(output->index, 0) : code;
+}
+
+/* The index first: a file never has an index that is older than it. */
+static int name_files(struct guest_output *output) {
+    if ((output->index && rename(output->index, output->final_index) < 0)) {
+        return -errno;
+    }
+    free(output->index);
+    output->index = NULL;
+    if (rename(output->temporary, output->path) < 0) {
+        return -errno;
     }
     free(output->temporary);
-    free(output->index);
-    output->temporary = output->index = NULL;
+    output->temporary = NULL;
     return 0;
 }
 
-void gn_output_finish(struct gn_output *output) {
+int guest_output_keep(struct guest_output *outputs, uint32_t count, struct sy_error *error) {
+    int (*const steps[])(struct guest_output *) = {sync_files, name_files, sync_names};
+    for (size_t step = 0; step < GUEST_COUNT(steps); step++) {
+        for (uint32_t i = 0; i < count; i++) {
+            int code = steps[step](&outputs[i]);
+            if (code < 0) {
+                return guest_fail(error, code, code == -ENOSPC ? "make room on the disk" : NULL,
+                                  "cannot write %s: %s", outputs[i].path, strerror(-code));
+            }
+        }
+    }
+    return 0;
+}
+
+void guest_output_finish(struct guest_output *output) {
     if (output->index) {
         unlink(output->index);
     }
     if (output->temporary) {
         unlink(output->temporary);
     }
-    if (output->lock >= 0) {
-        close(output->lock);
+    if (output->path && output->descriptor >= 0) {
+        close(output->descriptor);
     }
     free(output->path);
     free(output->temporary);
     free(output->index);
     free(output->final_index);
-    *output = (struct gn_output){.lock = -1};
+    *output = (struct guest_output){.descriptor = -1};
 }
