@@ -119,7 +119,7 @@ static int belief_table(const struct sy_report *report, const struct sy_suite *s
     }
     struct sy_table table;
     sy_table_init(&table, headers, "lrr");
-    open_table(report, SY_TRACK_ABLATION, "what is told");
+    open_table(report, SY_TRACK_ABLATION, "information");
     for (uint32_t i = 0; !r && i < ours->count * count; i++) {
         uint32_t p = i / count, kind = i % count;
         struct sy_outcome *o = &outcomes[kind], *filtered = &outcomes[0];

@@ -516,10 +516,10 @@ class Rejected(Case):
             self.assertIn("there is no read in it", self.rejects(3, "--reads", *reads))
 
     def test_bytes(self):
-        """What is no base is named, with its place, in letters that no terminal obeys."""
+        """What is not a base is named, with its place, in letters that no terminal obeys."""
         for base, said in (("\0", "byte 0x00"), ("\x1b", "byte 0x1B"), ("*", "'*'"), ("\x80", "byte 0xC2")):
             self.write("b.fq", f"@a\nACGT\n+\nIIII\n@b\nAC{base}T\n+\nIII{'II' if base > '~' else 'I'}\n")
-            self.assertIn(f"b.fq:6:3: {said} is no base", self.rejects(3, "--reads", "b.fq"))
+            self.assertIn(f"b.fq:6:3: {said} is not a base", self.rejects(3, "--reads", "b.fq"))
         self.write("b.fq", "@a\x1b]0;x\x07\nACGT\n+\nIIII\n")
         self.assertIn("byte 0x1B in the name", self.rejects(3, "--reads", "b.fq"))
 

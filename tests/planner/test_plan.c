@@ -215,8 +215,7 @@ static void test_no_device(void **state) {
                  "kernel beta cannot run: no free device can run it",
                  "add a variant for one of the classes, or free a device");
     small.classes[1].device_count = 0;
-    expect_error(&small.problem, &request, -ENODEV,
-                 "there are no devices for kernel alpha", "");
+    expect_error(&small.problem, &request, -ENODEV, "there are no devices for kernel alpha", "");
 }
 
 /* --- lanes -------------------------------------------------------------------------------------

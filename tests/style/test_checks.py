@@ -169,6 +169,16 @@ class Conventions(CheckTest):
     def test_private_path(self):
         self.fault("docs/a.md", "see /ro" + "ot/notes\n", "docs/a.md:1: '/ro" + "ot/n")
 
+    def test_prose(self):
+        self.write("docs/a.md", "There is no plan. It is no longer there. So many that it fails. \"beside\"\n")
+        self.write("src/base/a.c", CARD + "/* what is told, beside so many */\nconst char *a = \"told\";\n")
+        self.passes("conventions.py")
+        self.fault("docs/a.md", "one\nthe times foretold\n", "docs/a.md:2: 'foretold'")
+        self.fault("man/a.1.scd", "As of *symph*(1)\n", "man/a.1.scd:1: 'As of *symph'")
+        self.fault("README.md", "This\nis no graph.\n", "README.md:1: 'is no g'")
+        self.fault("src/base/a.c", CARD + "const char *a = \"left out after so \"\n    \"many of them\";\n",
+                   "src/base/a.c:5: 'so many'")
+
     def test_named_file(self):
         self.write("docs/a.md", "see `src/base/one.c` and [it](../src/base/base.h)\n")
         self.passes("conventions.py")

@@ -152,9 +152,9 @@ static void test_broken(void **state) {
         {ONE "@b\nAC\n", 7, "within a record"},
         {"@a\nAC\n+\nI\x01\n", 4, "byte 0x01 is no quality"},
         {">a\nACGT\n>b\nACGT\n", 1, "@"},
-        {ONE "@b\nAC\x1b\n+\nIII\n", 6, "byte 0x1B is no base"},
-        {"@a\nA*C\n+\nIII\n", 2, "'*' is no base"},
-        {"@a\nA C\n+\nIII\n", 2, "byte 0x20 is no base"},
+        {ONE "@b\nAC\x1b\n+\nIII\n", 6, "byte 0x1B is not a base"},
+        {"@a\nA*C\n+\nIII\n", 2, "'*' is not a base"},
+        {"@a\nA C\n+\nIII\n", 2, "byte 0x20 is not a base"},
         {"@a\nAC\n+\nI \n", 4, "byte 0x20 is no quality"},
         {"@a\033]0;x\nAC\n+\nII\n", 1, "byte 0x1B in the name"},
         {ONE "@b\xc3\xa4\nAC\n+\nII\n", 5, "byte 0xC3 in the name"},
@@ -197,7 +197,7 @@ static void test_zero(void **state) {
     struct sy_error error = {0};
     whole.length = sizeof text - 1;
     assert_true(gn_fastq_parse(&whole, NULL, 0, NULL, 0, &batch, &error) < 0);
-    assert_non_null(strstr(error.message, "byte 0x00 is no base"));
+    assert_non_null(strstr(error.message, "byte 0x00 is not a base"));
     assert_int_equal(error.line, 2);
     assert_int_equal(error.column, 3);
 }

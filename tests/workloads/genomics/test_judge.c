@@ -521,10 +521,10 @@ static void errors(void **state) {
     expect_error(header, with("r\t601\t.\tG\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
                  "REF is not what the reference has");
     expect_error("##fileformat=VCFv4.2\n##more\n", header, good, "truth.vcf", 2, "header");
-    expect_error(header, header, "r\t1\t2\n", "strata.bed", 1, "no stratum");
-    expect_error(header, header, "r\t1\t2\ta\nr\t-\t2\ta\n", "strata.bed", 2, "no stratum");
-    expect_error(header, header, "r\t5\t2\ta\n", "strata.bed", 1, "no stratum");
-    expect_error(header, header, "q\t1\t2\ta\n", "strata.bed", 1, "no stratum");
+    expect_error(header, header, "r\t1\t2\n", "strata.bed", 1, "not a stratum");
+    expect_error(header, header, "r\t1\t2\ta\nr\t-\t2\ta\n", "strata.bed", 2, "not a stratum");
+    expect_error(header, header, "r\t5\t2\ta\n", "strata.bed", 1, "not a stratum");
+    expect_error(header, header, "q\t1\t2\ta\n", "strata.bed", 1, "not a stratum");
     expect_error(header, header, "r 1 2 a\nr 1 2 b\nr 1 2 c\nr 1 2 d\nr 1 2 e\nr 1 2 f\nr 1 2 g\n",
                  "strata.bed", 7, "too many");
     put_file("truth.vcf", header);

@@ -132,7 +132,7 @@ static int check_bases(const struct gn_fastq_record *record, const char *path,
         char c = record->bases.text[i];
         if (!memchr(known, c, sizeof known - 1)) {
             return fail_byte(error, path, record->line + 1, i, c,
-                             "bases are letters: A, C, G, T, N and the IUPAC codes", "is no base");
+                             "bases are letters: A, C, G, T, N and the IUPAC codes", "is not a base");
         }
     }
     return 0;

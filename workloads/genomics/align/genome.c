@@ -202,7 +202,7 @@ static int bad_character(const struct gn_fasta *fasta, char c, struct sy_error *
     char message[96], byte[GN_BYTE_TEXT];
     bool first = fasta->genome.contig_count == 0;
     snprintf(message, sizeof(message), "%s %s", gn_byte_text(c, byte),
-             first ? "where a FASTA file has '>'" : "is no base");
+             first ? "where a FASTA file has '>'" : "is not a base");
     return fail_at(fasta, error,
                    first && c == '@' ? "this looks like FASTQ: the reference must be FASTA"
                    : first           ? "the reference must be FASTA, plain or gzip'd"

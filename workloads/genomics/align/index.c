@@ -252,7 +252,7 @@ int gn_index_build(const struct gn_genome *genome, struct gn_index **ret_index,
 static const char *check_header(const struct gn_index *index, uint64_t bytes) {
     struct gn_index expected = *index;
     if (index->magic != GN_INDEX_MAGIC) {
-        return "it is no index, or one of another version";
+        return "it is not an index, or one of another version";
     }
     if (index->kmer != GN_KMER || index->bytes != bytes) {
         return index->bytes > bytes ? "it is cut short" : "its sizes are wrong";

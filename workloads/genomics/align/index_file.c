@@ -117,7 +117,7 @@ static int read_whole(int descriptor, void *to, uint64_t bytes) {
 
 static const char *check_head(const struct gn_index *header, uint64_t bytes, uint64_t source) {
     if (header->magic != GN_INDEX_MAGIC) {
-        return "it is no index, or one of another version";
+        return "it is not an index, or one of another version";
     }
     if (header->source_hash != source) {
         return "the FASTA file has changed since";

@@ -125,7 +125,7 @@ static int read_strata(const struct gn_genome *genome, const char *path, struct 
             gn_reader_fail(reader, error, code,
                            code == -E2BIG    ? "too many different labels"
                            : code == -ENOMEM ? "out of memory"
-                                             : "this is no stratum");
+                                             : "this is not a stratum");
         }
     }
     gn_reader_close(reader);
