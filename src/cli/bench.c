@@ -122,6 +122,7 @@ static const struct sy_command command = {
     .usage = "NAME... [OPTION]...",
     .examples = "  symph bench classic --data recorded\n"
                 "  symph bench streams --seeds 5\n"
+                "  symph bench recorded --data recorded --seeds 8\n"
                 "  symph bench counters --traces traces --seeds 5\n"
                 "  symph bench counters --papers\n"
                 "  symph bench policy --suite C --policy learned@my.weights\n"
@@ -132,7 +133,8 @@ static const struct sy_command command = {
              "speed (the time to decide and to simulate on this machine), counters (the error "
              "of multiplexed counters, and how much of it inference removes), belief (what "
              "policies gain from it), policy (learned policies compared with heuristics and "
-             "with greedy-true), adversarial (a search for the graphs on which the "
+             "with greedy-true), recorded (streams of recorded jobs), adversarial (a search for "
+             "the graphs on which the "
              "default policy is worst), applications (graphs shaped like the workloads of the "
              "papers), dype (plans for pipelines on a calibrated system compared with static "
              "ones), all.",
@@ -142,9 +144,9 @@ static const struct sy_command command = {
     .operand_max = 16,
 };
 
-static const char *const bench_names[] = {"classic",     "ablation",     "streams", "decisions",
-                                          "speed",       "counters",     "belief",  "policy",
-                                          "adversarial", "applications", "dype"};
+static const char *const bench_names[] = {"classic",  "ablation",    "streams",      "decisions",
+                                          "speed",    "counters",    "belief",       "policy",
+                                          "recorded", "adversarial", "applications", "dype"};
 
 const char *sy_bench_name(uint32_t index) {
     return index < SY_COUNT(bench_names) ? bench_names[index] : NULL;
@@ -543,6 +545,12 @@ static int run_policy(const struct bench_args *args) {
     return r;
 }
 
+static int run_recorded(const struct bench_args *args, struct sy_json_writer *out,
+                        struct sy_buffer *text) {
+    struct sy_bench_worlds worlds = {args->data, 1, args->seeds, args->threads, args->common.quiet};
+    return sy_bench_recorded(&worlds, args->policies, out, text);
+}
+
 static int run_adversarial(const struct bench_args *args, struct sy_json_writer *out,
                            struct sy_buffer *text) {
     struct sy_bench_adversarial bench = {args->policy, args->worst, 1, args->mutations,
@@ -567,6 +575,7 @@ static int run_bench(const struct bench_args *args, const char *name) {
     int r = strcmp(name, "speed") == 0         ? sy_bench_speed(&out, &text)
             : strcmp(name, "counters") == 0    ? run_counters(args, &out, &text)
             : strcmp(name, "belief") == 0      ? run_belief(args, &out, &text)
+            : strcmp(name, "recorded") == 0    ? run_recorded(args, &out, &text)
             : strcmp(name, "adversarial") == 0 ? run_adversarial(args, &out, &text)
             : strcmp(name, "dype") == 0        ? run_dype(args, &out, &text)
                                                : run_sheets(args, name, &out, &text);
@@ -587,7 +596,7 @@ static int run(const struct bench_args *args) {
         return sy_options_usage(
             &command,
             "name a bench: classic, ablation, streams, decisions, speed, counters, belief, "
-            "policy, adversarial, applications, dype or all");
+            "policy, recorded, adversarial, applications, dype or all");
     }
     for (uint32_t i = 0; i < args->names.count; i++) {
         const char *name = args->names.items[i];

@@ -46,6 +46,8 @@ struct sy_bench_scenario {
     const char *graphs[SY_BENCH_GRAPHS]; /* "data:..." is a path in the data folder */
     const char *costs, *smt_table;       /* in the data folder; NULL: none */
     bool accelerate;
+    uint64_t accelerate_seed; /* 0: 1 */
+    uint32_t max_instances;   /* of a recorded stage; 0: as symph simulate has it */
     double noise, hidden_load, counter_noise, load;
     const char *belief, *hidden_period; /* NULL: as symph simulate has them */
     uint32_t counters;                  /* that count at a time; 0: all */
@@ -104,6 +106,11 @@ struct sy_bench_belief {
 struct sy_json_writer;
 int sy_bench_belief(const struct sy_bench_belief *bench, struct sy_json_writer *writer,
                     struct sy_buffer *buffer);
+
+/* Streams of recorded jobs, over the first of the policies (NULL: the usual ones), with all *.dag
+ * below the data folder's graphs/; bench_recorded.c. */
+int sy_bench_recorded(const struct sy_bench_worlds *worlds, const char *policies,
+                      struct sy_json_writer *writer, struct sy_buffer *buffer);
 
 /* Where a policy does worst against the usual ones; bench_adversarial.c. */
 struct sy_bench_adversarial {

@@ -38,26 +38,28 @@ static const char *resolve(struct sy_scene *scene, const char *folder, const cha
 
 static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
                       const struct sy_bench_scenario *from, const char *policies) {
-    scene->args = (struct sy_simulate_args){.common = {.quiet = worlds->quiet},
-                                            .policy = policies,
-                                            .seeds = from->seeds ? from->seeds : worlds->seeds,
-                                            .seed = worlds->seed,
-                                            .accelerate = 1,
-                                            .accelerate_given = from->accelerate,
-                                            .noise = from->noise,
-                                            .hidden_load = from->hidden_load,
-                                            .hidden_period = from->hidden_period,
-                                            .counter_noise = from->counter_noise,
-                                            .counters = from->counters,
-                                            .belief = from->belief,
-                                            .contention = from->contention,
-                                            .decision_time = worlds->decision_time,
-                                            .timing = from->timing,
-                                            .stream = from->tenants > 0,
-                                            .tenants = from->tenants,
-                                            .jobs = from->jobs,
-                                            .load = from->load,
-                                            .threads = from->timing ? 1 : worlds->threads};
+    scene->args =
+        (struct sy_simulate_args){.common = {.quiet = worlds->quiet},
+                                  .policy = policies,
+                                  .seeds = from->seeds ? from->seeds : worlds->seeds,
+                                  .seed = worlds->seed,
+                                  .accelerate = from->accelerate_seed ? from->accelerate_seed : 1,
+                                  .accelerate_given = from->accelerate,
+                                  .graphs = {.max_instances = from->max_instances},
+                                  .noise = from->noise,
+                                  .hidden_load = from->hidden_load,
+                                  .hidden_period = from->hidden_period,
+                                  .counter_noise = from->counter_noise,
+                                  .counters = from->counters,
+                                  .belief = from->belief,
+                                  .contention = from->contention,
+                                  .decision_time = worlds->decision_time,
+                                  .timing = from->timing,
+                                  .stream = from->tenants > 0,
+                                  .tenants = from->tenants,
+                                  .jobs = from->jobs,
+                                  .load = from->load,
+                                  .threads = from->timing ? 1 : worlds->threads};
     scene->args.machine = resolve(scene, worlds->data, from->machine);
     scene->args.times = data_path(scene, worlds->data, from->costs);
     scene->args.smt_table = data_path(scene, worlds->data, from->smt_table);

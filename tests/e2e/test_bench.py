@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Benches and recorded streams as a person runs them."""
 import json
+import math
 import os
 
 import cli
@@ -89,6 +90,60 @@ class Policy(cli.Case):
         self.assertIn("--suite", self.fails(2, "bench", "policy", "--suite", "S,Q"))
         self.assertIn("--zero-shot", self.fails(2, "bench", "policy", "--suite", "zero-shot", "--quiet",
                                                 "--policy", "lb", "--zero-shot", "size=lb"))
+
+
+class Recorded(cli.Case):
+    JOBS = "".join("J job%u 3 2\nT 0 read %g 4 0\nT 1 sync 0 1 0\nT 2 work %g 9 0\nE 0 1 0\nE 1 2 1e6\n"
+                   % (i, 0.01 * 4 ** i, 0.1 * 4 ** i) for i in range(4))
+
+    def record(self, *names):
+        os.makedirs(os.path.join(self.folder, "data/graphs"), exist_ok=True)
+        for name in names:
+            self.write("data/graphs/" + name, self.JOBS)
+
+    def test_table(self):
+        self.record("b.dag", "a.dag", "not-me.txt")
+        command = ["bench", "recorded", "--data", "data", "--seeds", "2", "--quiet"]
+        rows = self.ok_json(*command)["tables"]
+        self.assertEqual([(row["recording"], row["load"]) for row in rows],
+                         [(name, load) for name in "ab" for load in (0.4, 0.7, 0.95)])
+        for row in rows:
+            self.assertEqual(row["over"], "dmdas+srpt")
+            self.assertEqual(row["dmdas+srpt"]["ratio"], 1)
+            for policy in ("lb+wspt", "symphony"):
+                mine = row[policy]
+                self.assertAlmostEqual(mine["ratio"], mine["slowdown"] / row["dmdas+srpt"]["slowdown"])
+                self.assertTrue(mine["low"] <= mine["ratio"] <= mine["high"])
+        lines = self.ok(*command).splitlines()
+        self.assertTrue(lines[-2].startswith("geometric mean"))
+        self.assertTrue(lines[-1].startswith("largest"))
+        # A cell is what symph simulate says of the same stream.
+        run = self.ok_json("simulate", "--quiet", "--machine", "2x(cpu:8 dram:60GB/s) gpu:2@pcie3x16",
+                           "--graphs", "data/graphs/a.dag", "--accelerate", "7", "--max-instances", "64",
+                           "--tenants", "4", "--jobs", "25", "--noise", "0.2", "--load", "0.7", "--seeds",
+                           "2", "--policy", "symphony")["summary"]["symphony"]
+        self.assertAlmostEqual(run["job_slowdown"]["geomean"], rows[1]["symphony"]["slowdown"])
+
+    def test_mistakes(self):
+        done = self.run_symph("bench", "recorded", env={"SYMPH_DATA": ""})
+        self.assertIn("needs --data", done.stdout + done.stderr)
+        self.record()
+        command = ["bench", "recorded", "--data", "data", "--quiet"]
+        self.assertIn("graphs", self.fails(3, *command))
+        self.record("a.dag")
+        self.assertIn("--policies", self.fails(2, *command, "--policies", "lb"))
+        self.fails(2, *command, "--policies", "lb,no-such")
+
+    def test_recordings(self):
+        """What docs/bench/recorded.md claims, where the recordings are."""
+        data, names = os.environ.get("SYMPH_DATA", ""), ("alibaba", "tpch", "workflows")
+        if not all(os.path.exists(os.path.join(data, "graphs", name + ".dag")) for name in names):
+            self.skipTest("SYMPH_DATA names no folder with graphs/{alibaba,tpch,workflows}.dag")
+        rows = self.ok_json("bench", "recorded", "--data", data, "--seeds", "8", "--quiet")["tables"]
+        ratios = [row["symphony"]["ratio"] for row in rows if row["recording"] in names]
+        self.assertEqual(len(ratios), 9)
+        self.assertLessEqual(max(ratios), 0.85)
+        self.assertLessEqual(math.prod(ratios) ** (1 / 9), 0.47)
 
 
 class Adversarial(cli.Case):
