@@ -547,8 +547,9 @@ static int run_policy(const struct bench_args *args) {
 
 static int run_recorded(const struct bench_args *args, struct sy_json_writer *out,
                         struct sy_buffer *text) {
-    struct sy_bench_worlds worlds = {args->data, 1, args->seeds, args->threads, args->common.quiet};
-    return sy_bench_recorded(&worlds, args->policies, out, text);
+    struct sy_bench_worlds worlds = {
+        args->data, 1, args->seeds, args->threads, args->common.quiet, args->decision_time};
+    return sy_bench_recorded(&worlds, args->policy, out, text);
 }
 
 static int run_adversarial(const struct bench_args *args, struct sy_json_writer *out,
