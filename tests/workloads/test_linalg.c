@@ -88,8 +88,8 @@ static void bad_arguments(void **state) {
     static const struct {
         const char *arguments, *message, *hint;
     } cases[] = {
-        {"n=100,tile=32", "n=100 is no multiple of tile=32", "n=96 or n=128"},
-        {"n=10,tile=32", "n=10 is no multiple of tile=32", "n=32, or tile=10"},
+        {"n=100,tile=32", "n=100 is not a multiple of tile=32", "n=96 or n=128"},
+        {"n=10,tile=32", "n=10 is not a multiple of tile=32", "n=32, or tile=10"},
         {"n=0", "out of range", "whole number"},
         {"n=1e9", "out of range", "1000000"},
         {"n=12.5", "out of range", "whole number"},

@@ -125,7 +125,7 @@ static void bad_arguments(void **state) {
         {"kind=spin+", "'' is unknown", "joined by +"},
         {"kind=", "'' is unknown", "spin"},
         {"shape=chains+forkjoin", "is unknown", "independent"},
-        {"bytes=13", "no multiple of 8", "bytes=8 or bytes=16"},
+        {"bytes=13", "not a multiple of 8", "bytes=8 or bytes=16"},
         {"shape=forkjoin,width=16", "too many arguments", "width=15"},
         {"speed=3", "no argument 'speed'", "tasks="},
     };
