@@ -2,12 +2,28 @@
 """The path of someone who has just installed symph: look, generate, compare, draw."""
 import json
 import os
+import re
+import shlex
 import xml.dom.minidom
 
 import cli
 
 
 class Newcomer(cli.Case):
+    def test_readme(self):
+        """The first screen: the command runs, and what is shown below it has its form."""
+        with open(os.path.join(cli.ROOT, "README.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertLessEqual(text.count("\n"), 150)
+        self.assertIn("docs/img/gantt.svg", text)
+        shown = re.search(r"```\n\$ (symph simulate (?:.*\\\n)*.*)\n((?:.*\n)*?)```", text)
+        words = shlex.split(shown[1].replace("\\\n", " ").replace("--seeds 20", "--seeds 1"))
+        lines = self.ok(*words[1:]).splitlines()
+        claimed = shown[2].splitlines()
+        self.assertEqual(lines[0].split(", seeds")[0], claimed[0].split(", seeds")[0])
+        self.assertEqual(lines[2].split(), claimed[2].split())
+        self.assertEqual({line.split()[0] for line in lines[3:]}, {line.split()[0] for line in claimed[3:]})
+
     def test_help_begins_with_examples(self):
         commands = ["machine", "graph", "bound", "simulate"]
         self.assertTrue(self.ok("--help").startswith("Examples:\n"))
