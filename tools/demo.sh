@@ -23,13 +23,13 @@ show() { # a command, as one would type it
 act() { show "$@"; "$@"; }
 
 simulated() {
-    say "Six schedulers on a machine that need not be here: a simulation with uncertain times."
+    say "Six schedulers on a simulated machine, with uncertain times:"
     act "$symph" simulate --machine "2x(cpu:6 dram:60GB/s) gpu:2@pcie3x16" \
         --graphs gen:cholesky:12 gen:genomics:24 --policy symphony,dmdas,dmda,heft,lb,eager \
         --seeds 5 --noise 0.2 --contention | tee demo/simulated.txt
     awk '$4 == ".." { ratio[$1] = $2; low[$1] = $7; high[$1] = $9; best = best ? best : $1 } END {
         more = 100 * (ratio["dmdas"] / ratio["symphony"] - 1)
-        print "makespan/bound: how long it takes, as a multiple of a bound that no schedule can beat."
+        print "makespan/bound: the time needed, divided by a lower bound that no schedule can beat."
         printf "Schedules of dmdas, the best of StarPU, are %.1f %% %s than those of symphony, the default",
             more < 0 ? -more : more, more < 0 ? "shorter" : "longer"
         if (best == "symphony") {
@@ -48,19 +48,19 @@ fi
 
 call=("$symph" call-variants --ref demo/sample.fa --reads demo/sample_1.fq.gz demo/sample_2.fq.gz)
 
-say "A sample of which all variants are known (its reads are simulated):"
+say "A sample whose variants are all known (the reads are simulated):"
 act "$symph" genomics simulate --random 1000000 --coverage 30 --out demo/sample
 
-say "From reads to variants on all devices of this machine:"
+say "Calling its variants on all devices of this machine:"
 act "${call[@]}" -o demo/sample.vcf.gz --sample demo >demo/call.txt
 sed -n '1,/^time/p' demo/call.txt
 
-say "How many of them were found:"
+say "How many of them it found:"
 act "$symph" genomics score --ref demo/sample.fa --truth demo/sample.truth.vcf.gz \
     --calls demo/sample.vcf.gz >demo/score.txt
 sed '/^other/d' demo/score.txt
 
-say "Three schedulers in turns, $rounds runs each, and a picture of each:"
+say "Three schedulers in turn, $rounds runs each, with a picture of each:"
 policies=(symphony eager heft)
 for ((round = 0; round < rounds; round++)); do
     for ((i = 0; i < ${#policies[@]}; i++)); do
@@ -72,9 +72,9 @@ for ((round = 0; round < rounds; round++)); do
 done
 python3 - "$rounds" "${policies[@]}" <<'TABLE'
 import json, statistics, sys
-about = {"symphony": "the default: decides late, by what it has learned",
-         "eager": "whoever is idle takes the oldest task",
-         "heft": "plans what is known before it runs, and does not change it"}
+about = {"symphony": "the default: decides late, with learned times",
+         "eager": "an idle device takes the oldest task",
+         "heft": "plans in advance, and does not change the plan"}
 print(f"{'policy':10} {'median':>8} {'best':>8}")
 for policy in sys.argv[2:]:
     runs = []
@@ -84,16 +84,16 @@ for policy in sys.argv[2:]:
     print(f"{policy:10} {statistics.median(runs):6.2f} s {min(runs):6.2f} s   {about[policy]}")
 TABLE
 rm -f demo/again.vcf.gz* demo/*.[0-9]*.json
-echo "All of them wrote the same file, byte for byte. Where cores are all there is, schedulers hardly"
-echo "differ; where devices are mixed, they do:"
+echo "All of them wrote the same file, byte for byte. On cores alone, schedulers hardly differ; on a mix of"
+echo "devices they do:"
 simulated
 
 cat <<NEXT
 
 What ran where: demo/gantt.symphony.svg (open it in a browser). What to try next:
-  $symph call-variants --help       with reads of your own
-  $symph machine --tree             this machine as schedulers see it
+  $symph call-variants --help       with your own reads
+  $symph machine --tree             this machine, as schedulers see it
   $symph run linalg:cholesky:n=4096,tile=512 --compare symphony,starpu:dmdas
-  $symph explain last               why tasks of that run went where they did
+  $symph explain last               why the tasks of that run went where they did
   $symph counters watch             what the machine is doing right now
 NEXT
