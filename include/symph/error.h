@@ -32,6 +32,10 @@ SY_API const char *sy_error_format(const struct sy_error *error, char *buffer, s
 
 /* Version of the library, "major.minor.patch". */
 SY_API const char *sy_version(void);
+/* The folder symph/NAME in the user's cache, for files that can be made again; made if missing. 0,
+ * or a negative errno: there is none, or other users could change what lies there. Then keep
+ * nothing. */
+SY_API SY_MUST_CHECK int sy_cache_folder(const char *name, char *ret_path, size_t size);
 
 #ifdef __cplusplus
 }

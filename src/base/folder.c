@@ -232,6 +232,10 @@ int sy_user_folder(enum sy_folder kind, const char *name, bool make, char *ret_p
     return code;
 }
 
+int sy_cache_folder(const char *name, char *ret_path, size_t size) {
+    return sy_user_folder(SY_FOLDER_CACHE, name, true, ret_path, size, NULL);
+}
+
 /* --- temporary folders --------------------------------------------------------------------------
  */
 int sy_temporary_folder(char *ret_path, size_t size, struct sy_error *error) {

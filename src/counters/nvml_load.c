@@ -2,6 +2,7 @@
  *
  * Finds NVIDIA's library and its functions; a function that this version lacks stays NULL.
  */
+#include "base/shield.h"
 #include "counters/nvml.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -59,8 +60,20 @@ static int fail_start(int status, const char **ret_reason, const char **ret_reme
     }
 }
 
+static int try_library(void *path, struct sy_buffer *answer) {
+    (void)answer;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL;
+}
+
 int sy_nvml_open(const char *path, struct sy_nvml *ret_nvml, const char **ret_reason,
                  const char **ret_remedy) {
+    char why[128];
+    if (strchr(path, '/') && /* somebody's own, not the driver's */
+        sy_shield_load(try_library, (void *)(uintptr_t)path, why, sizeof why) < 0) {
+        *ret_reason = "the library that SYMPH_NVML names crashes, exits or hangs when it is loaded";
+        *ret_remedy = "another library, or none";
+        return -EFAULT;
+    }
     struct sy_nvml nvml = {.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     if (!nvml.library) {
         *ret_reason = "the NVIDIA driver is not installed (no libnvidia-ml.so.1)";

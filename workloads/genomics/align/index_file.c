@@ -85,15 +85,6 @@ static int name_in_folder(const char *fasta, const char *folder, char *ret_file,
     return length > 0 && (size_t)length < size ? 0 : -ENAMETOOLONG;
 }
 
-static int user_folder(char *ret_folder, size_t size) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = cache && *cache == '/' ? snprintf(ret_folder, size, "%s/symph/genomes", cache)
-                 : home && *home == '/'
-                     ? snprintf(ret_folder, size, "%s/.cache/symph/genomes", home)
-                     : -1; /* a relative one is to be ignored */
-    return length > 0 && (size_t)length < size ? 0 : -ENOENT;
-}
-
 static int name_beside(const char *fasta, char *ret_file, size_t size) {
     int length = snprintf(ret_file, size, "%s.symph-index", fasta);
     return length > 0 && (size_t)length < size ? 0 : -ENAMETOOLONG;
@@ -214,7 +205,7 @@ static void find_places(const char *fasta, const char *folder, struct where *ret
     }
     char *into = ret_where->folders[at];
     if (folder ? *folder && strlen(folder) < sizeof(ret_where->folders[0])
-               : user_folder(into, sizeof(ret_where->folders[0])) == 0) {
+               : sy_cache_folder("genomes", into, sizeof(ret_where->folders[0])) == 0) {
         if (folder) {
             snprintf(into, sizeof(ret_where->folders[0]), "%s", folder);
         }
