@@ -202,6 +202,14 @@ class Engine(cli.Case):
         self.assertRegex(err, r"killed by signal 9 \(SIGKILL\) after \d of 8 tasks")
         self.assertEqual(self.files(), [])
 
+    def test_keeper_is_killed(self):
+        process, engine = self.start_hanging()
+        os.kill(descendants(process.pid)[0], signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (1, ""), err)
+        self.assertIn("killed by signal 9", err)
+        self.assertTrue(gone(engine), "the engine has outlived its keeper")
+
     def test_ctrl_c(self):
         process, engine = self.start_hanging()
         process.send_signal(signal.SIGINT)
