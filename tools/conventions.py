@@ -27,7 +27,7 @@ IDIOMS = [(re.compile(pattern), instead) for pattern, instead in [
     (r"\bspeaks? of\b", "measures, or is about"),
     (r"\b(?:is|are|was|were|being) told\b", "knows, or gets"),
     (r"\b(?:is|are) said\b", "name who says it"),
-    (r"(?<!ere)\s(?:is|are|was) no (?!longer\b|more\b|worse\b|better\b|faster\b)[a-z]", "is not a"),
+    (r"(?:(?<!ere)\s|^\"?)(?:is|are|was) no (?!longer\b|more\b|worse\b|better\b|faster\b)[A-Za-z]", "is not a"),
     (r"\bhangs? (?:on|together)\b", "depends on, or is related to"),
     (r"\bstands? (?:behind|beside|below|in front)\b", "is"),
     (r"\bhow good what\b|\bwhat (?:it|this|that) is worth\b|\bis it worth\b", "how accurate, or what it brings"),

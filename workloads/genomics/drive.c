@@ -93,7 +93,7 @@ static void tell_filters(struct sy_session *session, const struct gn_sample *sam
         uint64_t taken = sample->calls[filters[i]];
         if (taken >= MUCH_LEAST && (double)taken > MUCH * (double)reached) {
             note(session, "warning",
-                 "%s: the filter %s removed %llu of %llu calls of good quality; they stand in %s, "
+                 "%s: the filter %s removed %llu of %llu calls of good quality; they are in %s, "
                  "marked",
                  sample->files->name, gn_filter_names[filters[i]], (unsigned long long)taken,
                  (unsigned long long)reached, sample->files->out);

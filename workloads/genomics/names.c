@@ -54,7 +54,7 @@ const char *gn_sample_wrong(const char *name, bool sam) {
     for (size_t length; *at; at += length) {
         length = visible(at);
         if (length == 0) {
-            return *at < 0x80 || character(at) ? "has a control character in it" : "is no UTF-8";
+            return *at < 0x80 || character(at) ? "has a control character in it" : "is not UTF-8";
         }
         if (length > 1 && sam) {
             return "is not ASCII, as names in BAM and CRAM files must be";

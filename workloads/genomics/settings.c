@@ -274,7 +274,7 @@ static int check_outputs(const struct gn_settings *settings, struct sy_error *er
                     (strcmp(outputs[0], taken[k]) == 0 ||
                      (outputs[1] && !(j == i && k == 1) && strcmp(outputs[1], taken[k]) == 0));
                 if (same) {
-                    return guest_fail(error, -EINVAL, "give every output a name of its own",
+                    return guest_fail(error, -EINVAL, "give every output its own name",
                                       "%s would be written over", taken[k]);
                 }
             }

@@ -150,12 +150,12 @@ static void test_broken(void **state) {
         {ONE "@b\nAC\nII\n+\n", 7, "+"},
         {"@a\nAC\n+\nI\n", 4, "2 bases"},
         {ONE "@b\nAC\n", 7, "within a record"},
-        {"@a\nAC\n+\nI\x01\n", 4, "byte 0x01 is no quality"},
+        {"@a\nAC\n+\nI\x01\n", 4, "byte 0x01 is not a quality"},
         {">a\nACGT\n>b\nACGT\n", 1, "@"},
         {ONE "@b\nAC\x1b\n+\nIII\n", 6, "byte 0x1B is not a base"},
         {"@a\nA*C\n+\nIII\n", 2, "'*' is not a base"},
         {"@a\nA C\n+\nIII\n", 2, "byte 0x20 is not a base"},
-        {"@a\nAC\n+\nI \n", 4, "byte 0x20 is no quality"},
+        {"@a\nAC\n+\nI \n", 4, "byte 0x20 is not a quality"},
         {"@a\033]0;x\nAC\n+\nII\n", 1, "byte 0x1B in the name"},
         {ONE "@b\xc3\xa4\nAC\n+\nII\n", 5, "byte 0xC3 in the name"},
     };
@@ -289,7 +289,7 @@ static void test_interleaved(void **state) {
     assert_string_equal(look_at(READ("x") READ("x") READ("x") READ("x"), &looks), "single 40");
     assert_string_equal(look_at(READ("a/2") READ("a/1"), &looks), "single 40");
     assert_string_equal(look_at(READ("a/1") READ("a/2"), &single), "single 40");
-    assert_string_equal(look_at(READ("a/1") READ("b/2"), &forced), "5: read 'b' stands behind 'a'");
+    assert_string_equal(look_at(READ("a/1") READ("b/2"), &forced), "5: read 'b' follows 'a'");
     assert_string_equal(look_at(READ("a") READ("a") READ("b"), &forced),
                         "13: the file ends within a pair");
 }
@@ -322,7 +322,7 @@ static void test_phred(void **state) {
     assert_non_null(strstr(look_at(text, &looks), "look like Phred+64"));
     assert_string_equal(look_at(text, &old), "single 40");
     assert_string_equal(look_at(text, &usual), "single 71");
-    assert_non_null(strstr(look_at("@a\nAC\n+\nh;\n", &old), "';' is no quality"));
+    assert_non_null(strstr(look_at("@a\nAC\n+\nh;\n", &old), "';' is not a quality"));
     /* Low ones, none above what is usual, or some that no old sequencer wrote. */
     assert_string_equal(look_at("@a\nACGT\n+\nhgf#\n", &looks), "single 71");
     assert_string_equal(look_at("@a\nACGT\n+\nJIIH\n", &looks), "single 41");

@@ -86,8 +86,7 @@ static int inflate_more(struct gn_fastq *file, struct sy_error *error) {
         const char *what = got == -ENODATA   ? "the compressed file ends too early"
                            : got == -EBADMSG ? "the compressed file is damaged"
                                              : strerror((int)-got);
-        guest_fail(error, (int)got, "it was cut off or damaged on its way; fetch it again", "%s",
-                   what);
+        guest_fail(error, (int)got, "it was truncated or damaged; download it again", "%s", what);
         snprintf(error->file, sizeof error->file, "%s", file->path);
         return got == -ENODATA ? -EBADMSG : (int)got;
     }
@@ -213,8 +212,7 @@ static int check_phred(const struct gn_fastq *file, const struct seen *seen,
         seen->high > OLD_MOST) {
         return 0;
     }
-    return gn_fastq_fail(error, file->path, 4,
-                         "--phred 64 reads them as such; --phred 33 says that they are as usual",
+    return gn_fastq_fail(error, file->path, 4, "use --phred 64 if they are, or --phred 33 if not",
                          "qualities from '%c' to '%c' look like Phred+64, as sequencers wrote them "
                          "until 2011",
                          seen->low, seen->high);

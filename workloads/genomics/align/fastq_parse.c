@@ -132,7 +132,8 @@ static int check_bases(const struct gn_fastq_record *record, const char *path,
         char c = record->bases.text[i];
         if (!memchr(known, c, sizeof known - 1)) {
             return fail_byte(error, path, record->line + 1, i, c,
-                             "bases are letters: A, C, G, T, N and the IUPAC codes", "is not a base");
+                             "bases are letters: A, C, G, T, N and the IUPAC codes",
+                             "is not a base");
         }
     }
     return 0;
@@ -145,10 +146,10 @@ static int fail_quality(const struct gn_fastq_record *record, const struct gn_te
     while (record->qualities.text[at] >= (char)text->phred && record->qualities.text[at] <= '~') {
         at++;
     }
-    snprintf(hint, sizeof hint, "with Phred+%u they are written by %c to ~", text->phred,
+    snprintf(hint, sizeof hint, "with Phred+%u they are the characters %c to ~", text->phred,
              (char)text->phred);
     return fail_byte(error, text->path, record->line + 3, at, record->qualities.text[at], hint,
-                     "is no quality");
+                     "is not a quality");
 }
 
 static int put_read(struct gn_batch *batch, uint32_t number, const struct gn_fastq_record *record,
@@ -187,13 +188,11 @@ static int check_names(const struct gn_fastq_record *records, const struct gn_te
     int shown[2] = {(int)(a->length > 60 ? 60 : a->length), (int)(b->length > 60 ? 60 : b->length)};
     return first == second
                ? gn_fastq_fail(error, first->path, records[1].line,
-                               "reads of this file are taken as pairs: both ends must stand one "
-                               "after the other",
-                               "read '%.*s' stands behind '%.*s'", shown[1], b->text, shown[0],
-                               a->text)
+                               "the reads of this file are pairs: both ends must follow each other",
+                               "read '%.*s' follows '%.*s'", shown[1], b->text, shown[0], a->text)
                : gn_fastq_fail(error, second->path, records[1].line,
                                "both files must have the same reads in the same order",
-                               "read '%.*s' stands beside '%.*s' of %s", shown[1], b->text,
+                               "read '%.*s' is at the place of '%.*s' of %s", shown[1], b->text,
                                shown[0], a->text, first->path);
 }
 
@@ -227,10 +226,10 @@ static int check_counts(const struct gn_text *first, const struct gn_text *secon
                         struct sy_error *error) {
     if (!second) {
         return first->interleaved && first->records % 2
-                   ? gn_fastq_fail(error, first->path, first->line + 4 * (uint64_t)first->records,
-                                   "reads of this file are taken as pairs: both ends must stand "
-                                   "one after the other",
-                                   "the file ends within a pair")
+                   ? gn_fastq_fail(
+                         error, first->path, first->line + 4 * (uint64_t)first->records,
+                         "the reads of this file are pairs: both ends must follow each other",
+                         "the file ends within a pair")
                    : 0;
     }
     const struct gn_text *less = first->records < second->records ? first : second;

@@ -28,7 +28,7 @@ int gn_fastq_fail(struct sy_error *error, const char *path, uint64_t line, const
 int gn_fastq_too_long(struct sy_error *error, const char *path, uint64_t line, const char *more,
                       size_t bases) {
     char hint[80];
-    snprintf(hint, sizeof hint, "this caller is made for short reads, up to %d", GN_READ_MAX);
+    snprintf(hint, sizeof hint, "only short reads are supported, of up to %d bases", GN_READ_MAX);
     return gn_fastq_fail(error, path, line, hint, "a read of %s%zu bases", more, bases);
 }
 

@@ -183,7 +183,7 @@ static int add_name(struct gn_fasta *fasta, char c, struct sy_error *error) {
         return fail_at(fasta, error, GN_NAME_HINT, message);
     }
     if (!c && length == 0) {
-        return fail_at(fasta, error, "write the name right behind '>'", "contig without a name");
+        return fail_at(fasta, error, "write the name directly after '>'", "contig without a name");
     }
     if (genome->names_bytes == fasta->names_capacity) {
         uint32_t capacity = fasta->names_capacity * 2 + 1024;
@@ -272,12 +272,11 @@ static int check_names(struct gn_fasta *fasta, struct sy_error *error) {
         const char *name = genome->names + genome->contigs[second].name;
         if (strcmp(genome->names + genome->contigs[first].name, name) == 0) {
             char message[200];
-            snprintf(message, sizeof(message),
-                     "contig %.100s stands here for the second time (first: line %u)", name,
-                     fasta->lines[first]);
+            snprintf(message, sizeof(message), "contig %.100s appears twice (first on line %u)",
+                     name, fasta->lines[first]);
             fasta->line = fasta->lines[second];
             fasta->column = 1;
-            code = fail_at(fasta, error, "give every contig a name of its own", message);
+            code = fail_at(fasta, error, "give every contig its own name", message);
         }
     }
     gn_contig_names_finish(&table);

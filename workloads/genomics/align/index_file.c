@@ -48,9 +48,7 @@ static int hash_file(const char *path, uint64_t *ret_hash, struct sy_error *erro
     if (descriptor >= 0) {
         close(descriptor);
     }
-    return code ? guest_fail(error, code, "which file has the reference?", "cannot read %s: %s",
-                             path, strerror(-code))
-                : 0;
+    return code ? guest_fail(error, code, NULL, "cannot read %s: %s", path, strerror(-code)) : 0;
 }
 
 /* --- where ------------------------------------------------------------------------------------ */
@@ -244,7 +242,7 @@ static void save_any(const struct where *where, const struct gn_index *index,
             note->kept = true;
             memcpy(note->trouble, before, sizeof(before));
         } else {
-            snprintf(note->trouble, sizeof(note->trouble), "the index cannot be kept: %s",
+            snprintf(note->trouble, sizeof(note->trouble), "the index cannot be saved: %s",
                      strerror(-code));
         }
     }
@@ -264,7 +262,7 @@ static int build(const char *fasta, bool hashed, uint64_t source, struct gn_inde
     gn_genome_finish(&genome);
     code = code || !hashed ? code : hash_file(fasta, &now, error);
     if (code == 0 && now != source) {
-        code = guest_fail(error, -EBADMSG, "run it again when nobody writes the file any more",
+        code = guest_fail(error, -EBADMSG, "run it again when the file is complete",
                           "%s was changed while it was read", fasta);
     }
     if (code) {

@@ -81,7 +81,7 @@ static int set_number(struct options *options, int letter, const char *text) {
         bool whole = value >= 0 && value < 1e16 && (double)(uint64_t)value == value;
         if (end == text || *end || !(value >= places[i].low && value <= places[i].high) ||
             (places[i].whole && !whole)) {
-            return fail("'%s' is not a number that is possible here", text);
+            return fail("'%s' is not a valid number here", text);
         }
         *places[i].place = value;
     }
@@ -239,7 +239,7 @@ static int simulate(const struct options *options) {
         return fail("%s is missing", "--out");
     }
     if ((options->ref != NULL) == (options->random > 0)) {
-        return fail("name the reference by %s", "--ref or make one up by --random");
+        return fail("name the reference with %s", "--ref, or generate one with --random");
     }
     return options->ref ? simulate_region(options) : simulate_random(options);
 }

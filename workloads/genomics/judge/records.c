@@ -30,7 +30,7 @@ static int read_header(struct gn_records *records, struct sy_error *error) {
     while (code == 0 && !whole && (got = gn_reader_next(records->reader, &line, error)) > 0) {
         whole = strncmp(line.text, "#CHROM", 6) == 0;
         if (line.text[0] != '#') {
-            code = gn_records_fail(records, error, "this is no VCF file");
+            code = gn_records_fail(records, error, "this is not a VCF file");
         } else if (text.l + line.length > HEADER_MOST) {
             code = gn_records_fail(records, error, "the header is too long");
         } else if (kputs(line.text, &text) < 0 || kputc('\n', &text) < 0) {
@@ -73,7 +73,7 @@ int gn_records_open(const char *path, struct gn_records *ret_records, struct sy_
         code = open_text(&records, error);
     } else {
         records.header = bcf_hdr_read(records.file);
-        code = records.header ? 0 : gn_records_fail(&records, error, "this is no VCF file");
+        code = records.header ? 0 : gn_records_fail(&records, error, "this is not a VCF file");
     }
     if (code == 0 && bcf_hdr_nsamples(records.header) != 1) {
         code = gn_records_fail(&records, error, "exactly one sample is expected");

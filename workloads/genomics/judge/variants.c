@@ -158,7 +158,7 @@ static const struct gn_contig *contig_of(const struct reader *reader, struct sy_
     const struct gn_contig *contig = number == SY_NONE ? NULL : &reader->genome->contigs[number];
     if (!contig || (uint64_t)record->pos + (uint64_t)record->rlen > contig->length) {
         gn_records_fail(&reader->records, error,
-                        contig ? "a variant lies outside of its contig"
+                        contig ? "a variant is outside of its contig"
                                : "a contig is not in the reference");
         return NULL;
     }
@@ -183,7 +183,7 @@ static int read_record(struct reader *reader, struct gn_variants *variants,
     for (int i = 0; i < 2; i++) {
         if (alleles[i] < 0 || alleles[i] >= record->n_allele) {
             return gn_records_fail(&reader->records, error,
-                                   "a genotype names an allele that is not there");
+                                   "a genotype names an allele that does not exist");
         }
         if (!is_plain(record->d.allele[alleles[i]]) || !is_plain(record->d.allele[0])) {
             return 0; /* symbolic, or covered by a deletion that has its own line */
