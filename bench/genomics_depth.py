@@ -43,7 +43,7 @@ def island_depth(targets):
 def cases(rng):
     """Of each case: its name, the depth by place, and where calls are scored (None: everywhere)."""
     exome, panel = islands(rng, 160, 4000, 0.5), islands(rng, 1500, 40000, 0)
-    spots = islands(rng, 400, 150000, 0)
+    spots = islands(rng, 600, 100000, 0)
     return [("even, 30x", lambda at: 30, None),
             ("even, 10x", lambda at: 10, None),
             ("half of it 1.5 times as deep", lambda at: 30 if at < LENGTH / 2 else 45, None),

@@ -78,6 +78,11 @@ static void islands(void **state) {
         sequence(uneven, 20 + made_below(&random, 200), at, at + 600, at);
     }
     expect(around(even, &whole, GN_GAP + LENGTH / 4), 80, 0.3);
+    struct gn_coverage *strays = gn_coverage_create(LENGTH + 2 * GN_GAP);
+    sequence(strays, 2, GN_GAP, GN_GAP + LENGTH, 6); /* and one target, which is nothing */
+    sequence(strays, 900, GN_GAP + LENGTH / 4, GN_GAP + LENGTH / 4 + 300, 7);
+    assert_true(around(strays, &whole, GN_GAP + LENGTH / 4).typical <= 0);
+    gn_coverage_destroy(strays);
     assert_true(around(even, &whole, GN_GAP + LENGTH - 1000).typical <= 0); /* strays alone */
     assert_true(around(uneven, &whole, GN_GAP + LENGTH / 4).typical <= 0);
     gn_coverage_destroy(even);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -250,16 +251,20 @@ static void nothing_half_written(void **state) {
         assert_int_equal(gn_simulate(&simulation, path_of("none"), &made, &error), -EINTR);
         assert_int_equal(count_files("none"), 0);
     }
-    struct rlimit before, small;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    small = (struct rlimit){20000, before.rlim_max};
     simulation.stop = NULL;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    int code = gn_simulate(&simulation, path_of("none"), &made, &error);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(code, -EIO);
-    assert_non_null(strstr(error.message, "cannot write"));
+    fflush(stdout);
+    pid_t child = fork(); /* its limit ends with it, and so does what htslib forgets to free */
+    if (child == 0) {
+        struct rlimit limit;
+        getrlimit(RLIMIT_FSIZE, &limit);
+        limit.rlim_cur = 20000;
+        signal(SIGXFSZ, SIG_IGN);
+        int code = setrlimit(RLIMIT_FSIZE, &limit);
+        code = code ? code : gn_simulate(&simulation, path_of("none"), &made, &error);
+        _exit(code == -EIO && strstr(error.message, "cannot write") ? 0 : 1);
+    }
+    int status = -1;
+    assert_true(waitpid(child, &status, 0) == child && status == 0);
     assert_int_equal(count_files("none"), 0);
     assert_int_equal(gn_simulate(&simulation, path_of("none"), &made, &error), 0);
     assert_int_equal(count_files("none"), 5);

@@ -23,6 +23,7 @@ enum {
 #define QUARTILE    0.674 /* standard deviations from the median to the third quartile */
 #define CHANCE      0.5   /* variance of a block's depth by its mean, if only chance is at work */
 #define SPREAD_MOST 0.5   /* where depth varies more, none is typical */
+#define DEPTH_LEAST 4.0   /* nor is one that strays may have, where targets are few and small */
 
 struct gn_coverage {
     uint64_t count;
@@ -92,7 +93,8 @@ static struct gn_depth depth_of(uint32_t *blocks, uint64_t count) {
         double spread = (above / median - 1) / QUARTILE;
         double beyond = spread * spread - CHANCE * BLOCK / median;
         depth.spread = beyond > 0 ? sqrt(beyond) : 0;
-        depth.typical = depth.spread > SPREAD_MOST ? 0 : median / BLOCK;
+        bool known = depth.spread <= SPREAD_MOST && median >= DEPTH_LEAST * BLOCK;
+        depth.typical = known ? median / BLOCK : 0;
     }
     return depth;
 }
