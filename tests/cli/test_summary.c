@@ -35,17 +35,17 @@ static void make_world(struct world *world, bool stream) {
     };
     for (int i = 0; i < 2; i++) {
         world->cases[i] = (struct sy_case){.workload = &world->workload,
-                                           .bound_ns = 100,
+                                           .bound_ns = 100e6,
                                            .runs = world->runs[i],
                                            .slowdowns = world->slowdowns[i]};
         for (int j = 0; j < 4; j++) {
             world->slowdowns[i][j] = j + 1;
         }
     }
-    world->runs[0][0] = (struct sy_run){.makespan_ns = 200, .slowdown_mean = 2, .within_10 = 0.5};
-    world->runs[1][0] = (struct sy_run){.makespan_ns = 800, .slowdown_mean = 2, .within_10 = 0.7};
-    world->runs[0][1] = (struct sy_run){.makespan_ns = 100, .slowdown_mean = 4};
-    world->runs[1][1] = (struct sy_run){.makespan_ns = 100, .slowdown_mean = 4};
+    world->runs[0][0] = (struct sy_run){.makespan_ns = 200e6, .slowdown_mean = 2, .within_10 = 0.5};
+    world->runs[1][0] = (struct sy_run){.makespan_ns = 800e6, .slowdown_mean = 2, .within_10 = 0.7};
+    world->runs[0][1] = (struct sy_run){.makespan_ns = 100e6, .slowdown_mean = 4};
+    world->runs[1][1] = (struct sy_run){.makespan_ns = 100e6, .slowdown_mean = 4};
 }
 
 static void makespans_are_compared_run_by_run(void **state) {
@@ -97,9 +97,9 @@ static void seeds_of_a_graph_are_no_new_graphs(void **state) {
         .args = &args, .policies = {policies, 1, 1}, .cases = cases, .case_count = GRAPHS * SEEDS};
     uint32_t best;
     for (uint32_t i = 0; i < GRAPHS * SEEDS; i++) {
-        runs[i] = (struct sy_run){.makespan_ns = exp(i / SEEDS), .slowdown_mean = 1};
+        runs[i] = (struct sy_run){.makespan_ns = 1e6 * exp(i / SEEDS), .slowdown_mean = 1};
         cases[i] = (struct sy_case){.workload = &workloads[i / SEEDS],
-                                    .bound_ns = 1,
+                                    .bound_ns = 1e6,
                                     .runs = &runs[i],
                                     .slowdowns = slowdowns};
     }

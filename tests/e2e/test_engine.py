@@ -141,10 +141,10 @@ class Engine(cli.Case):
                               stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("makespan", done.stdout)
-        self.assertIn("did not end by itself: it hung while it freed faulty:chain", done.stderr)
+        self.assertIn("did not exit by itself: it hung while it freed faulty:chain", done.stderr)
 
     def test_a_lock_that_is_held(self):
-        """Whoever holds the lock of the models stops no run: what was learned is not kept."""
+        """Whoever holds the lock of the models stops no run: what was learned is not saved."""
         models = os.path.join(self.folder, "models")
         arguments = ["tasks=8", "--models", models, "--policy", "lb"]
         self.assertEqual(self.run_chain(*arguments).returncode, 0)
@@ -158,7 +158,7 @@ class Engine(cli.Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("makespan", done.stdout)
                 if name.endswith(".lock"):
-                    self.assertIn("what was learned is not kept", done.stderr)
+                    self.assertIn("what was learned is not saved", done.stderr)
                     self.assertIn("another process has held its lock", done.stderr)
                     file.seek(0)
                     self.assertEqual(file.read(), kept)

@@ -312,7 +312,7 @@ class Saving(Fake):
     def test_what_is_not_kept_is_told_once(self):
         done = self.good("--repeat", "3", what="not kept")
         self.assertIn("makespan", done.stdout)
-        self.assertEqual(done.stderr.count("not kept: the disk is full"), 1)
+        self.assertEqual(done.stderr.count("not saved: the disk is full"), 1)
         self.assertEqual(self.good("--quiet", what="not kept").stderr, "")
 
     def test_it_never_ends(self):

@@ -144,7 +144,7 @@ class Session(unittest.TestCase):
     def test_hang(self):
         engine = self.engine("faulty:session:kernel=hang,at=3", limit=.3)
         self.assertEqual(engine.run(), 1)
-        self.check_failed(engine, 1, "kernel hang does not end", "the limit is 0.3 s", "step3")
+        self.check_failed(engine, 1, "kernel hang does not finish", "the limit is 0.3 s", "step3")
 
     def test_kill(self):
         engine = self.engine("faulty:session:kernel=hang,at=3")
@@ -156,7 +156,7 @@ class Session(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_misuse(self):
-        wants = {1: "no kernel plug-in has a kernel 'okay'", 2: "is to no datum",
+        wants = {1: "no kernel plug-in has a kernel 'okay'", 2: "names no datum",
                  3: "which has ended", 4: "kernel ok takes 1", 5: "accesses a datum twice",
                  6: "has mode 1", 7: "busy", 8: "no device of this run can execute",
                  9: "it must be positive"}

@@ -121,7 +121,7 @@ static void names_what_is_wrong(void **state) {
         {">=a\nA\n", 1, "'=' in a contig's name"},
         {">*\nA\n", 1, "'*' in a contig's name"},
         {">a\xc3\xa4\nA\n", 1, "byte 0xC3 in a contig's name"},
-        {">a x\nAC\n>b\nAC\n>a y\nAC\n", 5, "second time (first: line 1)"},
+        {">a x\nAC\n>b\nAC\n>a y\nAC\n", 5, "appears twice (first on line 1)"},
     };
     for (size_t i = 0; i < GUEST_COUNT(cases); i++) {
         expect_error(cases[i].text, strlen(cases[i].text), cases[i].line, cases[i].part);

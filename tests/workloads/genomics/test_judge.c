@@ -513,8 +513,8 @@ static void errors(void **state) {
     struct gn_score_options options = {0};
     struct gn_score score;
     struct sy_error error = {0};
-    expect_error("nothing of the kind\n", header, good, "truth.vcf", 0, "no VCF");
-    expect_error(header, "", good, "calls.vcf", 0, "no VCF");
+    expect_error("nothing of the kind\n", header, good, "truth.vcf", 0, "not a VCF");
+    expect_error(header, "", good, "calls.vcf", 0, "not a VCF");
     expect_error(header, "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n",
                  good, "calls.vcf", 2, "one sample");
     expect_error(header, with("q\t5\t.\tA\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
