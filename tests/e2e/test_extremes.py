@@ -32,7 +32,7 @@ class Extremes(cli.Case):
         elif isinstance(value, float):
             self.assertTrue(math.isfinite(value), where)
         elif value is None:
-            self.assertRegex(where, r"decision_ns|policy_ns|\.told\.|options\.|mixed_lp_ns|exact_ns")
+            self.assertRegex(where, r"decision_ns|policy_(ns|share)|\.told\.|options\.|mixed_lp_ns|exact_ns")
 
     def simulate(self, *args, policies="random,eager,dmdas,heft,lb+wspt,symphony"):
         command = ["simulate", "--machine", MACHINE, "--accelerate", "3", "--quiet", "--check",

@@ -47,8 +47,8 @@ class Pipeline(unittest.TestCase):
 
     def test_energy_is_read_or_said_to_be_assumed(self):
         said = self.stream("--objective", "energy").stdout
-        self.assertEqual("J per item" in said, "no meter here" not in said)
-        self.assertNotIn("no meter here", self.stream().stdout)
+        self.assertEqual("J per item" in said, "power cannot be measured here" not in said)
+        self.assertNotIn("power cannot be measured here", self.stream().stdout)
 
     def test_stream(self):
         record, chart = self.path("run.json"), self.path("run.svg")

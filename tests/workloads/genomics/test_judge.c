@@ -522,7 +522,7 @@ static void errors(void **state) {
     expect_error(header, with("r\t1999\t.\tACGTA\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
                  "outside of its contig");
     expect_error(header, with("r\t601\t.\tA\tC\t50\tPASS\t.\tGT\t0/2\n"), good, "calls.vcf", 7,
-                 "an allele that is not there");
+                 "an allele that does not exist");
     expect_error(header, with("r\t601\t.\tG\tC\t50\tPASS\t.\tGT\t0/1\n"), good, "calls.vcf", 7,
                  "REF is not what the reference has");
     expect_error("##fileformat=VCFv4.2\n##more\n", header, good, "truth.vcf", 2, "header");
