@@ -36,7 +36,7 @@ struct recorded {
     const char *list;                                      /* of policies, with commas */
     const char *policies[POLICIES_MAX], *files[FILES_MAX]; /* files without their ending, sorted */
     uint32_t policy_count, file_count;
-    struct cell cells[FILES_MAX][SY_COUNT(loads)];
+    struct cell cells[FILES_MAX * SY_COUNT(loads)];
 };
 
 /* --- what to run ---------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ static int run_all(struct recorded *r) {
                                              .load = load,
                                              .tenants = 4,
                                              .jobs = 25};
-        code = graphs.failed ? SY_EXIT_FAILED : run_scene(r, &scenario, &r->cells[0][i]);
+        code = graphs.failed ? SY_EXIT_FAILED : run_scene(r, &scenario, &r->cells[i]);
         sy_buffer_finish(&graphs);
     }
     return code;
@@ -148,7 +148,7 @@ static int run_all(struct recorded *r) {
 /* --- the table -----------------------------------------------------------------------------------
  */
 static void put_cell(const struct recorded *r, uint32_t index, struct sy_table *table) {
-    const struct cell *cell = &r->cells[0][index];
+    const struct cell *cell = &r->cells[index];
     sy_table_cell(table, "%s", r->files[index / SY_COUNT(loads)]);
     sy_table_cell(table, "%.2f", loads[index % SY_COUNT(loads)]);
     for (uint32_t p = 0; p < r->policy_count; p++) {
@@ -165,8 +165,8 @@ static double total(const struct recorded *r, uint32_t policy, bool largest) {
     double sum = 0, most = 0;
     uint32_t count = r->file_count * SY_COUNT(loads);
     for (uint32_t i = 0; i < count; i++) {
-        sum += log(r->cells[0][i].ratio[policy].value) / count;
-        most = fmax(most, r->cells[0][i].ratio[policy].value);
+        sum += log(r->cells[i].ratio[policy].value) / count;
+        most = fmax(most, r->cells[i].ratio[policy].value);
     }
     return largest ? most : exp(sum);
 }
@@ -213,7 +213,7 @@ static void put_text(const struct recorded *r, struct sy_buffer *buffer) {
 
 static void put_json(const struct recorded *r, struct sy_json_writer *out) {
     for (uint32_t i = 0; i < r->file_count * SY_COUNT(loads); i++) {
-        const struct cell *cell = &r->cells[0][i];
+        const struct cell *cell = &r->cells[i];
         sy_json_open(out, '{');
         sy_json_member_string(out, "recording", r->files[i / SY_COUNT(loads)]);
         sy_json_member_number(out, "load", loads[i % SY_COUNT(loads)]);

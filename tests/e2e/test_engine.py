@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import cli
 from processes import descendants, gone
@@ -121,7 +122,9 @@ class Engine(cli.Case):
                 self.assertIn(f"{words} were overwritten while kernel {kernel} ran on", done.stderr)
                 self.assertIn("task step3", done.stderr)
         done = self.run_chain("tasks=8,kernel=underrun,at=3", "--no-check")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        if done.returncode:  # an engine with AddressSanitizer notices it by itself
+            self.assertIn("ABORTING", done.stderr)
+            self.assertIn(b"libasan", Path(ENGINE).read_bytes())
 
     def test_steps_that_hang(self):
         """Every step of a run has a limit, and is named."""

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_INPUT = 3, EXIT_USAGE = 2 };
 
@@ -259,6 +260,11 @@ static void print_table(const struct gn_score *score) {
                    (unsigned long long)counts->wrong, gn_precision(counts), gn_recall(counts),
                    gn_f1(counts));
         }
+    }
+    if (isatty(STDOUT_FILENO)) {
+        puts("found: true variants that were called; missed: those that were not; false: calls "
+             "that are not true;\nprecision: found / all calls; recall: found / all true variants; "
+             "F1: their harmonic mean.");
     }
 }
 
