@@ -11,7 +11,7 @@
  */
 #include "base/json.h"
 #include "clock.h"
-#include "policy/policy.h"
+#include "nets/nets.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * What is accepted gives bounds that are positive numbers and limits that classes can have; what is
  * refused says why.
  */
-#include "cli/constraints.h"
+#include "cli/plan/constraints.h"
 #include <math.h>
 #include <string.h>
 

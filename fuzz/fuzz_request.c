@@ -2,7 +2,7 @@
  *
  * Fuzzes requests over HTTP with any bytes: only what begins with a whole line of HTTP/1 is heard.
  */
-#include "cli/counters_show.h"
+#include "cli/counters/show.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
  * Fuzzes the reader of trace folders: the list, and behind a blank line the first program's table.
  * What is taken has relations between events that exist, and rates that can be computed with.
  */
-#include "cli/bench_counters.h"
+#include "symph-bench/counters.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Fuzzes the reader of weights files: what it takes is finite, lies inside the file and has the
  * hash it says. Each input is also tried with its hash made right, or hardly any would get past it.
  */
-#include "policy/policy.h"
+#include "nets/nets.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exact time series of what real programs do, for `symph bench counters`.
+"""Exact time series of what real programs do, for `symph-bench counters`.
 
 In: valgrind and programs of any Debian 12 (apt install valgrind gcc bzip2 xz-utils zstd m4 bc
 sqlite3), inputs made here from a seed. Out: FOLDER/traces.json (symph-traces-1: the counters'

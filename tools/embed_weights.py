@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns every FOLDER/<kind>.weights into constants of one C file (src/policy/embedded.h).
+"""Turns every FOLDER/<kind>.weights into constants of one C file (src/nets/embedded.h).
 
 Usage: embed_weights.py FOLDER OUT. A folder that is missing or empty gives a table without weights.
 The output is left alone when it would not change, so that nothing is compiled again.
@@ -48,7 +48,7 @@ def c_string(text):
 
 
 def render(folder):
-    out = ['/* Made by tools/embed_weights.py. */', '#include "policy/embedded.h"', ""]
+    out = ['/* Made by tools/embed_weights.py. */', '#include "nets/embedded.h"', ""]
     table = []
     for number, path in enumerate(sorted(folder.glob("*.weights"))):
         kind, shape, values, digest, origin = read_weights(path)

@@ -26,7 +26,7 @@ cd "$work"
 "$symph" plan "$root/examples/pipeline.json" --input-features thumb --machine "cpu:16 gpu:1 fpga:1" \
     --objective throughput --constraint 'power<=200W' --constraint 'latency<=500us' \
     --plan "unpack+blur+detect+pack@gpu" --quiet --plot "$into/plan-front.svg" >/dev/null
-"$symph" bench dype --seeds 20 --quiet --plot "$into/dype.svg" >/dev/null
+"$symph-bench" dype --seeds 20 --quiet --plot "$into/dype.svg" >/dev/null
 
 if "$symph" genomics --help >/dev/null 2>&1; then
     "$symph" genomics simulate --random 1000000 --coverage 30 --out sample >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the papers' network once more, with other people's layers, for tests/policy/test_torch.c.
+"""Computes the papers' network once more, with other people's layers, for tests/nets/test_torch.c.
 
 Usage: torch_check.py [--reference torch|python] [OUT]. Two graph networks (machine and job), an LSTM
 over three steps, an actor and a critic with the papers' sizes; all numbers that go in follow from a
@@ -321,7 +321,7 @@ def write(out, label, outputs, slopes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--reference", choices=("torch", "python"), default="torch")
-    parser.add_argument("out", nargs="?", default="tests/policy/torch_dump.txt")
+    parser.add_argument("out", nargs="?", default="tests/nets/torch_dump.txt")
     arguments = parser.parse_args()
     try:
         net = Torch() if arguments.reference == "torch" else Plain()

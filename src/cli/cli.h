@@ -33,12 +33,8 @@ int sy_cmd_starpu(int argc, char **argv);
 int sy_cmd_kernels(int argc, char **argv);
 int sy_cmd_counters(int argc, char **argv);
 int sy_cmd_train(int argc, char **argv);
-int sy_cmd_bench(int argc, char **argv);
 int sy_cmd_call_variants(int argc, char **argv);
 int sy_cmd_genomics(int argc, char **argv);
-
-/* Names of benches; NULL past the end. */
-const char *sy_bench_name(uint32_t index);
 
 /* What every sub-command's arguments begin with. */
 struct sy_common_args {

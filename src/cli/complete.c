@@ -196,14 +196,6 @@ static void offer_kernels(struct sy_offers *offers) {
     offer_of_plugins(offers, offer_kernels_of);
 }
 
-static void offer_benches(struct sy_offers *offers) {
-    const char *name = NULL;
-    sy_offer(offers, "all", "every bench");
-    for (uint32_t i = 0; (name = sy_bench_name(i)); i++) {
-        sy_offer(offers, name, "");
-    }
-}
-
 struct value {
     const char *name; /* of the option, or of the command whose operands these are */
     void (*offer)(struct sy_offers *offers);
@@ -224,8 +216,6 @@ static const struct value of_options[] = {
     {"method", NULL, "es expert a2c"},
     {"gradient", NULL, "pathwise paper none"},
     {"scope", NULL, "core package gpu"},
-    {"split", NULL, "development held-out"},
-    {"suite", NULL, "S D C M ablation zero-shot speed all"},
 };
 
 static const struct value of_operands[] = {
@@ -233,7 +223,6 @@ static const struct value of_operands[] = {
     {"simulate", offer_graphs, NULL},      {"run", offer_workloads, NULL},
     {"plan", offer_plain_pipelines, NULL}, {"machine", offer_machines, NULL},
     {"explain", offer_records, NULL},      {"kernels", offer_kernels, NULL},
-    {"bench", offer_benches, NULL},
 };
 
 static const struct value *find_value(const struct value *values, size_t count, const char *name) {

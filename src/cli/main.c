@@ -56,7 +56,6 @@ static const struct sy_group_entry entries[] = {
     {"train", sy_cmd_train, "train weights for the learned policies in simulated worlds"},
     {"call-variants", sy_cmd_call_variants, "call variants from sequencing reads, on all devices"},
     {"genomics", sy_cmd_genomics, "simulate samples with known variants, and score calls"},
-    {"bench", sy_cmd_bench, "regenerate the tables of the documentation"},
     {"version", print_version, "print the version"},
 };
 
@@ -74,6 +73,11 @@ static const struct sy_group group = {
 };
 
 static int run(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "bench") == 0) {
+        sy_message_fail("the benches are a program that is not installed: symph-bench, in the "
+                        "build folder");
+        return SY_EXIT_USAGE;
+    }
     bool version_asked = argc > 1 && strcmp(argv[1], "--version") == 0;
     return version_asked ? print_version(argc - 1, argv + 1) : sy_group_run(&group, argc, argv);
 }

@@ -41,7 +41,8 @@ int sy_options_usage(const struct sy_command *command, const char *format, ...) 
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    sy_message_fail("%s; see symph %s --help", text, command->name);
+    sy_message_fail("%s; see %s%s --help", text, command->program ? command->program : "symph ",
+                    command->program ? "" : command->name);
     return SY_EXIT_USAGE;
 }
 

@@ -53,7 +53,8 @@ struct sy_option {
 
 struct sy_command {
     const char *name;
-    const char *usage;    /* behind "symph NAME" */
+    const char *program;  /* that is this command alone; NULL: symph NAME */
+    const char *usage;    /* behind its name */
     const char *examples; /* lines */
     const char *about;    /* a paragraph; NULL: none */
     const struct sy_option *options;

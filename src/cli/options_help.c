@@ -26,8 +26,9 @@ static void put_option(struct sy_buffer *buffer, const char *name, const char *m
 }
 
 void sy_options_help(const struct sy_command *command, struct sy_buffer *buffer) {
-    sy_buffer_printf(buffer, "Examples:\n%s\n\nUsage: symph %s %s\n", command->examples,
-                     command->name, command->usage);
+    sy_buffer_printf(buffer, "Examples:\n%s\n\nUsage: %s%s %s\n", command->examples,
+                     command->program ? command->program : "symph ",
+                     command->program ? "" : command->name, command->usage);
     if (command->about) {
         sy_buffer_printf(buffer, "\n");
         sy_print_wrapped(buffer, command->about, 0, 0);

@@ -14,7 +14,7 @@
 #define SY_ENGINE_LIVE_H
 
 #include "engine/engine.h"
-#include "policy/policy.h"
+#include "nets/nets.h"
 
 #define SY_LIVE_KERNELS 256 /* kernels beyond are all counted as the last one */
 

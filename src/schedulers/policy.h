@@ -9,7 +9,7 @@
 #define SY_SCHEDULERS_POLICY_H
 
 #include "cost/cost.h"
-#include "policy/policy.h"
+#include "nets/nets.h"
 #include <math.h>
 #include <symph/scheduler.h>
 

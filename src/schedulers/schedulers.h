@@ -11,7 +11,7 @@
 #ifndef SY_SCHEDULERS_SCHEDULERS_H
 #define SY_SCHEDULERS_SCHEDULERS_H
 
-#include "policy/policy.h"
+#include "nets/nets.h"
 #include <symph/scheduler.h>
 
 /* --- what the network looks at: paper_frame.c ---------------------------------------------------

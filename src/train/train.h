@@ -10,7 +10,7 @@
 #ifndef SY_TRAIN_TRAIN_H
 #define SY_TRAIN_TRAIN_H
 
-#include "policy/policy.h"
+#include "nets/nets.h"
 #include "schedulers/schedulers.h"
 #include "sim/sim.h"
 

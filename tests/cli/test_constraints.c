@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include "cli/constraints.h"
+#include "cli/plan/constraints.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * JSON, Prometheus' escaping, and the plot that does not grow.
  */
 #include "base/json.h"
-#include "cli/counters_show.h"
+#include "cli/counters/show.h"
 #include "cli/table.h"
 #include "cli/units.h"
 

@@ -2,7 +2,7 @@
  *
  * Statistics of a diamond whose figures are known by hand.
  */
-#include "cli/graph_stats.h"
+#include "cli/graph/stats.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  *
  * From the use of devices to those that are taken and how much the rest is slowed.
  */
-#include "cli/plan_busy.h"
+#include "cli/plan/busy.h"
 
 #include "base/base.h"
 #include <math.h>

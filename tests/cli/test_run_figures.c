@@ -2,7 +2,7 @@
  *
  * Several policies in turns: what is printed beside each other belongs together.
  */
-#include "cli/run.h"
+#include "cli/run/run.h"
 
 #include <math.h>
 #include <setjmp.h>

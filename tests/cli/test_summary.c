@@ -2,7 +2,7 @@
  *
  * The summary of hand-made results: who is best, by how much, over which jobs.
  */
-#include "cli/simulate.h"
+#include "cli/simulate/simulate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -13,6 +13,11 @@ ROOT = os.path.abspath(sys.argv[2])
 MACHINE = "cpu:4 gpu:2"
 
 
+def command(*args):
+    """What runs symph ARGS; symph-bench, which lies beside it, is asked for as "bench"."""
+    return [SYMPH + "-bench", *args[1:]] if args and args[0] == "bench" else [SYMPH, *args]
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -20,7 +25,7 @@ class Case(unittest.TestCase):
         self.folder = folder.name
 
     def run_symph(self, *args, env=None):
-        done = subprocess.run([SYMPH, *args], cwd=self.folder, capture_output=True, text=True,
+        done = subprocess.run(command(*args), cwd=self.folder, capture_output=True, text=True,
                               env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
         for word in ["runtime error", "Sanitizer"]:  # where symph was built with sanitizers
             self.assertNotIn(word, done.stderr, args)
@@ -39,7 +44,7 @@ class Case(unittest.TestCase):
     def on_terminal(self, *args):
         """Standard output of a command that must succeed, as a terminal shows it."""
         master, slave = pty.openpty()
-        with subprocess.Popen([SYMPH, *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=slave,
+        with subprocess.Popen(command(*args), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=slave,
                               stderr=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1"}) as done:
             os.close(slave)
             text = b""

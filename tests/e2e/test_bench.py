@@ -46,7 +46,7 @@ class Bench(cli.Case):
 
     def test_write(self):
         self.ok("bench", "decisions", "--seeds", "1", "--quiet", "--out", "out")  # makes it
-        self.assertIn(b"symph bench decisions", self.read("out/decisions.md"))
+        self.assertIn(b"symph-bench decisions", self.read("out/decisions.md"))
         self.assertEqual(json.loads(self.read("out/decisions.json"))["schema"], "symph-bench-1")
         self.fails(1, "bench", "decisions", "--seeds", "1", "--quiet", "--out", "no/where")
 

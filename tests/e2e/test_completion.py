@@ -76,14 +76,12 @@ class Completion(cli.Case):
         self.assertEqual((set(found), files), ({"gen:cholesky:", "gen:chain:"}, ["files"]))
         self.assertEqual(self.offers("simulate", "--machine", "he"), ({"here": "this machine"}, ["files"]))
         self.assertEqual(self.offers("kernels", "--models", ""), ({}, ["folders"]))
-        self.assertEqual(self.offers("bench", "-o", ""), ({}, ["folders"]))
         self.assertEqual(self.offers("simulate", "--seeds", ""), ({}, []))
-        self.assertIn("classic", self.offers("bench", "")[0])
         self.assertIn("last", self.offers("explain", "")[0])
 
     def test_words_are_in_the_help(self):
         for command, option in [("plan", "objective"), ("simulate", "belief"), ("train", "method"),
-                                ("train", "gradient"), ("bench", "split"), ("bench", "suite")]:
+                                ("train", "gradient")]:
             text = self.ok(command, "--help").split(f"\n  --{option} ")[1].split("\n  --")[0]
             found = self.offers(command, "--" + option, "")[0]
             self.assertGreater(len(found), 1, option)

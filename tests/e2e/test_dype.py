@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""symph bench dype on made-up times: rooflines with caches, imbalance and noise. No number that
+"""symph-bench dype on made-up times: rooflines with caches, imbalance and noise. No number that
 comes out says anything of a real machine."""
 import json
 import math
@@ -142,7 +142,7 @@ class Dype(cli.Case):
         command = self.command()
         self.ok(*command, "--out", "out", "--plot", "plans.svg")
         page = self.read("out/dype.md").decode()
-        for words in ["symph bench dype --times FILE", "90 cases", "PCIe5", "Models: u280",
+        for words in ["symph-bench dype --times FILE", "90 cases", "PCIe5", "Models: u280",
                       "Declared power", "GPU-only", "77/86", "another system", "/static"]:
             self.assertIn(words, page)
         self.assertIn(b"</svg>", self.read("plans.svg"))

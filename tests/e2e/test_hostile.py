@@ -26,7 +26,7 @@ def spoil(value, key=None, names=NAMES):
 
 class Hostile(cli.Case):
     def run_raw(self, *args):
-        done = subprocess.run([cli.SYMPH, *args], cwd=self.folder, capture_output=True,
+        done = subprocess.run(cli.command(*args), cwd=self.folder, capture_output=True,
                               stdin=subprocess.DEVNULL, check=False)
         return done.returncode, done.stdout, done.stderr
 

@@ -30,7 +30,7 @@ class Interrupt(cli.Case):
     def interrupt(self, *args):
         """Output of a command that is interrupted once it has worked for a second of processor
         time, which is thousands of times what it needs for what must be done by then."""
-        process = subprocess.Popen([cli.SYMPH, *args], cwd=self.folder, stdout=subprocess.PIPE,
+        process = subprocess.Popen(cli.command(*args), cwd=self.folder, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         while process.poll() is None and (processor_s(process.pid) < 1
                                           or not catches_sigint(process.pid)):

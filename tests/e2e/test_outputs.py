@@ -29,7 +29,7 @@ def small_files():
 
 class Outputs(cli.Case):
     def run_writer(self, args, **more):
-        return subprocess.run([cli.SYMPH, *args], cwd=self.folder, capture_output=True, text=True,
+        return subprocess.run(cli.command(*args), cwd=self.folder, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, **more)
 
     def check_refused(self, done, path, why):

@@ -272,7 +272,7 @@ WORLD_TEST(slow_decisions, SLOW_DECISIONS)
 
 /* --- with known times ---------------------------------------------------------------------------
  */
-/* Found by symph bench adversarial: the third task, which takes no time, must start before the
+/* Found by symph-bench adversarial: the third task, which takes no time, must start before the
  * first one though both could start when the second has ended. */
 static struct sy_graph *found_graph(void) {
     static const double cpu_ns[] = {1e8, 1e9, 9e12, 3e4, 2e6}, gpu_ns[] = {5e7, 3e5, 0, 1e7, 8e4};

@@ -3,7 +3,7 @@
  * StarPU's workers, memory nodes and measured buses, as a machine. Device i is worker i; memory m
  * is memory node m.
  */
-#include "engine/starpu/policy.h"
+#include "engine/starpu/hooks.h"
 #include "topology/topology.h"
 #include <errno.h>
 #include <math.h>

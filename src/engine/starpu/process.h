@@ -11,7 +11,7 @@
 
 #include "base/folder.h"
 #include "engine/engine.h"
-#include "engine/starpu/policy.h"
+#include "engine/starpu/hooks.h"
 #include "graph/graph.h"
 #include "kernels/kernels.h"
 #include "planner/planner.h"

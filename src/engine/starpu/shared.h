@@ -18,7 +18,7 @@
 #define SY_ENGINE_STARPU_SHARED_H
 
 #include "engine/live.h"
-#include "engine/starpu/policy.h"
+#include "engine/starpu/hooks.h"
 
 struct node;
 

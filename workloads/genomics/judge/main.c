@@ -2,7 +2,7 @@
  *
  * symph-genomics: what symph genomics runs. simulate makes samples whose variants are known; score
  * compares calls with them. A program of its own, so that symph itself needs no htslib. Help, and
- * messages about wrong usage, are the work of symph genomics (src/cli/genomics.c).
+ * messages about wrong usage, are the work of symph genomics (src/cli/genomics/genomics.c).
  */
 #include "genomics/judge/files.h"
 #include "genomics/judge/score.h"

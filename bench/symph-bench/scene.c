@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One scenario of a bench: arguments of symph simulate, made from data, and what came of them.
+ *
+ * In: a scenario, the worlds to run it in, policies. Out: every case's runs and their summary.
+ * Invariant: worlds depend on scenario and seeds alone, so that scenes with other policies meet the
+ * same ones.
+ */
+#include "bounds/bounds.h"
+#include "symph-bench/bench.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *data_path(struct sy_scene *scene, const char *folder, const char *relative) {
+    char *path = NULL;
+    if (!relative || asprintf(&path, "%s/%s", folder, relative) < 0) {
+        return NULL;
+    }
+    scene->paths[scene->path_count++] = path;
+    return path;
+}
+
+void sy_scene_finish(struct sy_scene *scene) {
+    free(scene->summary);
+    free(scene->against_lp);
+    sy_simulate_finish(&scene->simulate);
+    sy_text_list_finish(&scene->args.graph_specs);
+    for (uint32_t i = 0; i < scene->path_count; i++) {
+        free(scene->paths[i]);
+    }
+}
+
+/* "data:..." is a path in the data folder; anything else is taken as it stands. */
+static const char *resolve(struct sy_scene *scene, const char *folder, const char *text) {
+    return strncmp(text, "data:", 5) == 0 ? data_path(scene, folder, text + 5) : text;
+}
+
+static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
+                      const struct sy_bench_scenario *from, const char *policies) {
+    scene->args =
+        (struct sy_simulate_args){.common = {.quiet = worlds->quiet},
+                                  .policy = policies,
+                                  .seeds = from->seeds ? from->seeds : worlds->seeds,
+                                  .seed = worlds->seed,
+                                  .accelerate = from->accelerate_seed ? from->accelerate_seed : 1,
+                                  .accelerate_given = from->accelerate,
+                                  .graphs = {.max_instances = from->max_instances},
+                                  .noise = from->noise,
+                                  .hidden_load = from->hidden_load,
+                                  .hidden_period = from->hidden_period,
+                                  .counter_noise = from->counter_noise,
+                                  .counters = from->counters,
+                                  .belief = from->belief,
+                                  .contention = from->contention,
+                                  .decision_time = worlds->decision_time,
+                                  .timing = from->timing,
+                                  .stream = from->tenants > 0,
+                                  .tenants = from->tenants,
+                                  .jobs = from->jobs,
+                                  .load = from->load,
+                                  .threads = from->timing ? 1 : worlds->threads};
+    scene->args.machine = resolve(scene, worlds->data, from->machine);
+    scene->args.times = data_path(scene, worlds->data, from->costs);
+    scene->args.smt_table = data_path(scene, worlds->data, from->smt_table);
+    for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
+        const char *spec = resolve(scene, worlds->data, from->graphs[i]);
+        if (!spec || sy_text_list_add(&scene->args.graph_specs, spec) < 0) {
+            sy_message_fail("out of memory");
+            return SY_EXIT_FAILED;
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+void sy_scene_measure_lp(struct sy_scene *scene) {
+    struct sy_simulate *simulate = &scene->simulate;
+    for (uint32_t i = 0; i < simulate->case_count; i++) {
+        struct sy_error error = {0};
+        double bound_ns;
+        int code = sy_bound_mixed_ns(simulate->cases[i].workload, 60, sy_interrupt_seen, &bound_ns,
+                                     &error);
+        if (code < 0) {
+            sy_message_note(scene->args.common.quiet, "no LP bound: %s", error.message);
+            return;
+        }
+        simulate->cases[i].bound_ns = fmax(simulate->cases[i].bound_ns, bound_ns);
+    }
+    uint32_t best;
+    scene->against_lp = sy_simulate_summary(simulate, &best);
+}
+
+int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
+                 const struct sy_bench_scenario *from, const char *policies) {
+    uint32_t best;
+    int r = scene_args(scene, worlds, from, policies);
+    r = r ? r : sy_simulate_setup(&scene->simulate, &scene->args);
+    r = r ? r : sy_simulate_cases(&scene->simulate);
+    r = r ? r : sy_simulate_run(&scene->simulate);
+    scene->summary = r ? NULL : sy_simulate_summary(&scene->simulate, &best);
+    return r ? r : scene->summary ? SY_EXIT_OK : SY_EXIT_FAILED;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pipeline: symph run --pipeline, items of a stream through the plan that suits them.
+ *
+ * In: a pipeline of a plug-in, an objective, constraints. Out: what each plan did, or one JSON
+ * object "symph-run-pipeline-1"; with --calibrate a file of times. The engine plans, since it knows
+ * which devices it has; here is only asked and shown.
+ */
+#include "base/json.h"
+#include "cli/plan/constraints.h"
+#include "cli/run/run.h"
+#include "cli/table.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define PIPELINE_POLICY "starpu:eager" /* no task is ever left to it */
+
+/* --- asking -------------------------------------------------------------------------------------
+ */
+static int check_objective(const struct sy_command *command, const char *name) {
+    const char *names[SY_PLAN_OBJECTIVE_COUNT];
+    for (int i = 0; i < SY_PLAN_OBJECTIVE_COUNT; i++) {
+        names[i] = sy_plan_objective_name((enum sy_plan_objective)i);
+        if (!name || strcmp(name, names[i]) == 0) {
+            return SY_EXIT_OK;
+        }
+    }
+    const char *near = sy_nearest(name, names, SY_PLAN_OBJECTIVE_COUNT);
+    return sy_options_usage(
+        command, "--objective is throughput, latency, energy, money or balanced, not '%s'%s%s%s",
+        name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+/* The first option that is only for pipelines; NULL: none was given. */
+static const char *first_option(const struct sy_run_args *args) {
+    const struct {
+        bool given;
+        const char *name;
+    } options[] = {
+        {args->objective != NULL, "--objective"},
+        {args->constraints.count > 0, "--constraint"},
+        {args->plan != NULL, "--plan"},
+        {args->side_by_side, "--side-by-side"},
+        {args->times != NULL, "--times"},
+        {args->calibrate, "--calibrate"},
+        {args->out != NULL, "--out"},
+        {args->watts, "--watts"},
+        {args->window > 0, "--window"},
+    };
+    for (size_t i = 0; i < SY_COUNT(options); i++) {
+        if (options[i].given) {
+            return options[i].name;
+        }
+    }
+    return NULL;
+}
+
+static int check_calibration(const struct sy_command *command, const struct sy_run_args *args) {
+    if ((args->watts || args->out) && !args->calibrate) {
+        return sy_options_usage(command, "--%s is for --calibrate", args->watts ? "watts" : "out");
+    }
+    if (args->calibrate && !args->out) {
+        return sy_options_usage(command, "--calibrate needs a file for the times: -o FILE.csv");
+    }
+    if (args->calibrate && (args->plan || args->objective || args->constraints.count)) {
+        return sy_options_usage(command, "--calibrate measures kernels alone: without --plan, "
+                                         "--objective and --constraint");
+    }
+    return SY_EXIT_OK;
+}
+
+int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_args *args) {
+    const char *option = first_option(args);
+    if (!args->pipeline) {
+        return option ? sy_options_usage(command, "%s is for --pipeline", option) : SY_EXIT_OK;
+    }
+    if (args->graphs.count) {
+        return sy_options_usage(command, "name a graph or --pipeline, not both: '%s'",
+                                args->graphs.items[0]);
+    }
+    if (args->policy || args->compare || args->repeat > 1 || args->emulate) {
+        return sy_options_usage(
+            command, "--policy, --compare, --repeat and --emulate are for graphs: the plan of a "
+                     "pipeline decides where tasks run");
+    }
+    int r = check_calibration(command, args);
+    return r ? r : check_objective(command, args->objective);
+}
+
+/* Limits of classes, which only the engine can match with what it finds: "gpu=1;memory.h200=4e10".
+ */
+static void put_limits(const struct sy_constraint_list *list, struct sy_buffer *buffer) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct sy_constraint *c = &list->items[i];
+        bool memory = c->kind == SY_CONSTRAINT_MEMORY;
+        if (memory || c->kind == SY_CONSTRAINT_DEVICES) {
+            sy_buffer_printf(buffer, "%s%s%s=%.17g", buffer->length ? ";" : "",
+                             memory ? "memory." : "", c->class_name, c->value);
+        }
+    }
+}
+
+static int ask(const struct sy_run_args *args, struct sy_buffer *text,
+               struct sy_engine_run **ret_engine) {
+    struct sy_constraint_list list = {.count = 0};
+    struct sy_error error = {0};
+    struct sy_buffer limits = {0};
+    int code = sy_constraints_parse(&args->constraints, &list, &error);
+    if (code) {
+        sy_message_error(&error);
+        return SY_EXIT_USAGE;
+    }
+    put_limits(&list, &limits);
+    struct sy_engine_pipeline pipeline = {.objective = args->objective,
+                                          .plan = args->plan,
+                                          .times = args->times,
+                                          .calibrate = args->out,
+                                          .limits = limits.text,
+                                          .bounds = sy_constraints_bounds(&list, SY_NONE),
+                                          .window = args->window,
+                                          .check_all = args->check,
+                                          .watts = args->watts,
+                                          .side_by_side = args->side_by_side};
+    struct sy_engine_start start = {.spec = args->pipeline,
+                                    .policy = PIPELINE_POLICY,
+                                    .kernels = args->kernels,
+                                    .models = args->models,
+                                    .seed = args->seed,
+                                    .check = !args->no_check,
+                                    .limit_s = args->limit_s,
+                                    .cpus = args->cpus,
+                                    .opencl = args->opencl,
+                                    .cuda = args->cuda,
+                                    .label = args->pipeline,
+                                    .quiet = args->common.quiet,
+                                    .pipeline = &pipeline};
+    int r = limits.failed ? SY_EXIT_FAILED : sy_engine_run_to_record(&start, text, ret_engine);
+    sy_buffer_finish(&limits);
+    return r;
+}
+
+/* --- tables -------------------------------------------------------------------------------------
+ */
+/* "1,234 /s" would be longer than it is worth. */
+static const char *rate_text(double rate, char *text) {
+    snprintf(text, SY_UNITS_SIZE, isfinite(rate) ? "%.4g" : "-", rate);
+    return text;
+}
+
+static void put_result(const struct sy_record *record, struct sy_buffer *buffer) {
+    const struct sy_stream_report *stream = record->stream;
+    if (stream->checked_count == 0) {
+        sy_print(buffer, "result       not checked\n");
+        return;
+    }
+    sy_print(buffer,
+             "result       %s: relative error %.2g at worst (item %llu, of %llu checked), "
+             "at most %.2g allowed\n",
+             stream->result_error <= stream->result_tolerance ? "right" : "WRONG",
+             stream->result_error, (unsigned long long)stream->worst_item,
+             (unsigned long long)stream->checked_count, stream->result_tolerance);
+}
+
+static void put_head(const struct sy_record *record, struct sy_buffer *buffer) {
+    const struct sy_stream_report *stream = record->stream;
+    char a[SY_UNITS_SIZE], b[SY_UNITS_SIZE];
+    sy_print(buffer, "%s: %s on %s of %s%s%s\n\n", record->spec,
+             sy_units_count(stream->item_count, "item", "items", a),
+             sy_units_count(record->machine->device_count, "device", "devices", b), record->host,
+             record->runtime ? ", " : "", record->runtime ? record->runtime : "");
+    sy_print(buffer, "objective    %s\n", stream->objective);
+    sy_print(buffer, "throughput   %s items/s", rate_text(stream->rate, a));
+    if (isfinite(stream->steady_rate)) {
+        sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate, a),
+                 stream->window);
+    }
+    sy_print(buffer, "\nlatency      median %s, p99 %s, with at most %s in progress\n",
+             sy_units_time(stream->latency_p50_ns, a), sy_units_time(stream->latency_p99_ns, b),
+             sy_units_count(stream->window, "item", "items", (char[SY_UNITS_SIZE]){0}));
+    if (isfinite(stream->joules)) {
+        sy_print(buffer, "energy       %.3g J per item (%s)\n", stream->joules,
+                 record->energy_source ? record->energy_source : "source unknown");
+    }
+    put_result(record, buffer);
+    for (uint32_t i = 0; i < record->note_count; i++) {
+        sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
+    }
+}
+
+static void put_phases(const struct sy_stream_report *stream, struct sy_buffer *buffer) {
+    static const char *const headers[] = {"from item",   "items",     "why",
+                                          "items/s",     "predicted", "p50",
+                                          "p99 latency", "J/item",    "plan"};
+    struct sy_table table;
+    char text[SY_UNITS_SIZE];
+    sy_table_init(&table, headers, "rrlrrrrrl");
+    for (uint32_t p = 0; p < stream->phase_count; p++) {
+        const struct sy_stream_phase *phase = &stream->phases[p];
+        sy_table_cell(&table, "%llu", (unsigned long long)phase->first_item);
+        sy_table_cell(&table, "%llu", (unsigned long long)phase->item_count);
+        sy_table_cell(&table, "%s", phase->cause);
+        sy_table_cell(&table, "%s", rate_text(phase->rate, text));
+        sy_table_cell(&table, "%s", rate_text(1e9 / phase->period_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p50_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p99_ns, text));
+        sy_table_cell(&table, "%s", rate_text(phase->joules, text));
+        sy_table_cell(&table, "%s", phase->plan);
+    }
+    sy_print(buffer, "\n");
+    sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("why: reason for the change of plan; predicted: items/s that were predicted; "
+                    "p50, p99 latency: time from the start of an item to its end.",
+                    0, buffer);
+}
+
+static int print_table(const struct sy_run_policy *policy) {
+    struct sy_buffer buffer = {0};
+    put_head(policy->record, &buffer);
+    put_phases(policy->record->stream, &buffer);
+    sy_run_put_devices(policy, &buffer);
+    return sy_output(&buffer);
+}
+
+/* --- JSON ---------------------------------------------------------------------------------------
+ */
+static void put_text(struct sy_json_writer *writer, const char *key, const char *text) {
+    sy_json_key(writer, key);
+    if (text) {
+        sy_json_put_string(writer, text);
+    } else {
+        sy_json_put_null(writer);
+    }
+}
+
+static void put_latency(struct sy_json_writer *writer, double p50_ns, double p99_ns) {
+    sy_json_key(writer, "latency_ns");
+    sy_json_open(writer, '{');
+    sy_json_member_number(writer, "p50", p50_ns);
+    sy_json_member_number(writer, "p99", p99_ns);
+    sy_json_close(writer, '}');
+}
+
+static void put_plans(const struct sy_stream_report *stream, struct sy_json_writer *writer) {
+    sy_json_key(writer, "plans");
+    sy_json_open(writer, '[');
+    for (uint32_t p = 0; p < stream->phase_count; p++) {
+        const struct sy_stream_phase *phase = &stream->phases[p];
+        sy_json_open(writer, '{');
+        sy_json_member_u64(writer, "first_item", phase->first_item);
+        sy_json_member_u64(writer, "items", phase->item_count);
+        sy_json_member_string(writer, "cause", phase->cause);
+        sy_json_member_string(writer, "plan", phase->plan);
+        sy_json_member_number(writer, "predicted_per_s", 1e9 / phase->period_ns);
+        sy_json_member_number(writer, "items_per_s", phase->rate);
+        put_latency(writer, phase->latency_p50_ns, phase->latency_p99_ns);
+        sy_json_member_number(writer, "joules_per_item", phase->joules);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
+static void put_devices(const struct sy_run_policy *policy, struct sy_json_writer *writer) {
+    const struct sy_machine *machine = policy->record->machine;
+    const struct sy_run_figures *run = &policy->runs[0];
+    sy_json_key(writer, "devices");
+    sy_json_open(writer, '[');
+    for (uint32_t d = 0; d < machine->device_count; d++) {
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "name", machine->devices[d].name);
+        sy_json_member_string(writer, "kind", sy_device_kind_name(machine->devices[d].kind));
+        sy_json_member_u64(writer, "tasks", run->device_tasks[d]);
+        sy_json_member_number(writer, "busy_ns", run->device_busy_ns[d]);
+        sy_json_close(writer, '}');
+    }
+    sy_json_close(writer, ']');
+}
+
+static int print_json(const struct sy_run_policy *policy) {
+    const struct sy_record *record = policy->record;
+    const struct sy_stream_report *stream = record->stream;
+    struct sy_json_writer writer = {.compact_from = 3};
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "schema", "symph-run-pipeline-1");
+    sy_json_member_string(&writer, "version", sy_version());
+    put_text(&writer, "pipeline", record->spec);
+    put_text(&writer, "objective", stream->objective);
+    put_text(&writer, "host", record->host);
+    put_text(&writer, "date", record->date);
+    put_text(&writer, "runtime", record->runtime);
+    sy_json_member_u64(&writer, "items", stream->item_count);
+    sy_json_member_u64(&writer, "window", stream->window);
+    sy_json_member_number(&writer, "items_per_s", stream->rate);
+    sy_json_member_number(&writer, "steady_items_per_s", stream->steady_rate);
+    put_latency(&writer, stream->latency_p50_ns, stream->latency_p99_ns);
+    sy_json_member_number(&writer, "joules_per_item", stream->joules);
+    put_text(&writer, "energy_source", record->energy_source);
+    sy_json_member_u64(&writer, "checked", stream->checked_count);
+    sy_json_member_number(&writer, "result_error", stream->result_error);
+    sy_json_member_number(&writer, "result_tolerance", stream->result_tolerance);
+    sy_json_member_u64(&writer, "worst_item", stream->worst_item);
+    sy_json_member_number(&writer, "bytes_moved", policy->runs[0].moved_bytes);
+    put_plans(stream, &writer);
+    put_devices(policy, &writer);
+    sy_json_close(&writer, '}');
+    return sy_output(&writer.buffer);
+}
+
+/* --- the command --------------------------------------------------------------------------------
+ */
+static uint64_t noted_count(const struct sy_record *record, const char *key) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < record->note_count; i++) {
+        const char *value = record->notes[i].value;
+        if (strcmp(record->notes[i].key, key) == 0) {
+            (void)!sy_parse_u64(value, strlen(value), &count);
+        }
+    }
+    return count;
+}
+
+static int tell_calibration(const struct sy_run_args *args, const struct sy_record *record) {
+    uint64_t count = noted_count(record, "samples"), modelled = noted_count(record, "modelled");
+    struct sy_buffer buffer = {0};
+    if (args->common.json) {
+        struct sy_json_writer writer = {.compact_from = 3};
+        sy_json_open(&writer, '{');
+        sy_json_member_string(&writer, "schema", "symph-run-calibration-1");
+        sy_json_member_string(&writer, "version", sy_version());
+        put_text(&writer, "pipeline", record->spec);
+        put_text(&writer, "host", record->host);
+        put_text(&writer, "date", record->date);
+        sy_json_member_string(&writer, "file", args->out);
+        sy_json_member_u64(&writer, "samples", count);
+        sy_json_member_u64(&writer, "modelled", modelled);
+        sy_json_close(&writer, '}');
+        return sy_output(&writer.buffer);
+    }
+    sy_print(&buffer, "%s: %llu samples", record->spec, (unsigned long long)count);
+    if (modelled) {
+        sy_print(&buffer, ", %llu of them from the model of an FPGA card,",
+                 (unsigned long long)modelled);
+    }
+    sy_print(&buffer, " in %s (symph plan --times %s uses them)\n", args->out, args->out);
+    return sy_output(&buffer);
+}
+
+static int show(struct sy_runs *runs) {
+    struct sy_run_policy *policy = &runs->policies[0];
+    const struct sy_run_args *args = runs->args;
+    if (sy_run_figures(policy->record, runs->arena, &policy->runs[0]) < 0) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    policy->run_count = 1;
+    int r = sy_run_write(runs);
+    int told = args->calibrate           ? tell_calibration(args, policy->record)
+               : !policy->record->stream ? SY_EXIT_FAILED
+               : args->common.json       ? print_json(policy)
+                                         : print_table(policy);
+    return r ? r : told;
+}
+
+int sy_run_pipeline(const struct sy_run_args *args) {
+    struct sy_run_figures figures = {0};
+    struct sy_run_policy policy = {.name = args->plan ? args->plan : "planned", .runs = &figures};
+    struct sy_runs runs = {
+        .args = args, .arena = sy_arena_create(), .policies = &policy, .policy_count = 1};
+    struct sy_error error = {0};
+    if (!runs.arena) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    sy_interrupt_watch();
+    int r = ask(args, &policy.text, &runs.engine);
+    const char *text = policy.text.text ? policy.text.text : "";
+    int code = sy_record_read_text("the engine's record", text, policy.text.length, &policy.record,
+                                   &error);
+    if (code == 0) { /* of a wrong result there is a record, too */
+        int shown = show(&runs);
+        r = r ? r : shown;
+    } else if (r == SY_EXIT_OK) {
+        sy_message_error(&error);
+        r = SY_EXIT_FAILED;
+    }
+    if (r == SY_EXIT_OK && args->check && !args->calibrate &&
+        policy.record->stream->checked_count == 0) {
+        sy_message_fail("the results of %s cannot be checked (leave out --check)", args->pipeline);
+        r = SY_EXIT_FAILED;
+    }
+    int finished = sy_engine_finish(runs.engine, NULL);
+    r = r ? r : finished;
+    sy_record_destroy(policy.record);
+    sy_buffer_finish(&policy.text);
+    sy_arena_destroy(runs.arena);
+    return r;
+}

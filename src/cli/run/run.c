@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph run: a graph of real kernels on the devices of this machine.
+ *
+ * In: a graph, policies. Out: a summary or one JSON object "symph-run-result-1"; pictures; the
+ * record. Each run is an engine process of its own; policies that are compared take turns, so that
+ * whatever else happens on the machine happens to all of them.
+ */
+#include "cli/run/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct sy_run_args, field)
+#define SEED_MAX  9007199254740992.0 /* what a JSON number carries exactly */
+#define STARPU    "starpu:"
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "policy", "NAME",
+     "a policy of symph simulate --list-policies, or starpu:NAME for one of the "
+     "schedulers of StarPU (default symphony)",
+     AT(policy), 0, 0, 0},
+    {SY_OPTION_TEXT, "compare", "A,B,...",
+     "run these policies in turn and compare them with the first one, or with "
+     "--policy if it is given",
+     AT(compare), 0, 0, 0},
+    {SY_OPTION_U32, "repeat", "N", "runs of each policy (default 1)", AT(repeat), 0, 1, 10000},
+    {SY_OPTION_U64, "seed", "N", "seed of the policy's random numbers (default 1)", AT(seed), 0, 0,
+     SEED_MAX},
+    {SY_OPTION_FLAG, "check", NULL, "fail if the result cannot be checked", AT(check), 0, 0, 0},
+    {SY_OPTION_FLAG, "no-check", NULL,
+     "do not check the result, nor whether kernels write past their data", AT(no_check), 0, 0, 0},
+    {SY_OPTION_TIME, "limit", "T", "fail the run if a task takes longer than this (default 60s)",
+     AT(limit_s), 0, 1e-3, 1e6},
+    {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
+    {SY_OPTION_ANY, "kernels", "PATH",
+     "kernel plug-ins: files or folders, separated by colons (default: those "
+     "installed)",
+     AT(kernels), 0, 0, 0},
+    {SY_OPTION_ANY, "models", "FOLDER",
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
+     0},
+    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that this process may use)",
+     AT(cpus), 0, 0, 4096},
+    {SY_OPTION_U32, "opencl", "N",
+     "use N OpenCL devices, CPUs included (default: GPUs only, and none if CUDA "
+     "drives them)",
+     AT(opencl), 0, 0, 4096},
+    {SY_OPTION_U32, "cuda", "N", "use N CUDA devices (default: all)", AT(cuda), 0, 0, 4096},
+    {SY_OPTION_FLAG, "emulate", NULL,
+     "replace kernels that no plug-in has by busy waiting for the time stated in the "
+     "graph",
+     AT(emulate), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Pipelines (the same kernels for every item of a stream)", 0, 0,
+     0, 0},
+    {SY_OPTION_TEXT, "pipeline", "SPEC",
+     "instead of a graph: PLUGIN:PIPELINE:ARGUMENTS (symph kernels lists them); a "
+     "plan decides where kernels run, and changes with the data",
+     AT(pipeline), 0, 0, 0},
+    {SY_OPTION_TEXT, "objective", "O",
+     "what to optimise: throughput, latency, energy, money or balanced (energy * "
+     "time); default throughput",
+     AT(objective), 0, 0, 0},
+    {SY_OPTION_REPEAT, "constraint", "C",
+     "a limit that the plan must keep, as in symph plan: 'latency<=2ms', 'gpu<=1'; "
+     "may be repeated",
+     AT(constraints), 0, 0, 0},
+    {SY_OPTION_TEXT, "plan", "TEXT",
+     "use this plan and no other, as symph plan prints it; \"cpu\" or \"gpu\": the best "
+     "plan on these devices alone",
+     AT(plan), 0, 0, 0},
+    {SY_OPTION_FLAG, "side-by-side", NULL,
+     "also try several copies of the pipeline, each on its own devices (throughput "
+     "only)",
+     AT(side_by_side), 0, 0, 0},
+    {SY_OPTION_TEXT, "times", "FILE",
+     "measured times to start with (default: what was learned here)", AT(times), 0, 0, 0},
+    {SY_OPTION_FLAG, "calibrate", NULL,
+     "measure every kernel alone on every device, with the inputs of the items", AT(calibrate), 0,
+     0, 0},
+    {SY_OPTION_FILE, "out", "FILE.csv", "with --calibrate: write the times to this file", AT(out),
+     0, 0, 0},
+    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: also measure power, where it can be read",
+     AT(watts), 0, 0, 0},
+    {SY_OPTION_U32, "window", "N",
+     "number of items in progress (default: from the plan and the memory)", AT(window), 0, 1,
+     65536},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
+    {SY_OPTION_FILE, "plot", "FILE.svg",
+     "draw a Gantt chart of the fastest run (SVG); with several policies, one file "
+     "for each",
+     AT(plot), 0, 0, 0},
+    {SY_OPTION_FILE, "trace", "FILE.json", "write the same as a Chrome/Perfetto trace", AT(trace),
+     0, 0, 0},
+    {SY_OPTION_FILE, "paje", "FILE", "write the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_FILE, "record", "FILE.json",
+     "write everything about the fastest run, for symph explain and symph simulate "
+     "--replay",
+     AT(record), 0, 0, 0},
+    SY_OPTION_COMMON(struct sy_run_args),
+};
+
+static const struct sy_command command = {
+    .name = "run",
+    .usage = "GRAPH|--pipeline SPEC [OPTION]...",
+    .examples =
+        "  symph run linalg:cholesky:n=4096,tile=512\n"
+        "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --plot lu.svg\n"
+        "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
+        "  symph run graph.json --kernels ./mine.so --record run.json\n"
+        "  symph run --pipeline gnn:gcn:items=200 --objective energy --constraint 'latency<=50ms'",
+    .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or "
+             "a generator such as gen:cholesky:8, provided that plug-ins have its kernels. "
+             "The graph runs in a separate process: a kernel that crashes or hangs fails the "
+             "run and nothing else.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .operands = AT(graphs),
+    .operand_max = 1,
+};
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+/* StarPU knows which schedulers it has; ours are known here, before anything is started. */
+static int check_policy(const char *name, const char *list) {
+    const struct sy_scheduler_ops *ops = NULL;
+    if (strncmp(name, STARPU, strlen(STARPU)) == 0 && name[strlen(STARPU)]) {
+        return SY_EXIT_OK;
+    }
+    int r = sy_input_policy(name, list, &ops);
+    if (r == SY_EXIT_OK && ops->needs_truth) {
+        return sy_options_usage(
+            &command,
+            "policy %s uses information that only the simulator has: use it with symph "
+            "simulate",
+            name);
+    }
+    return r;
+}
+
+static int add_policy(struct sy_runs *runs, const char *text, size_t length) {
+    const struct sy_run_args *args = runs->args;
+    char *name = sy_arena_strndup(runs->arena, text, length);
+    if (!name) {
+        return no_memory();
+    }
+    int r = check_policy(name, args->compare);
+    for (uint32_t i = 0; r == SY_EXIT_OK && i < runs->policy_count; i++) {
+        if (strcmp(runs->policies[i].name, name) == 0) {
+            r = sy_options_usage(&command, "policy %s is named twice", name);
+        }
+    }
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    struct sy_run_policy *policy = &runs->policies[runs->policy_count++];
+    policy->name = name;
+    policy->runs = sy_arena_alloc(runs->arena, args->repeat, sizeof(*policy->runs));
+    return policy->runs ? SY_EXIT_OK : no_memory();
+}
+
+static int add_policies(struct sy_runs *runs) {
+    const char *at = runs->args->compare ? runs->args->compare : "";
+    size_t most = strlen(at) + 1; /* names, and one for --policy */
+    runs->policies = sy_arena_alloc(runs->arena, most, sizeof(*runs->policies));
+    if (!runs->policies) {
+        return no_memory();
+    }
+    const char *first = runs->args->policy;
+    if (!first && !runs->args->compare) {
+        first = sy_scheduler_default();
+    }
+    int r = first ? add_policy(runs, first, strlen(first)) : SY_EXIT_OK;
+    while (r == SY_EXIT_OK && *at) {
+        size_t length = strcspn(at, ",");
+        if (length > 0) {
+            r = add_policy(runs, at, length);
+        }
+        at += length + (at[length] == ',');
+    }
+    if (r == SY_EXIT_OK && runs->policy_count == 0) {
+        r = sy_options_usage(&command, "--compare names no policy");
+    }
+    return r;
+}
+
+/* Devices that appear or vanish between runs would make their figures mean different things. */
+static int check_machine(const struct sy_runs *runs, const struct sy_record *record) {
+    for (uint32_t i = 0; i < runs->policy_count; i++) {
+        const struct sy_record *other = runs->policies[i].record;
+        if (other && (other->machine->device_count != record->machine->device_count ||
+                      other->machine->memory_count != record->machine->memory_count ||
+                      other->graph->task_count != record->graph->task_count)) {
+            sy_message_fail("the machine has changed between two runs: %u devices, then %u",
+                            other->machine->device_count, record->machine->device_count);
+            return SY_EXIT_FAILED;
+        }
+    }
+    return SY_EXIT_OK;
+}
+
+/* The record stays if it is the fastest so far, or wrong and to be looked at; the text goes with
+ * it. */
+static int keep(struct sy_runs *runs, struct sy_run_policy *policy, struct sy_record *record,
+                struct sy_buffer *text) {
+    struct sy_run_figures *figures = &policy->runs[policy->run_count];
+    int r = check_machine(runs, record);
+    if (r == SY_EXIT_OK && sy_run_figures(record, runs->arena, figures) < 0) {
+        r = no_memory();
+    }
+    bool better = !policy->record || figures->makespan_ns < policy->record->makespan_ns;
+    if (r != SY_EXIT_OK || !(better || sy_run_is_wrong(figures))) {
+        sy_record_destroy(record);
+        sy_buffer_finish(text);
+    } else {
+        sy_record_destroy(policy->record);
+        sy_buffer_finish(&policy->text);
+        policy->record = record;
+        policy->text = *text;
+        policy->fastest = policy->run_count;
+    }
+    policy->run_count += r == SY_EXIT_OK;
+    return r;
+}
+
+/* The files that were asked for, of a run whose result is wrong. */
+static void leave_wrong(struct sy_runs *runs, const struct sy_run_policy *policy) {
+    runs->last = (uint32_t)(policy - runs->policies);
+    sy_run_write(runs);
+}
+
+static int check_result(struct sy_runs *runs, const struct sy_run_policy *policy) {
+    const struct sy_run_figures *figures = &policy->runs[policy->run_count - 1];
+    if (sy_run_is_wrong(figures)) {
+        leave_wrong(runs, policy);
+        sy_message_fail("the result of run %u under %s is wrong: its relative error is %.3g, and "
+                        "at most %.3g is allowed",
+                        policy->run_count, policy->name, figures->result_error,
+                        figures->result_tolerance);
+        return SY_EXIT_FAILED;
+    }
+    if (runs->args->check && isnan(figures->result_tolerance)) {
+        sy_message_fail("the result of %s cannot be checked (only workloads of plug-ins can be "
+                        "checked; leave out --check)",
+                        runs->args->graphs.items[0]);
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+static int run_once(struct sy_runs *runs, struct sy_run_policy *policy, bool is_last) {
+    const struct sy_run_args *args = runs->args;
+    char label[128];
+    if (args->repeat > 1) {
+        snprintf(label, sizeof(label), "%s, run %u of %u", policy->name, policy->run_count + 1,
+                 args->repeat);
+    } else {
+        snprintf(label, sizeof(label), "%s", policy->name);
+    }
+    struct sy_engine_start start = {.spec = args->graphs.items[0],
+                                    .policy = policy->name,
+                                    .kernels = args->kernels,
+                                    .models = args->models,
+                                    .seed = args->seed,
+                                    .check = !args->no_check,
+                                    .emulate = args->emulate,
+                                    .limit_s = args->limit_s,
+                                    .cpus = args->cpus,
+                                    .opencl = args->opencl,
+                                    .cuda = args->cuda,
+                                    .label = label,
+                                    .quiet = args->common.quiet};
+    struct sy_buffer text = {0};
+    struct sy_record *record = NULL;
+    struct sy_error error = {0};
+    struct sy_engine_run *engine = NULL;
+    int r = sy_engine_run_to_record(&start, &text, &engine);
+    if (is_last) {
+        runs->engine = engine; /* the results come first */
+    } else {
+        int finished = sy_engine_finish(engine, runs->told);
+        r = r ? r : finished;
+    }
+    int code = sy_record_read_text("the engine's record", text.text ? text.text : "", text.length,
+                                   &record, &error);
+    if (r == SY_EXIT_OK && code < 0) {
+        sy_message_error(&error);
+        r = SY_EXIT_FAILED;
+    }
+    if (code < 0) {
+        sy_buffer_finish(&text);
+        return r;
+    }
+    int kept = keep(runs, policy, record, &text);
+    if (kept == SY_EXIT_OK && r == SY_EXIT_OK) {
+        return check_result(runs, policy);
+    }
+    if (kept == SY_EXIT_OK && sy_run_is_wrong(&policy->runs[policy->run_count - 1])) {
+        leave_wrong(runs, policy); /* the engine has said so itself */
+    }
+    return r ? r : kept;
+}
+
+/* In turns, each round begun by another policy. */
+static int run_all(struct sy_runs *runs) {
+    int r = SY_EXIT_OK;
+    sy_interrupt_watch();
+    for (uint32_t round = 0; round < runs->args->repeat; round++) {
+        for (uint32_t i = 0; i < runs->policy_count && r == SY_EXIT_OK; i++) {
+            bool is_last = round + 1 == runs->args->repeat && i + 1 == runs->policy_count;
+            r = run_once(runs, &runs->policies[(i + round) % runs->policy_count], is_last);
+        }
+    }
+    return r;
+}
+
+static int check_args(const struct sy_run_args *args) {
+    if (args->check && args->no_check) {
+        return sy_options_usage(&command, "--check and --no-check exclude each other");
+    }
+    int r = sy_run_check_pipeline(&command, args);
+    if (r == SY_EXIT_OK && args->graphs.count == 0 && !args->pipeline) {
+        return sy_options_usage(&command, "name a graph, such as linalg:cholesky:n=4096,tile=512");
+    }
+    return r;
+}
+
+static int run(const struct sy_run_args *args) {
+    int r = check_args(args);
+    if (r != SY_EXIT_OK || args->pipeline) {
+        return r != SY_EXIT_OK ? r : sy_run_pipeline(args);
+    }
+    struct sy_runs runs = {.args = args, .arena = sy_arena_create()};
+    r = r ? r : (runs.arena ? SY_EXIT_OK : no_memory());
+    r = r ? r : add_policies(&runs);
+    r = r ? r : run_all(&runs);
+    if (r == SY_EXIT_OK) {
+        /* The results are told even where a file cannot be written: they may have taken hours. */
+        r = sy_run_write(&runs);
+        int told = args->common.json ? sy_run_print_json(&runs) : sy_run_print_table(&runs);
+        r = r ? r : told;
+    }
+    int finished = sy_engine_finish(runs.engine, runs.told);
+    r = r ? r : finished;
+    for (uint32_t i = 0; i < runs.policy_count; i++) {
+        sy_record_destroy(runs.policies[i].record);
+        sy_buffer_finish(&runs.policies[i].text);
+    }
+    sy_arena_destroy(runs.arena);
+    return r;
+}
+
+int sy_cmd_run(int argc, char **argv) {
+    struct sy_run_args args = {
+        .repeat = 1, .seed = 1, .cpus = SY_NONE, .opencl = SY_NONE, .cuda = SY_NONE};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    sy_text_list_finish(&args.graphs);
+    sy_text_list_finish(&args.constraints);
+    return r;
+}

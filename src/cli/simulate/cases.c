@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cases: which workloads are run, with which seeds.
+ *
+ * In: graphs and a machine. Out: cases in a fixed order, each with its lower bound. Invariant: a
+ * stream's arrivals depend on its seed alone, so that every policy meets the same jobs.
+ */
+#include "bounds/bounds.h"
+#include "cli/simulate/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define STREAM_PURPOSE 0x73747265u /* random numbers no other room draws */
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+static int create_workload(struct sy_simulate *simulate, const struct sy_job *jobs, uint32_t count,
+                           struct sy_workload **ret_workload) {
+    const struct sy_simulate_args *args = simulate->args;
+    struct sy_workload_options options = {.accelerate = args->accelerate_given,
+                                          .accelerate_seed = args->accelerate,
+                                          .model = simulate->model};
+    struct sy_error error = {0};
+    int r = sy_workload_create(simulate->machine, jobs, count, &options, ret_workload, &error);
+    if (r < 0) {
+        sy_message_error(&error);
+    }
+    return sy_message_exit(r);
+}
+
+static double bound_ns(const struct sy_workload *workload) {
+    double bound = sy_bound_area_ns(workload);
+    if (workload->job_count == 1) {
+        return fmax(bound, sy_bound_critical_path_ns(workload));
+    }
+    for (uint32_t j = 0; j < workload->job_count; j++) {
+        bound = fmax(bound, workload->jobs[j].arrive_ns + workload->job_isolated_ns[j]);
+    }
+    return bound;
+}
+
+static int add_case(struct sy_simulate *simulate, const char *graph, uint64_t seed,
+                    const struct sy_workload *workload, double bound) {
+    size_t policies = simulate->policies.count;
+    struct sy_case *item = &simulate->cases[simulate->case_count];
+    *item = (struct sy_case){
+        .graph = graph,
+        .seed = seed,
+        .workload = workload,
+        .bound_ns = bound,
+        .runs = sy_arena_alloc(simulate->arena, policies, sizeof(struct sy_run)),
+        .slowdowns =
+            sy_arena_alloc(simulate->arena, policies * workload->job_count, sizeof(double)),
+    };
+    if (!item->runs || !item->slowdowns) {
+        return no_memory();
+    }
+    simulate->case_count++;
+    return SY_EXIT_OK;
+}
+
+/* Each graph alone. */
+static int single_cases(struct sy_simulate *simulate) {
+    const struct sy_simulate_args *args = simulate->args;
+    int r = SY_EXIT_OK;
+    for (uint32_t g = 0; g < simulate->graphs.count && r == SY_EXIT_OK; g++) {
+        const struct sy_graph *graph = simulate->graphs.graphs[g];
+        struct sy_job job = {.graph = graph, .weight = 1};
+        struct sy_workload *workload = NULL;
+        r = create_workload(simulate, &job, 1, &workload);
+        if (r != SY_EXIT_OK) {
+            return r;
+        }
+        simulate->workloads[simulate->workload_count++] = workload;
+        double bound = bound_ns(workload);
+        for (uint32_t s = 0; s < args->seeds && r == SY_EXIT_OK; s++) {
+            r = add_case(simulate, sy_graph_name(graph), args->seed + s, workload, bound);
+        }
+    }
+    return r;
+}
+
+/* Mean over the graphs of the time in which the whole machine could do one. */
+static int mean_area(struct sy_simulate *simulate, double *ret_ns) {
+    double sum = 0;
+    for (uint32_t g = 0; g < simulate->graphs.count; g++) {
+        struct sy_job job = {.graph = simulate->graphs.graphs[g], .weight = 1};
+        struct sy_workload *workload = NULL;
+        int r = create_workload(simulate, &job, 1, &workload);
+        if (r != SY_EXIT_OK) {
+            return r;
+        }
+        sum += sy_bound_area_ns(workload);
+        sy_workload_destroy(workload);
+    }
+    *ret_ns = sum / simulate->graphs.count;
+    return SY_EXIT_OK;
+}
+
+static void draw_jobs(const struct sy_simulate *simulate, uint64_t seed, double gap_ns,
+                      struct sy_job *jobs) {
+    struct sy_rng rng = sy_rng_make(seed, STREAM_PURPOSE, 0);
+    double now_ns = 0;
+    for (uint32_t j = 0; j < simulate->args->jobs; j++) {
+        uint32_t graph = sy_rng_below(&rng, simulate->graphs.count);
+        jobs[j] = (struct sy_job){.graph = simulate->graphs.graphs[graph],
+                                  .arrive_ns = now_ns,
+                                  .tenant = j % simulate->args->tenants,
+                                  .weight = 1};
+        now_ns += gap_ns * sy_rng_exponential(&rng);
+    }
+}
+
+/* Poisson arrivals such that the work offered per second is the load times what the machine can
+ * do: the mean gap is the mean area bound of a job divided by the load. */
+static int stream_cases(struct sy_simulate *simulate) {
+    const struct sy_simulate_args *args = simulate->args;
+    double area_ns = 0;
+    int r = mean_area(simulate, &area_ns);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    struct sy_job *jobs = calloc(args->jobs, sizeof(*jobs));
+    if (!jobs) {
+        return no_memory();
+    }
+    for (uint32_t s = 0; s < args->seeds && r == SY_EXIT_OK; s++) {
+        struct sy_workload *workload = NULL;
+        draw_jobs(simulate, args->seed + s, area_ns / args->load, jobs);
+        r = create_workload(simulate, jobs, args->jobs, &workload);
+        if (r == SY_EXIT_OK) {
+            simulate->workloads[simulate->workload_count++] = workload;
+            r = add_case(simulate, "stream", args->seed + s, workload, bound_ns(workload));
+        }
+    }
+    free(jobs);
+    return r;
+}
+
+/* The same jobs under every seed: only what is hidden differs. */
+static int recorded_cases(struct sy_simulate *simulate) {
+    struct sy_workload *workload = NULL;
+    int r = create_workload(simulate, simulate->jobs, simulate->job_count, &workload);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    simulate->workloads[simulate->workload_count++] = workload;
+    double bound = bound_ns(workload);
+    for (uint32_t s = 0; s < simulate->args->seeds && r == SY_EXIT_OK; s++) {
+        r = add_case(simulate, "stream", simulate->args->seed + s, workload, bound);
+    }
+    return r;
+}
+
+int sy_simulate_cases(struct sy_simulate *simulate) {
+    const struct sy_simulate_args *args = simulate->args;
+    size_t workloads = args->stream ? args->seeds : simulate->graphs.count;
+    size_t cases = args->stream ? args->seeds : (size_t)simulate->graphs.count * args->seeds;
+    simulate->workloads = sy_arena_alloc(simulate->arena, workloads, sizeof(struct sy_workload *));
+    simulate->cases = sy_arena_alloc(simulate->arena, cases, sizeof(struct sy_case));
+    simulate->pictures =
+        sy_arena_alloc(simulate->arena, (size_t)simulate->policies.count * SY_PICTURE_COUNT,
+                       sizeof(struct sy_buffer));
+    if (!simulate->workloads || !simulate->cases || !simulate->pictures) {
+        return no_memory();
+    }
+    if (simulate->jobs) {
+        return recorded_cases(simulate);
+    }
+    return args->stream ? stream_cases(simulate) : single_cases(simulate);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * record: see record.h.
+ */
+#include "cli/simulate/record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* --- the order ---------------------------------------------------------------------------------
+ */
+
+struct sorting {
+    const double *key;     /* start, not before that of any predecessor */
+    const uint32_t *place; /* in a topological order */
+};
+
+static int by_key(const void *a, const void *b, void *context) {
+    const struct sorting *sorting = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (sorting->key[x] != sorting->key[y]) {
+        return sorting->key[x] < sorting->key[y] ? -1 : 1;
+    }
+    return sorting->place[x] < sorting->place[y] ? -1 : sorting->place[x] > sorting->place[y];
+}
+
+/* Starts as recorded, pushed behind those of the predecessors: sorted by them, and then by the
+ * topological order, no device can wait for what comes later on another. */
+static void make_keys(const struct sy_record *record, double *key, uint32_t *place) {
+    const struct sy_graph *graph = record->graph;
+    for (uint32_t i = 0; i < graph->task_count; i++) {
+        uint32_t task = graph->order[i];
+        place[task] = i;
+        key[task] = record->tasks[task].start_ns;
+        for (uint32_t e = graph->pred_start[task]; e < graph->pred_start[task + 1]; e++) {
+            key[task] = fmax(key[task], key[graph->pred[e]]);
+        }
+    }
+}
+
+static void deal_out(struct sy_replay_plan *plan, uint32_t *sorted) {
+    const struct sy_record *record = plan->record;
+    uint32_t tasks = record->graph->task_count, devices = record->machine->device_count;
+    for (uint32_t t = 0; t < tasks; t++) {
+        plan->device_start[record->tasks[t].device + 1]++;
+    }
+    for (uint32_t d = 0; d < devices; d++) {
+        plan->device_start[d + 1] += plan->device_start[d];
+        plan->next[d] = plan->device_start[d];
+    }
+    for (uint32_t i = 0; i < tasks; i++) {
+        plan->order[plan->next[record->tasks[sorted[i]].device]++] = sorted[i];
+    }
+}
+
+/* Of those that ran before it on its device, the last that had started when it was decided. */
+static void find_during(struct sy_replay_plan *plan, double *decided_ns) {
+    const struct sy_record *record = plan->record;
+    for (uint32_t t = 0; t < record->graph->task_count; t++) {
+        decided_ns[t] = NAN;
+        plan->during[t] = SY_NONE;
+    }
+    for (uint32_t i = 0; i < record->decision_count; i++) {
+        const struct sy_decided *decided = &record->decisions[i];
+        if (decided->device == record->tasks[decided->task].device) {
+            decided_ns[decided->task] = decided->at_ns;
+        }
+    }
+    for (uint32_t d = 0; d < record->machine->device_count; d++) {
+        uint32_t first = plan->device_start[d], end = plan->device_start[d + 1];
+        for (uint32_t i = first; i < end; i++) {
+            uint32_t task = plan->order[i], at = i;
+            while (at > first && record->tasks[plan->order[at - 1]].start_ns > decided_ns[task]) {
+                at--;
+            }
+            bool is_known = !isnan(decided_ns[task]) && at > first;
+            plan->during[task] = is_known ? plan->order[at - 1] : SY_NONE;
+        }
+    }
+}
+
+int sy_replay_plan_init(struct sy_replay_plan *plan, const struct sy_record *record) {
+    size_t tasks = record->graph->task_count + 1u, devices = record->machine->device_count + 1u;
+    *plan = (struct sy_replay_plan){.record = record, .arena = sy_arena_create()};
+    if (!plan->arena) {
+        return -ENOMEM;
+    }
+    plan->device_start = sy_arena_alloc(plan->arena, devices, sizeof(uint32_t));
+    plan->next = sy_arena_alloc(plan->arena, devices, sizeof(uint32_t));
+    plan->order = sy_arena_alloc(plan->arena, tasks, sizeof(uint32_t));
+    plan->during = sy_arena_alloc(plan->arena, tasks, sizeof(uint32_t));
+    double *key = sy_arena_alloc(plan->arena, tasks, sizeof *key);
+    uint32_t *place = sy_arena_alloc(plan->arena, tasks, sizeof *place);
+    uint32_t *sorted = sy_arena_alloc(plan->arena, tasks, sizeof *sorted);
+    if (!plan->device_start || !plan->next || !plan->order || !plan->during || !key || !place ||
+        !sorted) {
+        return -ENOMEM;
+    }
+    make_keys(record, key, place);
+    for (uint32_t t = 0; t < record->graph->task_count; t++) {
+        sorted[t] = t;
+    }
+    struct sorting sorting = {key, place};
+    qsort_r(sorted, record->graph->task_count, sizeof *sorted, by_key, &sorting);
+    deal_out(plan, sorted);
+    find_during(plan, key);
+    return 0;
+}
+
+void sy_replay_plan_finish(struct sy_replay_plan *plan) {
+    sy_arena_destroy(plan->arena);
+}
+
+/* --- the policy --------------------------------------------------------------------------------
+ */
+
+static int init(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args) {
+    struct sy_replay_plan *plan = scheduler->state;
+    (void)args;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        plan->next[d] = plan->device_start[d];
+    }
+    return 0;
+}
+
+static bool may_commit(const struct sy_replay_plan *plan, const struct sy_view *view,
+                       uint32_t task) {
+    uint32_t during = plan->during[task];
+    return view->task_state[task] == SY_TASK_READY &&
+           (during == SY_NONE || view->task_state[during] >= SY_TASK_RUNNING);
+}
+
+static uint32_t decide(struct sy_scheduler *scheduler, const struct sy_view *view,
+                       struct sy_decision *ret_decisions, uint32_t capacity) {
+    struct sy_replay_plan *plan = scheduler->state;
+    const struct sy_machine *machine = view->machine;
+    uint32_t count = 0;
+    for (uint32_t d = 0; view->job_count && d < machine->device_count; d++) {
+        while (count < capacity && plan->next[d] < plan->device_start[d + 1] &&
+               may_commit(plan, view, plan->order[plan->next[d]])) {
+            uint32_t task = plan->order[plan->next[d]++];
+            size_t cell = (size_t)task * machine->class_count + machine->devices[d].class_index;
+            ret_decisions[count++] = (struct sy_decision){
+                .kind = SY_RUN, .task = task, .device = d, .expected_ns = view->time_ns[cell]};
+        }
+    }
+    return count;
+}
+
+const struct sy_scheduler_ops sy_replay_ops = {
+    .name = "replay", .summary = "what was recorded, again", .init = init, .decide = decide};
+
+/* --- a replay ----------------------------------------------------------------------------------
+ */
+
+static double duration_ns(const struct sy_record *record, uint32_t task) {
+    return record->tasks[task].end_ns - record->tasks[task].start_ns;
+}
+
+/* The class of device. */
+static uint32_t ran_on(const struct sy_record *record, uint32_t task) {
+    return record->machine->devices[record->tasks[task].device].class_index;
+}
+
+static int check(const struct sy_record *record, struct sy_error *error) {
+    uint32_t missing = 0;
+    for (uint32_t t = 0; t < record->graph->task_count; t++) {
+        missing += record->tasks[t].device == SY_NONE;
+    }
+    return missing ? sy_fail(error, -EINVAL,
+                             "%u of %u tasks never ran: only a complete run can be replayed",
+                             missing, record->graph->task_count)
+                   : 0;
+}
+
+/* Tasks of one kernel and work on one class of device stand together. */
+static int by_likeness(const void *a, const void *b, void *context) {
+    const struct sy_record *record = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const struct sy_task *p = &record->graph->tasks[x], *q = &record->graph->tasks[y];
+    uint32_t c = ran_on(record, x), d = ran_on(record, y);
+    if (p->kernel != q->kernel || c != d) {
+        return p->kernel != q->kernel ? (p->kernel < q->kernel ? -1 : 1) : (c < d ? -1 : 1);
+    }
+    return p->work < q->work ? -1 : p->work > q->work;
+}
+
+/* Of each task: what the middle one of its like took. values has room for as many. */
+static void fill_likes(const struct sy_record *record, uint32_t *order, double *values,
+                       double *like_ns) {
+    uint32_t count = record->graph->task_count;
+    for (uint32_t t = 0; t < count; t++) {
+        order[t] = t;
+    }
+    qsort_r(order, count, sizeof *order, by_likeness, (void *)record);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && !by_likeness(&order[first], &order[end], (void *)record);
+             end++) {
+            values[end - first] = duration_ns(record, order[end]);
+        }
+        double median = sy_quantile(values, end - first, 0.5);
+        for (uint32_t i = first; i < end; i++) {
+            like_ns[order[i]] = median;
+        }
+    }
+}
+
+/* Times per task and class: the model's; where it has none for the class on which the task ran, the
+ * median of its like. */
+static int model_times(const struct sy_record *record, double *time_ns, uint32_t *ret_unknown) {
+    uint32_t classes = record->machine->class_count, count = record->graph->task_count;
+    uint32_t *order = calloc(count + 1u, sizeof *order);
+    double *values = calloc(count + 1u, sizeof *values);
+    double *like_ns = calloc(count + 1u, sizeof *like_ns);
+    int r = order && values && like_ns ? 0 : -ENOMEM;
+    if (r == 0) {
+        fill_likes(record, order, values, like_ns);
+    }
+    *ret_unknown = 0;
+    for (uint32_t t = 0; r == 0 && t < count; t++) {
+        for (uint32_t c = 0; c < classes; c++) {
+            time_ns[(size_t)t * classes + c] = record->model_ns[(size_t)t * classes + c];
+        }
+        double *cell = &time_ns[(size_t)t * classes + ran_on(record, t)];
+        if (!isfinite(*cell)) {
+            *cell = like_ns[t];
+            ++*ret_unknown;
+        }
+    }
+    free(order);
+    free(values);
+    free(like_ns);
+    return r;
+}
+
+/* The measured time where each task ran. */
+static void measured_times(const struct sy_record *record, double *time_ns) {
+    for (uint32_t t = 0; t < record->graph->task_count; t++) {
+        time_ns[(size_t)t * record->machine->class_count + ran_on(record, t)] =
+            duration_ns(record, t);
+    }
+}
+
+static int run_once(const struct sy_record *record, const struct sy_sim_options *options,
+                    const double *time_ns, struct sy_replay_plan *plan, double *ret_makespan_ns,
+                    struct sy_error *error) {
+    struct sy_job job = {.graph = record->graph, .weight = 1};
+    struct sy_workload_options times = {.time_ns = time_ns};
+    struct sy_workload *workload = NULL;
+    struct sy_sim *sim = NULL;
+    struct sy_sim_result result = {0};
+    int r = sy_workload_create(record->machine, &job, 1, &times, &workload, error);
+    r = r < 0 ? r : sy_sim_create(workload, options, &sim, error);
+    r = r < 0 ? r : sy_sim_run_ops(sim, &sy_replay_ops, plan, &result, error);
+    if (r == 0) {
+        *ret_makespan_ns = result.makespan_ns;
+    }
+    sy_sim_destroy(sim);
+    sy_workload_destroy(workload);
+    return r;
+}
+
+int sy_replay(const struct sy_record *record, const struct sy_sim_options *options,
+              struct sy_replayed *ret_replayed, struct sy_error *error) {
+    struct sy_replayed answer = {.real_ns = record->makespan_ns};
+    struct sy_replay_plan plan = {0};
+    size_t cells = (size_t)record->graph->task_count * record->machine->class_count;
+    int r = check(record, error);
+    if (r < 0) {
+        return r;
+    }
+    double *time_ns = calloc(cells + 1, sizeof *time_ns);
+    if (!time_ns || sy_replay_plan_init(&plan, record) < 0 ||
+        model_times(record, time_ns, &answer.unknown_count) < 0) {
+        r = sy_fail(error, -ENOMEM, "out of memory");
+    }
+    r = r ? r : run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
+    if (r == 0) {
+        measured_times(record, time_ns);
+        r = run_once(record, options, time_ns, &plan, &answer.measured_ns, error);
+    }
+    sy_replay_plan_finish(&plan);
+    free(time_ns);
+    if (r == 0) {
+        *ret_replayed = answer;
+    }
+    return r;
+}

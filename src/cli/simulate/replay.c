@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * replay: recorded runs again in the simulator, and how wrong it is.
+ *
+ * In: records of runs. Out: simulated against real makespan per run, predicted against actual
+ * execution time per kernel and class of device; text, or one JSON object "symph-replay-1".
+ * Invariant: an error is simulated / real - 1; of several runs the median counts.
+ */
+#include "base/json.h"
+#include "cli/explain/explain.h"
+#include "cli/simulate/record.h"
+#include "cli/simulate/simulate.h"
+#include "cli/table.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replay_run {
+    const char *path, *policy;
+    uint32_t task_count;
+    struct sy_replayed times;
+};
+
+/* One task that ran. */
+struct sample {
+    uint32_t row;                                 /* kernel and class */
+    double actual_ns, model_error, decided_error; /* NAN: nothing was predicted */
+};
+
+struct row {
+    const char *kernel, *class_name;
+    uint32_t count, decided_count;
+    double total_ns, median_ns;
+    double model_abs, model_bias, decided_abs, decided_bias;
+};
+
+struct replays {
+    const struct sy_simulate_args *args;
+    double decision_ns;
+    struct sy_arena *arena; /* names */
+    struct replay_run *runs;
+    uint32_t run_count;
+    struct sample *samples;
+    uint32_t sample_count, sample_capacity;
+    struct row *rows;
+    uint32_t row_count, row_capacity;
+    struct sy_map row_of; /* "kernel\nclass" */
+};
+
+static int no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+static double error_of(double predicted_ns, double actual_ns) {
+    return actual_ns > 0 && isfinite(predicted_ns) ? predicted_ns / actual_ns - 1 : NAN;
+}
+
+static int find_row(struct replays *replays, const char *kernel, const char *class_name,
+                    uint32_t *ret_row) {
+    struct sy_buffer key = {0};
+    sy_buffer_printf(&key, "%s\n%s", kernel, class_name);
+    if (key.failed) {
+        sy_buffer_finish(&key);
+        return -ENOMEM;
+    }
+    if (sy_map_get(&replays->row_of, key.text, key.length, ret_row)) {
+        sy_buffer_finish(&key);
+        return 0;
+    }
+    char *kept = sy_arena_strndup(replays->arena, key.text, key.length);
+    size_t length = key.length;
+    sy_buffer_finish(&key);
+    struct row row = {.kernel = sy_arena_strdup(replays->arena, kernel),
+                      .class_name = sy_arena_strdup(replays->arena, class_name)};
+    if (!kept || !row.kernel || !row.class_name ||
+        sy_grow(&replays->rows, &replays->row_capacity, replays->row_count + 1, sizeof row) < 0 ||
+        sy_map_put(&replays->row_of, kept, length, replays->row_count) < 0) {
+        return -ENOMEM;
+    }
+    *ret_row = replays->row_count;
+    replays->rows[replays->row_count++] = row;
+    return 0;
+}
+
+static int add_samples(struct replays *replays, const struct sy_record *record) {
+    const struct sy_graph *graph = record->graph;
+    const struct sy_machine *machine = record->machine;
+    if (replays->sample_count > UINT32_MAX - graph->task_count ||
+        sy_grow(&replays->samples, &replays->sample_capacity,
+                replays->sample_count + graph->task_count, sizeof *replays->samples) < 0) {
+        return -ENOMEM;
+    }
+    for (uint32_t t = 0; t < graph->task_count; t++) {
+        const struct sy_record_task *task = &record->tasks[t];
+        uint32_t class_index = machine->devices[task->device].class_index;
+        struct sample sample = {.actual_ns = task->end_ns - task->start_ns};
+        int r = find_row(replays, graph->kernels[graph->tasks[t].kernel].name,
+                         machine->classes[class_index].name, &sample.row);
+        if (r < 0) {
+            return r;
+        }
+        double model_ns = record->model_ns[(size_t)t * machine->class_count + class_index];
+        sample.model_error = error_of(model_ns, sample.actual_ns);
+        sample.decided_error = error_of(task->predicted_ns, sample.actual_ns);
+        replays->samples[replays->sample_count++] = sample;
+    }
+    return 0;
+}
+
+static int replay_one(struct replays *replays, const char *spec) {
+    struct replay_run *run = &replays->runs[replays->run_count];
+    const struct sy_sim_options options = {.seed = replays->args->seed,
+                                           .contention = replays->args->contention,
+                                           .decision_ns = replays->decision_ns,
+                                           .stop = sy_interrupt_seen};
+    char path[4096];
+    struct sy_record *record = NULL;
+    struct sy_error error = {0};
+    int r = sy_input_record(spec, path, sizeof path, &record);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    r = sy_replay(record, &options, &run->times, &error);
+    if (r < 0) {
+        sy_message_about("run", path, &error);
+        sy_record_destroy(record);
+        return r == -ECANCELED ? SY_EXIT_INTERRUPTED : sy_message_exit(r);
+    }
+    run->path = sy_arena_strdup(replays->arena, path);
+    run->policy = sy_arena_strdup(replays->arena, record->policy);
+    run->task_count = record->graph->task_count;
+    replays->run_count++;
+    r = run->path && run->policy ? add_samples(replays, record) : -ENOMEM;
+    sy_record_destroy(record);
+    return r < 0 ? no_memory() : SY_EXIT_OK;
+}
+
+/* --- statistics --------------------------------------------------------------------------------
+ */
+
+static int by_row(const void *a, const void *b) {
+    const struct sample *x = a, *y = b;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int by_total(const void *a, const void *b) {
+    const struct row *x = a, *y = b;
+    return x->total_ns > y->total_ns ? -1 : x->total_ns < y->total_ns;
+}
+
+/* Medians of the values that are numbers, and of their sizes; returns how many. */
+static uint32_t medians(double *values, uint32_t count, double *ret_bias, double *ret_abs) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            values[kept++] = values[i];
+        }
+    }
+    *ret_bias = sy_quantile(values, kept, 0.5);
+    for (uint32_t i = 0; i < kept; i++) {
+        values[i] = fabs(values[i]);
+    }
+    *ret_abs = sy_quantile(values, kept, 0.5);
+    return kept;
+}
+
+static void fill_row(struct row *row, const struct sample *samples, uint32_t count,
+                     double *values) {
+    row->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = samples[i].actual_ns;
+        row->total_ns += samples[i].actual_ns;
+    }
+    row->median_ns = sy_quantile(values, count, 0.5);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = samples[i].model_error;
+    }
+    medians(values, count, &row->model_bias, &row->model_abs);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = samples[i].decided_error;
+    }
+    row->decided_count = medians(values, count, &row->decided_bias, &row->decided_abs);
+}
+
+static int fill_rows(struct replays *replays) {
+    double *values = calloc(replays->sample_count + (size_t)1, sizeof *values);
+    if (!values) {
+        return no_memory();
+    }
+    if (replays->sample_count) {
+        qsort(replays->samples, replays->sample_count, sizeof *replays->samples, by_row);
+    }
+    for (uint32_t first = 0, end; first < replays->sample_count; first = end) {
+        uint32_t row = replays->samples[first].row;
+        for (end = first; end < replays->sample_count && replays->samples[end].row == row; end++) {
+        }
+        fill_row(&replays->rows[row], &replays->samples[first], end - first, values);
+    }
+    if (replays->row_count) {
+        qsort(replays->rows, replays->row_count, sizeof *replays->rows, by_total);
+    }
+    free(values);
+    return SY_EXIT_OK;
+}
+
+struct total {
+    double bias, abs; /* medians over runs */
+};
+
+/* Of the makespans: with the model's times, or with the measured ones. */
+static int total_of(const struct replays *replays, bool measured, struct total *ret_total) {
+    double *values = calloc(replays->run_count + 1u, sizeof *values);
+    if (!values) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < replays->run_count; i++) {
+        const struct sy_replayed *times = &replays->runs[i].times;
+        values[i] = error_of(measured ? times->measured_ns : times->simulated_ns, times->real_ns);
+    }
+    medians(values, replays->run_count, &ret_total->bias, &ret_total->abs);
+    free(values);
+    return 0;
+}
+
+/* --- output ------------------------------------------------------------------------------------
+ */
+
+static void cell_percent(struct sy_table *table, double ratio, bool has_sign) {
+    if (isfinite(ratio)) {
+        sy_table_cell(table, has_sign ? "%+.1f %%" : "%.1f %%", 100 * ratio);
+    } else {
+        sy_table_cell(table, "-");
+    }
+}
+
+static void put_runs(const struct replays *replays, const struct total *model,
+                     const struct total *measured, struct sy_buffer *out) {
+    static const char *const headers[] = {"run",           "policy", "tasks",          "real",
+                                          "model's times", "error",  "measured times", "error"};
+    struct sy_table table;
+    sy_table_init(&table, headers, "llrrrrrr");
+    for (uint32_t i = 0; i < replays->run_count; i++) {
+        const struct replay_run *run = &replays->runs[i];
+        char text[SY_UNITS_SIZE];
+        sy_table_cell(&table, "%s", run->path);
+        sy_table_cell(&table, "%s", run->policy);
+        sy_table_cell(&table, "%u", run->task_count);
+        sy_table_cell(&table, "%s", sy_units_time(run->times.real_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(run->times.simulated_ns, text));
+        cell_percent(&table, error_of(run->times.simulated_ns, run->times.real_ns), true);
+        sy_table_cell(&table, "%s", sy_units_time(run->times.measured_ns, text));
+        cell_percent(&table, error_of(run->times.measured_ns, run->times.real_ns), true);
+    }
+    sy_table_write(&table, 0, sy_message_colour(stdout), out);
+    sy_table_legend("real: measured makespan; model's times, measured times: makespan simulated "
+                    "with predicted and with measured task times; error: simulated / real - 1.",
+                    0, out);
+    char text[4][SY_UNITS_SIZE];
+    sy_print(out,
+             "\nMedian error of the simulated makespan: %s %% (absolute %s %%) with the "
+             "model's times,\n%s %% (absolute %s %%) with the measured ones.\n",
+             sy_units_number(100 * model->bias, 1, text[0]),
+             sy_units_number(100 * model->abs, 1, text[1]),
+             sy_units_number(100 * measured->bias, 1, text[2]),
+             sy_units_number(100 * measured->abs, 1, text[3]));
+}
+
+static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
+    static const char *const headers[] = {"kernel", "on",      "tasks",   "actual", "|error|",
+                                          "bias",   "decided", "|error|", "bias"};
+    struct sy_table table;
+    sy_table_init(&table, headers, "llrrrrrrr");
+    for (uint32_t i = 0; i < replays->row_count; i++) {
+        const struct row *row = &replays->rows[i];
+        char text[SY_UNITS_SIZE];
+        sy_table_cell(&table, "%s", row->kernel);
+        sy_table_cell(&table, "%s", row->class_name);
+        sy_table_cell(&table, "%u", row->count);
+        sy_table_cell(&table, "%s", sy_units_time(row->median_ns, text));
+        cell_percent(&table, row->model_abs, false);
+        cell_percent(&table, row->model_bias, true);
+        sy_table_cell(&table, "%u", row->decided_count);
+        cell_percent(&table, row->decided_abs, false);
+        cell_percent(&table, row->decided_bias, true);
+    }
+    sy_print(out, "\nPredicted and actual execution times (medians): predicted by the model at "
+                  "the end of the run, and at each decision.\n");
+    sy_table_write(&table, 0, sy_message_colour(stdout), out);
+    sy_table_legend("actual: median execution time; |error|, bias: median absolute error and "
+                    "median error of the prediction, by the model at the end of the run; decided, "
+                    "|error|, bias: the same for the predictions that decisions were based on.",
+                    0, out);
+}
+
+static int print_text(const struct replays *replays, const struct total *model,
+                      const struct total *measured) {
+    struct sy_buffer out = {0};
+    put_runs(replays, model, measured, &out);
+    put_kernels(replays, &out);
+    for (uint32_t i = 0; i < replays->run_count; i++) {
+        const struct replay_run *run = &replays->runs[i];
+        if (run->times.unknown_count) {
+            sy_message_note(
+                replays->args->common.quiet,
+                "%s: the model has no time for %u of %u tasks on their device; the median of "
+                "similar tasks of the run is used",
+                run->path, run->times.unknown_count, run->task_count);
+        }
+    }
+    return sy_output(&out);
+}
+
+static void put_run_json(struct sy_json_writer *writer, const struct replay_run *run) {
+    sy_json_open(writer, '{');
+    sy_json_member_string(writer, "file", run->path);
+    sy_json_member_string(writer, "policy", run->policy);
+    sy_json_member_u64(writer, "tasks", run->task_count);
+    sy_json_member_u64(writer, "tasks_unknown_to_model", run->times.unknown_count);
+    sy_json_member_number(writer, "real_ns", run->times.real_ns);
+    sy_json_member_number(writer, "simulated_ns", run->times.simulated_ns);
+    sy_json_member_number(writer, "error_ratio",
+                          error_of(run->times.simulated_ns, run->times.real_ns));
+    sy_json_member_number(writer, "simulated_measured_ns", run->times.measured_ns);
+    sy_json_member_number(writer, "error_measured_ratio",
+                          error_of(run->times.measured_ns, run->times.real_ns));
+    sy_json_close(writer, '}');
+}
+
+static void put_kernel_json(struct sy_json_writer *writer, const struct row *row) {
+    sy_json_open(writer, '{');
+    sy_json_member_string(writer, "kernel", row->kernel);
+    sy_json_member_string(writer, "class", row->class_name);
+    sy_json_member_u64(writer, "tasks", row->count);
+    sy_json_member_number(writer, "total_ns", row->total_ns);
+    sy_json_member_number(writer, "median_ns", row->median_ns);
+    sy_json_member_number(writer, "abs_error_ratio", row->model_abs);
+    sy_json_member_number(writer, "bias_ratio", row->model_bias);
+    sy_json_member_u64(writer, "decided_tasks", row->decided_count);
+    sy_json_member_number(writer, "decided_abs_error_ratio", row->decided_abs);
+    sy_json_member_number(writer, "decided_bias_ratio", row->decided_bias);
+    sy_json_close(writer, '}');
+}
+
+static int print_json(const struct replays *replays, const struct total *model,
+                      const struct total *measured) {
+    struct sy_json_writer writer = {.compact_from = 3};
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "schema", "symph-replay-1");
+    sy_json_key(&writer, "runs");
+    sy_json_open(&writer, '[');
+    for (uint32_t i = 0; i < replays->run_count; i++) {
+        put_run_json(&writer, &replays->runs[i]);
+    }
+    sy_json_close(&writer, ']');
+    sy_json_key(&writer, "median");
+    sy_json_open(&writer, '{');
+    sy_json_member_number(&writer, "error_ratio", model->bias);
+    sy_json_member_number(&writer, "abs_error_ratio", model->abs);
+    sy_json_member_number(&writer, "error_measured_ratio", measured->bias);
+    sy_json_member_number(&writer, "abs_error_measured_ratio", measured->abs);
+    sy_json_close(&writer, '}');
+    sy_json_key(&writer, "kernels");
+    sy_json_open(&writer, '[');
+    for (uint32_t i = 0; i < replays->row_count; i++) {
+        put_kernel_json(&writer, &replays->rows[i]);
+    }
+    sy_json_close(&writer, ']');
+    sy_json_close(&writer, '}');
+    return sy_output(&writer.buffer);
+}
+
+static int report(struct replays *replays) {
+    struct total model = {0}, measured = {0};
+    int r = fill_rows(replays);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    if (total_of(replays, false, &model) < 0 || total_of(replays, true, &measured) < 0) {
+        return no_memory();
+    }
+    return replays->args->common.json ? print_json(replays, &model, &measured)
+                                      : print_text(replays, &model, &measured);
+}
+
+int sy_simulate_replay(const struct sy_simulate_args *args) {
+    struct replays replays = {.args = args, .arena = sy_arena_create()};
+    replays.runs = calloc(args->replays.count, sizeof *replays.runs);
+    bool charge = false;
+    int r = replays.arena && replays.runs ? SY_EXIT_OK : no_memory();
+    r = r ? r
+          : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
+                                      &replays.decision_ns, &charge);
+    if (!r && charge) {
+        r = sy_options_usage(sy_simulate_command(),
+                             "--replay asks no policy, whose time could be measured");
+    }
+    sy_interrupt_watch();
+    for (uint32_t i = 0; r == SY_EXIT_OK && i < args->replays.count; i++) {
+        r = sy_interrupt_seen() ? SY_EXIT_INTERRUPTED
+                                : replay_one(&replays, args->replays.items[i]);
+    }
+    r = r ? r : report(&replays);
+    sy_map_finish(&replays.row_of);
+    free(replays.rows);
+    free(replays.samples);
+    free(replays.runs);
+    sy_arena_destroy(replays.arena);
+    return r;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * symph simulate: schedulers over graphs in virtual time.
+ *
+ * In: a machine, graphs, policies, what disturbs them. Out: a table with intervals or one JSON
+ * object "symph-simulate-1"; pictures. Invariant: without --timing two runs give the same bytes.
+ */
+#include "cli/simulate/simulate.h"
+
+#include "base/json.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "nets/nets.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field)        offsetof(struct sy_simulate_args, field)
+#define SEED_MAX         9007199254740992.0 /* what a JSON number carries exactly */
+#define DEFAULT_POLICIES "eager,dmda,dmdas,heft,symphony"
+
+static const struct sy_option options[] = {
+    {SY_OPTION_TEXT, "machine", "MACHINE",
+     "\"here\", a file, or a line such as \"2x(cpu:12 dram:80GB/s) gpu:4@pcie3x16\" "
+     "(default here)",
+     AT(machine), 0, 0, 0},
+    {SY_OPTION_LIST, "graphs", "FILE...",
+     "graph files, or generators such as gen:cholesky:20 (see symph graph "
+     "--list-generators)",
+     AT(graph_specs), 0, 0, 0},
+    {SY_OPTION_TEXT, "only", "GLOB", "use only the graphs whose name matches GLOB", AT(graphs.only),
+     0, 0, 0},
+    {SY_OPTION_U32, "max-instances", "N",
+     "fold a stage with more than N instances into N tasks (default 32)", AT(graphs.max_instances),
+     0, 1, 1e6},
+    {SY_OPTION_TEXT, "policy", "A,B,...",
+     "policies to compare; \"all\": every one that could run for real and needs no training first "
+     "(default " DEFAULT_POLICIES ")",
+     AT(policy), 0, 0, 0},
+    {SY_OPTION_FLAG, "list-policies", NULL, "list the policies", AT(list_policies), 0, 0, 0},
+    {SY_OPTION_U32, "seeds", "N", "runs of each graph, each with another seed (default 5)",
+     AT(seeds), 0, 1, 1e6},
+    {SY_OPTION_U64, "seed", "N", "the first seed (default 1)", AT(seed), 0, 0, SEED_MAX},
+    {SY_OPTION_HEADING, NULL, NULL, "Durations", 0, 0, 0, 0},
+    {SY_OPTION_U64, "accelerate", "SEED",
+     "give tasks that only have a CPU time a random speed-up on each kind of "
+     "accelerator, 0.3 to 31 times, fixed by SEED",
+     AT(accelerate), AT(accelerate_given), 0, SEED_MAX},
+    {SY_OPTION_TEXT, "times", "FILE", "measured times of kernels (X.kernels.csv)", AT(times), 0, 0,
+     0},
+    {SY_OPTION_NUMBER, "noise", "SIGMA", "log-normal noise of the durations", AT(noise), 0, 0, 3},
+    {SY_OPTION_TEXT, "noise-file", "FILE", "draw the noise from measured timings", AT(noise_file),
+     0, 0, 0},
+    {SY_OPTION_TEXT, "spikes", "P:FACTOR", "with probability P a task takes FACTOR times longer",
+     AT(spikes), 0, 0, 0},
+    {SY_OPTION_NUMBER, "model-error", "SIGMA",
+     "log-normal error of the predicted times, for each kernel and class of devices",
+     AT(model_error), 0, 0, 3},
+    {SY_OPTION_TEXT, "decision-time", "T",
+     "every decision about a task takes this much simulated time, such as 5us; \"measured\": what "
+     "planning and deciding take on this machine (not reproducible)",
+     AT(decision_time), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Shared resources", 0, 0, 0, 0},
+    {SY_OPTION_FLAG, "contention", NULL, "tasks and transfers share bandwidth", AT(contention), 0,
+     0, 0},
+    {SY_OPTION_TEXT, "smt-table", "FILE",
+     "slowdown of kernels on two hyper-threads of one core; implies --contention", AT(smt_table),
+     AT(contention), 0, 0},
+    {SY_OPTION_TEXT, "gpu-table", "FILE",
+     "slowdown of kernels that share a GPU; implies --contention", AT(gpu_table), AT(contention), 0,
+     0},
+    {SY_OPTION_NUMBER, "hidden-load", "X",
+     "mean share of each resource that other, unseen programs use; implies "
+     "--contention",
+     AT(hidden_load), AT(contention), 0, 0.9},
+    {SY_OPTION_TEXT, "hidden-period", "T",
+     "mean time between changes of the hidden load, such as 20ms (default: 1/20 of the longest "
+     "job)",
+     AT(hidden_period), 0, 0, 0},
+    {SY_OPTION_TEXT, "belief", "KIND",
+     "what policies know about the load of shared resources: none, raw (the last "
+     "reading of each counter), filtered (an estimate from all counters) or true "
+     "(default raw)",
+     AT(belief), 0, 0, 0},
+    {SY_OPTION_NUMBER, "counter-noise", "X", "relative error of each counter reading",
+     AT(counter_noise), 0, 0, 10},
+    {SY_OPTION_U32, "counters", "N",
+     "number of counters that can be read at the same time; the others take turns "
+     "(default: all)",
+     AT(counters), 0, 1, 1e6},
+    {SY_OPTION_FLAG, "judge", NULL,
+     "also print how accurate the information given to policies was, and the "
+     "slowdowns predicted from it; implies --contention",
+     AT(judge), AT(contention), 0, 0},
+    {SY_OPTION_TEXT, "counter-period", "T",
+     "time between two counter readings, such as 1ms (default: 1/1000 of the longest job)",
+     AT(counter_period), 0, 0, 0},
+    {SY_OPTION_REPEAT, "fail", "DEVICE@T[-T2]",
+     "the device fails at T and returns at T2; a time is 2ms, 0.5s, or 30% of the "
+     "lower bound; may be repeated",
+     AT(fails), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL,
+     "Job streams (each of these options turns the graphs into a stream)", 0, 0, 0, 0},
+    {SY_OPTION_U32, "tenants", "K", "number of tenants; jobs go to them in turn (default 1)",
+     AT(tenants), AT(stream), 1, 1e4},
+    {SY_OPTION_NUMBER, "load", "X",
+     "offered load, as a share of what the machine can do (default 0.7)", AT(load), AT(stream),
+     1e-6, 1e3},
+    {SY_OPTION_U32, "jobs", "N", "number of jobs in the stream (default 100)", AT(jobs), AT(stream),
+     1, 1e6},
+    {SY_OPTION_TEXT, "arrivals", "FILE",
+     "replay a recorded stream instead: CSV lines arrive_s,tenant,weight,graph", AT(arrivals),
+     AT(stream), 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Real runs", 0, 0, 0, 0},
+    {SY_OPTION_LIST, "replay", "RUN...",
+     "instead of graphs: records of symph run (or \"last\"); simulates the same "
+     "placement on the same machine and compares the times",
+     AT(replays), 0, 0, 0},
+    {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
+    {SY_OPTION_FLAG, "per-graph", NULL, "also print a table with one row per graph", AT(per_graph),
+     0, 0, 0},
+    {SY_OPTION_FILE, "plot", "FILE.svg",
+     "draw a Gantt chart of the first graph and seed (SVG); with several policies, "
+     "one file for each",
+     AT(plot), 0, 0, 0},
+    {SY_OPTION_FILE, "trace", "FILE.json", "write the same as a Chrome/Perfetto trace", AT(trace),
+     0, 0, 0},
+    {SY_OPTION_FILE, "paje", "FILE", "write the same as a Paje trace", AT(paje), 0, 0, 0},
+    {SY_OPTION_FLAG, "check", NULL, "verify every schedule with an independent checker", AT(check),
+     0, 0, 0},
+    {SY_OPTION_FLAG, "timing", NULL,
+     "also measure how long decisions take (results then vary between runs)", AT(timing), 0, 0, 0},
+    {SY_OPTION_U32, "threads", "N",
+     "number of simulations at the same time (default: the available cores)", AT(threads), 0, 1,
+     4096},
+    SY_OPTION_COMMON(struct sy_simulate_args),
+};
+
+static const struct sy_command command = {
+    .name = "simulate",
+    .usage = "--machine MACHINE --graphs FILE... --policy A,B [OPTION]...",
+    .examples =
+        "  symph simulate --machine \"cpu:12 gpu:4\" --graphs gen:cholesky:20 --policy all\n"
+        "  symph simulate --machine here --graphs *.json --policy heft,dmdas --noise 0.3 "
+        "--seeds 20\n"
+        "  symph simulate --machine \"cpu:8 gpu:1\" --graphs gen:lu:8 --policy dmdas --plot "
+        "lu.svg\n"
+        "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:fft:5 gen:lu:6 --tenants 3 "
+        "--load 0.8\n"
+        "  symph simulate --replay last",
+    .about = "Simulates every graph alone, or a stream of jobs drawn from the graphs, under "
+             "each policy and seed. Compares the makespans with a lower bound that no "
+             "schedule can beat.",
+    .options = options,
+    .option_count = SY_COUNT(options),
+    .operands = AT(graph_specs),
+    .operand_max = UINT32_MAX,
+};
+
+const struct sy_command *sy_simulate_command(void) {
+    return &command;
+}
+
+static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_writer *writer) {
+    const char *part = NULL;
+    sy_json_key(writer, "weights");
+    if (ops->weights_kind) {
+        sy_json_open(writer, '{');
+        sy_json_member_string(writer, "kind", ops->weights_kind);
+        sy_json_member_u64(writer, "shape", ops->weights_shape);
+        sy_json_member_u64(writer, "count", ops->weights_count);
+        sy_json_close(writer, '}');
+    } else {
+        sy_json_put_null(writer);
+    }
+    sy_json_key(writer, "parts");
+    sy_json_open(writer, '[');
+    for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
+        if (ops->parts >> i & 1) {
+            sy_json_put_string(writer, part);
+        }
+    }
+    sy_json_close(writer, ']');
+}
+
+/* "  learned@FILE, weights of kind symphony; ~belief ~guard" */
+static void put_learned(const struct sy_scheduler_ops *ops, struct sy_buffer *out) {
+    const char *part = NULL;
+    if (!ops->weights_kind && !ops->parts) {
+        return;
+    }
+    sy_print(out, "  %s%s", ops->name, ops->weights_kind ? "@FILE, kind " : "");
+    sy_print(out, "%s%s", ops->weights_kind ? ops->weights_kind : "", ops->parts ? ":" : "");
+    for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
+        if (ops->parts >> i & 1) {
+            sy_print(out, " ~%s", part);
+        }
+    }
+    sy_print(out, "\n");
+}
+
+static int list_policies_json(void) {
+    struct sy_json_writer writer = {.compact_from = 3};
+    sy_json_open(&writer, '{');
+    sy_json_member_string(&writer, "schema", "symph-policies-1");
+    sy_json_key(&writer, "policies");
+    sy_json_open(&writer, '[');
+    const struct sy_scheduler_ops *ops = NULL;
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        sy_json_open(&writer, '{');
+        sy_json_member_string(&writer, "name", ops->name);
+        sy_json_member_string(&writer, "summary", ops->summary);
+        sy_json_key(&writer, "needs_truth");
+        sy_json_put_bool(&writer, ops->needs_truth);
+        put_weights_json(ops, &writer);
+        sy_json_close(&writer, '}');
+    }
+    sy_json_close(&writer, ']');
+    sy_json_close(&writer, '}');
+    return sy_output(&writer.buffer);
+}
+
+static int list_policies(bool json) {
+    if (json) {
+        return list_policies_json();
+    }
+    struct sy_buffer buffer = {0};
+    struct sy_table table;
+    sy_table_init(&table, (const char *const[]){"policy", "what it does"}, "ll");
+    const struct sy_scheduler_ops *ops = NULL;
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        sy_table_cell(&table, "%s", ops->name);
+        sy_table_cell(&table, "%s%s", ops->summary,
+                      ops->needs_truth ? " (knows what is hidden)" : "");
+    }
+    sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
+    sy_print(&buffer,
+             "\nA name can be followed by an order of the jobs: lb+wspt, dmdas+srpt, "
+             "heft+fifo, eager+fair.\nA number sets the effort of anneal:N and "
+             "greedy-true-rollout:N; ./mine.so is your own policy.\nNAME@FILE uses the weights "
+             "in FILE instead of the shipped ones, NAME~PART leaves out a part.\nThe order "
+             "is NAME+ORDER:NUMBER@FILE~PART~PART. Policies with weights or parts:\n");
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        put_learned(ops, &buffer);
+    }
+    return sy_output(&buffer);
+}
+
+static int report(struct sy_simulate *simulate) {
+    uint32_t best = 0;
+    struct sy_summary *summary = sy_simulate_summary(simulate, &best);
+    if (!summary) {
+        sy_message_fail("out of memory");
+        return SY_EXIT_FAILED;
+    }
+    int r = simulate->args->common.json ? sy_simulate_print_json(simulate, summary, best)
+                                        : sy_simulate_print_table(simulate, summary);
+    free(summary);
+    return r;
+}
+
+/* After Ctrl-C: what is done so far. Pictures are not written. */
+static int interrupted(struct sy_simulate *simulate) {
+    struct sy_simulate done;
+    struct sy_case *cases = NULL;
+    if (sy_simulate_done(simulate, &done, &cases)) {
+        (void)report(&done);
+        free(cases);
+    } else {
+        sy_message_fail("no run has ended yet");
+    }
+    if (simulate->left) {
+        sy_leave(SY_EXIT_INTERRUPTED);
+    }
+    sy_simulate_finish(simulate);
+    return SY_EXIT_INTERRUPTED;
+}
+
+static int run(const struct sy_simulate_args *args) {
+    if (args->list_policies) {
+        return list_policies(args->common.json);
+    }
+    if (args->replays.count) {
+        return args->graph_specs.count
+                   ? sy_options_usage(&command, "--replay takes records of runs, not graphs: a "
+                                                "record has its own graph and "
+                                                "machine")
+                   : sy_simulate_replay(args);
+    }
+    struct sy_simulate simulate;
+    int r = sy_simulate_setup(&simulate, args);
+    simulate.may_leave = true;
+    r = r ? r : sy_simulate_cases(&simulate);
+    r = r ? r : sy_simulate_run(&simulate);
+    if (r == SY_EXIT_INTERRUPTED) {
+        return interrupted(&simulate);
+    }
+    r = r ? r : sy_simulate_write(&simulate);
+    r = r ? r : report(&simulate);
+    sy_simulate_finish(&simulate);
+    return r;
+}
+
+int sy_cmd_simulate(int argc, char **argv) {
+    struct sy_simulate_args args = {.machine = "here",
+                                    .policy = DEFAULT_POLICIES,
+                                    .seeds = 5,
+                                    .seed = 1,
+                                    .tenants = 1,
+                                    .load = 0.7,
+                                    .jobs = 100};
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(&command, argc, argv, &args, &r)) {
+        r = run(&args);
+    }
+    sy_text_list_finish(&args.graph_specs);
+    sy_text_list_finish(&args.fails);
+    sy_text_list_finish(&args.replays);
+    return r;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * engine/starpu: Symphony's policies as a StarPU scheduling policy.
+ *
+ * In: StarPU's hooks (submit, push, pop, before and after execution). Out: tasks for workers. The
+ * same code serves symph-engine, which configures it by a call, and libsymph-starpu.so, which reads
+ * the environment. It compiles against StarPU 1.3 and 1.4, and against builds with SimGrid, where
+ * time is virtual. Never knows: what a task computes.
+ */
+#ifndef SY_ENGINE_STARPU_HOOKS_H
+#define SY_ENGINE_STARPU_HOOKS_H
+
+#include "engine/engine.h"
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+/* Whose a task is: jobs of several tenants share a machine fairly. */
+struct sy_starpu_job {
+    uint32_t job, tenant;
+    double weight;
+};
+
+/* What a program may tell the policy; all members may be NULL or 0. */
+struct sy_starpu_options {
+    const char *policy; /* NULL: SYMPH_POLICY, else the default */
+    const char *models; /* folder of the cost store; NULL: SYMPH_MODELS, else the user's cache;
+                         * "": nothing is kept */
+    uint64_t seed;
+    bool record;           /* keep every decision with its alternatives, */
+    uint32_t decision_max; /* but at most so many; 0: all */
+    /* Number of a task in the program's own count, for the record; NULL: order of submission. */
+    uint32_t (*identify)(const struct starpu_task *task);
+    /* NULL: StarPU's footprint alone tells sizes apart. */
+    void (*features)(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
+    /* Tasks of one kernel with the same footprint take the same time; 0: StarPU's footprint counts.
+     * NULL: always that one. */
+    uint32_t (*footprint)(const struct starpu_task *task);
+    /* NULL: all that is submitted is one job. */
+    struct sy_starpu_job (*job)(const struct starpu_task *task);
+    /* Which build of its code runs (0: not known): times of another are only where to start from.
+     * NULL: the build of the program, or of the library, that has the codelet's functions. */
+    uint64_t (*build)(const struct starpu_task *task);
+};
+
+/* The policy to hand to starpu_conf.sched_policy (or to STARPU_SCHED_LIB). */
+extern struct starpu_sched_policy sy_starpu_policy;
+
+/* Before starpu_init. Checks that the policy exists and can run without hidden knowledge. The
+ * options' strings are copied. */
+SY_MUST_CHECK int sy_starpu_configure(const struct sy_starpu_options *options,
+                                      struct sy_error *error);
+
+/* What StarPU's workers, memory nodes and measured buses are, as a machine; device i is worker i.
+ * After starpu_init. */
+SY_MUST_CHECK int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error);
+
+/* After starpu_init, before the first task, which would otherwise wait for it: opens counters,
+ * makes room for a plan. The calling thread keeps off the cores that drive accelerators from now
+ * on. */
+void sy_starpu_prepare(void);
+
+/* Once all tasks have ended, before starpu_shutdown: the decisions since the last call, in order of
+ * time (starpu_timing_now() * 1e3, ns); to be freed. */
+SY_MUST_CHECK int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_count);
+/* Robust estimate of the model for one task on one worker, ns, from times of the code that runs;
+ * NAN: unknown, INFINITY: cannot. Call while the task is not yet destroyed. */
+double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker);
+/* The same for a task that is gone, by what the program told of it. */
+double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops,
+                                  uint32_t footprint, uint32_t worker);
+/* Keeps what was learned so far; whatever remains is kept when the last context closes. */
+SY_MUST_CHECK int sy_starpu_save(struct sy_error *error);
+/* Why nothing can be kept, or what was wrong with what was; NULL: all is well. */
+const char *sy_starpu_warning(void);
+/* Time that deciding took on the critical path, per task, ns. */
+void sy_starpu_decision_cost(double *ret_p50_ns, double *ret_p99_ns);
+/* After a failure inside the policy (an illegal decision, no memory): the message; NULL: none. */
+const char *sy_starpu_failure(void);
+
+#endif
