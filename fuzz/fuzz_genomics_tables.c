@@ -21,7 +21,7 @@ static struct gn_index *make_index(void) {
     static const char text[] = ">one\nACGTACGTACGTACGTACGTACGTACGT\n>two\nACGT\n";
     struct gn_fasta *fasta;
     struct gn_genome genome;
-    struct gn_index *index;
+    struct gn_index *index = NULL;
     struct sy_error error;
     demand(gn_fasta_create("fuzz", &fasta, &error) == 0 &&
            gn_fasta_feed(fasta, text, sizeof text - 1, &error) == 0 &&
