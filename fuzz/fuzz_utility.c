@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char text[256];
     size_t length = size < sizeof text ? size : sizeof text - 1;
     struct sy_utility utility;
-    struct sy_prices prices;
+    struct sy_prices prices = sy_prices_default();
     struct sy_error error = {0};
     memcpy(text, data, length);
     text[length] = '\0';
