@@ -7,8 +7,8 @@
  * exact gradient, and processor time per estimate, against the number of samples; then what the
  * gradient through the filter's posterior costs. docs/bench/gradients.md keeps a run.
  */
-#include "../tests/belief/nets.h"
-#include "belief/training.h"
+#include "../tests/papers/nets.h"
+#include "papers/training.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  */
 #include "base/json.h"
 #include "clock.h"
-#include "nets/nets.h"
+#include "papers/layers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

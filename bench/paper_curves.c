@@ -11,7 +11,7 @@
  * what symphony-paper reaches. Runs are the same bytes whatever the number of threads.
  * docs/bench/papers-learning.md keeps a run.
  */
-#include "train/actor.h"
+#include "papers/papers.h"
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>

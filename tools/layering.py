@@ -26,12 +26,15 @@ BELOW = {
             "belief"],
     "train": ["base", "trace", "graph", "topology", "cost", "schedulers", "sim", "listing",
               "counters", "belief", "nets"],
+    "papers": ["base", "trace", "graph", "topology", "cost", "schedulers", "sim", "listing",
+               "counters", "belief", "nets", "train"],
     "planner": ["base", "trace", "graph", "topology", "cost", "listing"],
     "kernels": ["base", "graph"],
     "engine": ["base", "trace", "graph", "topology", "cost", "planner", "schedulers", "kernels",
                "listing", "counters", "belief", "nets"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "planner", "schedulers", "sim",
-            "kernels", "engine", "listing", "counters", "belief", "nets", "train"],
+            "kernels", "engine", "listing", "counters", "belief", "nets", "train",
+            "papers"],
 }
 
 # The room that each public header speaks for.
@@ -39,8 +42,7 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
           "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/training.h", "belief/discrete.h", "train/actor.h", "belief/senses.h",
-          "planner/pipeline.h", "engine/times.h"}
+SECOND = {"belief/senses.h", "planner/pipeline.h", "engine/times.h", "schedulers/policy.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the papers' network once more, with other people's layers, for tests/nets/test_torch.c.
+"""Computes the papers' network once more, with other people's layers, for tests/papers/test_torch.c.
 
 Usage: torch_check.py [--reference torch|python] [OUT]. Two graph networks (machine and job), an LSTM
 over three steps, an actor and a critic with the papers' sizes; all numbers that go in follow from a

@@ -217,7 +217,10 @@ extern const struct sy_scheduler_ops sy_policy_random, sy_policy_round_robin, sy
     sy_policy_stealing, sy_policy_paragon, sy_policy_heft, sy_policy_peft, sy_policy_cpop,
     sy_policy_lookahead, sy_policy_anneal, sy_policy_late, sy_policy_late_hist,
     sy_policy_late_contention, sy_policy_learned, sy_policy_affinity, sy_policy_gate,
-    sy_policy_greedy_true, sy_policy_greedy_true_rollout, sy_policy_symphony, sy_policy_paper,
-    sy_policy_black_box;
+    sy_policy_greedy_true, sy_policy_greedy_true_rollout, sy_policy_symphony;
+
+/* Policies of a room above this one, up to NULL: the papers'. The list ends with them in programs
+ * that link that room (sy_more_policies, by name: registry.c refers to it weakly). */
+extern const struct sy_scheduler_ops *const sy_more_policies[];
 
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of policies, and their names as people type them: NAME; name.c reads what follows.
+ * The list of policies, and their names as people type them: NAME; name.c reads what follows. Rooms
+ * above add theirs by defining sy_more_policies; a program without that room has the list below.
  */
 #include "schedulers/policy.h"
 #include <errno.h>
 #include <string.h>
+
+#define MORE_MAX 8 /* of sy_more_policies that a typo is compared with */
+#pragma weak sy_more_policies
 
 static const struct sy_scheduler_ops *const policies[] = {
     &sy_policy_random,     &sy_policy_round_robin, &sy_policy_eager,
@@ -16,7 +20,7 @@ static const struct sy_scheduler_ops *const policies[] = {
     &sy_policy_graphene,   &sy_policy_symphony,    &sy_policy_affinity,
     &sy_policy_late,       &sy_policy_late_hist,   &sy_policy_late_contention,
     &sy_policy_learned,    &sy_policy_greedy_true, &sy_policy_greedy_true_rollout,
-    &sy_policy_gate,       &sy_policy_paper,       &sy_policy_black_box,
+    &sy_policy_gate,
 };
 
 /* Other names people know them by. */
@@ -43,13 +47,23 @@ const char *sy_scheduler_default(void) {
 }
 
 const struct sy_scheduler_ops *sy_scheduler_at(uint32_t index) {
-    return index < SY_COUNT(policies) ? policies[index] : NULL;
+    if (index < SY_COUNT(policies)) {
+        return policies[index];
+    }
+    index -= (uint32_t)SY_COUNT(policies);
+    for (uint32_t i = 0; sy_more_policies && sy_more_policies[i]; i++) {
+        if (i == index) {
+            return sy_more_policies[i];
+        }
+    }
+    return NULL;
 }
 
 static const struct sy_scheduler_ops *by_name(const char *name, size_t length) {
-    for (size_t i = 0; i < SY_COUNT(policies); i++) {
-        if (strlen(policies[i]->name) == length && !memcmp(policies[i]->name, name, length)) {
-            return policies[i];
+    const struct sy_scheduler_ops *ops;
+    for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
+        if (strlen(ops->name) == length && !memcmp(ops->name, name, length)) {
+            return ops;
         }
     }
     return NULL;
@@ -57,13 +71,14 @@ static const struct sy_scheduler_ops *by_name(const char *name, size_t length) {
 
 static const struct sy_scheduler_ops *unknown(const char *name, size_t length,
                                               struct sy_error *error) {
-    const char *names[SY_COUNT(policies)];
+    const char *names[SY_COUNT(policies) + MORE_MAX];
     char word[40];
-    for (size_t i = 0; i < SY_COUNT(policies); i++) {
-        names[i] = policies[i]->name;
+    uint32_t count = 0;
+    for (; count < SY_COUNT(names) && sy_scheduler_at(count); count++) {
+        names[count] = sy_scheduler_at(count)->name;
     }
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    const char *near = sy_nearest(word, names, SY_COUNT(names));
+    const char *near = sy_nearest(word, names, count);
     for (size_t i = 0; i < SY_COUNT(renamed); i++) {
         near = strcmp(word, renamed[i].old) == 0 ? renamed[i].name : near;
     }

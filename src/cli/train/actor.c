@@ -6,11 +6,11 @@
  * stdout. A generation is one iteration: two episodes in one new world, then the updates.
  * Invariant: the same number of generations gives the same bytes, whatever the number of threads.
  */
-#include "train/actor.h"
 #include "base/json.h"
 #include "cli/commit.h"
 #include "cli/progress.h"
 #include "cli/train/methods.h"
+#include "papers/papers.h"
 
 #include <errno.h>
 #include <math.h>
