@@ -10,7 +10,7 @@
  * real sources for five seconds.
  */
 #include "base/json.h"
-#include "belief/senses.h"
+#include "belief/monitor.h"
 #include "clock.h"
 #include <math.h>
 #include <stdlib.h>
@@ -146,11 +146,11 @@ struct spent {
     double read_ns, update_ns;
 };
 
-static int tick(struct sy_senses *senses, struct spent *spent) {
+static int tick(struct sy_monitor *senses, struct spent *spent) {
     double start = now_ns();
-    int code = sy_senses_read(senses, wall_ns());
+    int code = sy_monitor_read(senses, wall_ns());
     double middle = now_ns();
-    code = code ? code : sy_senses_think(senses);
+    code = code ? code : sy_monitor_think(senses);
     spent->read_ns += middle - start;
     spent->update_ns += now_ns() - middle;
     return code;
@@ -175,11 +175,11 @@ static void put_machine(struct sy_json_writer *out, const struct sy_belief *beli
 
 static int measure_machine(struct sy_json_writer *out) {
     struct sy_machine *machine = NULL;
-    struct sy_senses senses = {0};
+    struct sy_monitor senses = {0};
     struct sy_error error = {0};
     struct spent spent = {0};
     int code = sy_machine_detect(&machine, &error);
-    code = code ? code : sy_senses_open(machine, &(struct sy_sources_options){0}, &senses, &error);
+    code = code ? code : sy_monitor_open(machine, &(struct sy_sources_options){0}, &senses, &error);
     double cpu_ns = process_ns(), start_ns = wall_ns();
     for (uint32_t i = 0; !code && i < TICKS; i++) {
         double due = start_ns + i * PERIOD_NS;
@@ -193,7 +193,7 @@ static int measure_machine(struct sy_json_writer *out) {
     } else {
         fprintf(stderr, "belief_speed: this machine: %s\n", error.message);
     }
-    sy_senses_close(&senses);
+    sy_monitor_close(&senses);
     sy_machine_destroy(machine);
     return code;
 }

@@ -199,7 +199,7 @@ bool sy_counters_over(const struct sy_counters_session *session) {
 
 static int open_senses(const struct sy_counters_args *args, struct sy_counters_session *session) {
     struct sy_error error = {0};
-    struct sy_senses *senses = &session->senses;
+    struct sy_monitor *senses = &session->senses;
     int r = sy_counters_watched(args->group, args->process, &session->process);
     if (r != SY_EXIT_OK) {
         return r;
@@ -210,7 +210,7 @@ static int open_senses(const struct sy_counters_args *args, struct sy_counters_s
                                                .group = args->group,
                                                .process = session->process,
                                                .replay = args->replay};
-    int code = sy_senses_open(session->machine, &options, senses, &error);
+    int code = sy_monitor_open(session->machine, &options, senses, &error);
     if (code) {
         sy_message_error(&error);
         return args->replay      ? sy_message_exit(code)
@@ -241,7 +241,7 @@ int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_ses
 }
 
 void sy_counters_close(struct sy_counters_session *session) {
-    sy_senses_close(&session->senses);
+    sy_monitor_close(&session->senses);
     sy_listing_destroy(session->listing);
     sy_machine_destroy(session->machine);
     sy_arena_destroy(session->arena);
@@ -251,12 +251,12 @@ void sy_counters_close(struct sy_counters_session *session) {
 /* --- running -----------------------------------------------------------------------------------
  */
 int sy_counters_step(struct sy_counters_session *session, double now_ns) {
-    const struct sy_senses *senses = &session->senses;
-    int code = sy_senses_read(&session->senses, now_ns);
+    const struct sy_monitor *senses = &session->senses;
+    int code = sy_monitor_read(&session->senses, now_ns);
     for (uint32_t i = 0; !code && i < senses->sample_count; i++) {
         session->last[senses->samples[i].counter] = senses->samples[i].value;
     }
-    return code ? code : sy_senses_think(&session->senses);
+    return code ? code : sy_monitor_think(&session->senses);
 }
 
 void sy_counters_source_text(const struct sy_counters_session *session, struct sy_buffer *buffer) {

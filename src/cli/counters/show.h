@@ -10,7 +10,7 @@
 #ifndef SY_CLI_COUNTERS_SHOW_H
 #define SY_CLI_COUNTERS_SHOW_H
 
-#include "belief/senses.h"
+#include "belief/monitor.h"
 #include "cli/counters/commands.h"
 
 #define SY_SPARK_COUNT 60
@@ -28,7 +28,7 @@ struct sy_counters_session {
     struct sy_listing *listing; /* NULL: none for this processor */
     const char *arch;           /* the listing's name, or that there is none */
     struct sy_arena *arena;
-    struct sy_senses senses;
+    struct sy_monitor senses;
     const struct sy_gap *gaps;
     uint32_t gap_count;
     double *last;        /* per counter: its last value; NAN: none yet */

@@ -44,19 +44,19 @@ void sy_planning_count(enum sy_device_kind kind, const double *used, uint32_t co
     *ret_others = others;
 }
 
-static int look(struct sy_senses *senses) {
+static int look(struct sy_monitor *senses) {
     double start_ns = sy_clock_ns();
     int code = 0;
     for (int i = 0; i <= LOOKS && !code; i++) {
         sy_counters_sleep_until(start_ns + i * LOOK_NS);
-        code = sy_senses_read(senses, sy_clock_ns());
-        code = code ? code : sy_senses_think(senses);
+        code = sy_monitor_read(senses, sy_clock_ns());
+        code = code ? code : sy_monitor_think(senses);
     }
     return code;
 }
 
 /* Why nothing is known of devices of this kind. */
-static void put_why(const struct sy_senses *senses, enum sy_device_kind kind, char *why,
+static void put_why(const struct sy_monitor *senses, enum sy_device_kind kind, char *why,
                     size_t size) {
     const char *source = kind == SY_CPU ? "proc" : kind == SY_GPU ? "nvml" : "fpga";
     uint32_t count = 0;
@@ -70,7 +70,7 @@ static void put_why(const struct sy_senses *senses, enum sy_device_kind kind, ch
     }
 }
 
-static void count_class(const struct sy_machine *machine, const struct sy_senses *senses,
+static void count_class(const struct sy_machine *machine, const struct sy_monitor *senses,
                         uint32_t class_index, double *used, struct sy_planning_others *ret_others) {
     uint32_t item_count = 0, count = 0;
     const struct sy_utilisation *items = sy_belief_utilisations(senses->belief, &item_count);
@@ -95,10 +95,10 @@ static void count_class(const struct sy_machine *machine, const struct sy_senses
 
 void sy_planning_look(const struct sy_machine *machine, struct sy_planning_others *ret_others) {
     struct sy_error error = {0};
-    struct sy_senses senses = {0};
+    struct sy_monitor senses = {0};
     double *used = calloc(machine->device_count + 1u, sizeof *used);
     const struct sy_sources_options options = {.only = SOURCES};
-    int code = used ? sy_senses_open(machine, &options, &senses, &error) : -ENOMEM;
+    int code = used ? sy_monitor_open(machine, &options, &senses, &error) : -ENOMEM;
     code = code ? code : look(&senses);
     for (uint32_t c = 0; c < machine->class_count; c++) {
         if (code) {
@@ -109,6 +109,6 @@ void sy_planning_look(const struct sy_machine *machine, struct sy_planning_other
             count_class(machine, &senses, c, used, &ret_others[c]);
         }
     }
-    sy_senses_close(&senses);
+    sy_monitor_close(&senses);
     free(used);
 }

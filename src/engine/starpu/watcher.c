@@ -8,7 +8,7 @@
  * leaves the resource unseen (at_ns < 0), and the policy goes on without. Not under SimGrid: there
  * is no machine to watch.
  */
-#include "belief/senses.h"
+#include "belief/monitor.h"
 #include "engine/starpu/shared.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct watcher {
     starpu_pthread_cond_t wake;
     bool stop, opened; /* under the lock */
     struct sy_listing *listing;
-    struct sy_senses senses;
+    struct sy_monitor senses;
 };
 
 static double clock_ns(void) {
@@ -66,8 +66,8 @@ static void publish(const struct watcher *w, double now_ns) {
 }
 
 static void look(struct watcher *w) {
-    int code = sy_senses_read(&w->senses, clock_ns());
-    (void)!(code ? code : sy_senses_think(&w->senses)); /* what cannot be read now may be later */
+    int code = sy_monitor_read(&w->senses, clock_ns());
+    (void)!(code ? code : sy_monitor_think(&w->senses)); /* what cannot be read now may be later */
 }
 
 static void *watch(void *argument) {
@@ -77,8 +77,8 @@ static void *watch(void *argument) {
         w->listing = NULL; /* then perf counts the kernel's generic events */
     }
     bool blind =
-        sy_senses_open(sy_shared.machine, &(struct sy_sources_options){.listing = w->listing},
-                       &w->senses, NULL) != 0;
+        sy_monitor_open(sy_shared.machine, &(struct sy_sources_options){.listing = w->listing},
+                        &w->senses, NULL) != 0;
     struct timespec due;
     clock_gettime(CLOCK_REALTIME, &due);
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
@@ -97,7 +97,7 @@ static void *watch(void *argument) {
         publish(w, shared_now_ns());
     }
     STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
-    sy_senses_close(&w->senses);
+    sy_monitor_close(&w->senses);
     sy_listing_destroy(w->listing);
     return NULL;
 }
