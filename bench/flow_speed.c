@@ -3,7 +3,7 @@
  * flow_speed: what one change costs. In: nothing. Out: JSON, nanoseconds for remove + add + solve
  * by number of flows and by how much of the network is tight. No claim is checked here.
  */
-#include "sim/flow.h"
+#include "world/flow.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

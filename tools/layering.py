@@ -20,29 +20,30 @@ BELOW = {
     "belief": ["base", "graph", "topology", "listing", "counters"],
     "nets": ["base"],
     "bounds": ["base", "trace", "graph", "topology", "cost"],
-    "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds", "listing", "counters",
-                   "belief", "nets"],
-    "sim": ["base", "trace", "graph", "topology", "cost", "schedulers", "listing", "counters",
-            "belief"],
-    "train": ["base", "trace", "graph", "topology", "cost", "schedulers", "sim", "listing",
+    "world": ["base", "trace", "graph", "topology", "cost"],
+    "schedulers": ["base", "trace", "graph", "topology", "cost", "bounds", "world", "listing",
+                   "counters", "belief", "nets"],
+    "sim": ["base", "trace", "graph", "topology", "cost", "world", "schedulers", "listing",
+            "counters", "belief"],
+    "train": ["base", "trace", "graph", "topology", "cost", "world", "schedulers", "sim", "listing",
               "counters", "belief", "nets"],
-    "papers": ["base", "trace", "graph", "topology", "cost", "schedulers", "sim", "listing",
+    "papers": ["base", "trace", "graph", "topology", "cost", "world", "schedulers", "sim", "listing",
                "counters", "belief", "nets", "train"],
     "planner": ["base", "trace", "graph", "topology", "cost", "listing"],
     "kernels": ["base", "graph"],
-    "engine": ["base", "trace", "graph", "topology", "cost", "planner", "schedulers", "kernels",
+    "engine": ["base", "trace", "graph", "topology", "cost", "planner", "world", "schedulers", "kernels",
                "listing", "counters", "belief", "nets"],
-    "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "planner", "schedulers", "sim",
+    "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "planner", "world", "schedulers", "sim",
             "kernels", "engine", "listing", "counters", "belief", "nets", "train",
             "papers"],
 }
 
 # The room that each public header speaks for.
-PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler": "schedulers",
+PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler": "world",
           "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/monitor.h", "planner/pipeline.h", "engine/times.h", "schedulers/policy.h"}
+SECOND = {"belief/monitor.h", "world/flow.h", "planner/pipeline.h", "engine/times.h", "schedulers/policy.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

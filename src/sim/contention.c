@@ -6,7 +6,7 @@
  * A task's flow counts isolated nanoseconds and runs at speed 1 alone; a copy's flow counts
  * bytes * 1e9, so that rest / rate is nanoseconds for both. Weights make the sharing fair in bytes.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <math.h>
 
 #define HIDDEN_WEIGHT 4.0  /* other tenants stand for several flows */

@@ -4,7 +4,7 @@
  * which accesses wait for them. Invariant: a copy only ever moves the version its readers want,
  * because a later writer depends on them, unless the graph's own dependencies leave that open.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <math.h>
 
 static uint32_t nearest_source(const struct sy_sim *sim, uint32_t datum, uint32_t to) {

@@ -5,7 +5,7 @@
  * what the calls of the policy really took. The scheduler is one thread: what it decides waits for
  * all it was busy with before, in order.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <errno.h>
 #include <math.h>
 

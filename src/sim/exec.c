@@ -4,7 +4,7 @@
  * has its image put into an FPGA region if another one is resident, executes, and releases its
  * successors. Invariant: a device does one thing at a time.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <math.h>
 
 static void span(struct sy_sim *sim, enum sy_span_kind kind, uint32_t subject, uint32_t device,

@@ -2,7 +2,7 @@
  *
  * Indexed binary heap of event slots, least (key, slot) first: ties have one order everywhere.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <math.h>
 
 static inline bool before(const struct heap *heap, uint32_t a, uint32_t b) {

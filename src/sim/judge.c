@@ -6,7 +6,7 @@
  * The foretelling is belief/'s slowdown, fed as a policy would feed it, but by the simulator: it
  * does not depend on the policy. It sees all that begins in the same moment.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>

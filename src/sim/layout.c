@@ -3,7 +3,7 @@
  * Memory of a simulation: everything is taken once, here; reset puts a new run at time zero without
  * allocating. Hidden durations are drawn here too, from the seed alone, before any policy acts.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>

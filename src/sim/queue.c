@@ -4,7 +4,7 @@
  * that any number of tasks can wait without memory of its own. Highest priority first, then first
  * committed.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 
 static bool runs_before(const struct sy_sim *sim, uint32_t a, uint32_t b) {
     if (sim->task_priority[a] != sim->task_priority[b]) {

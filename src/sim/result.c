@@ -3,7 +3,7 @@
  * What a run amounts to: completion times, slowdowns, energy, fairness, the cost of deciding; and
  * names for its trace.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <math.h>
 
 /* Logarithmic buckets, 16 to the octave from 1 ns: quantiles within 5 % and no allocation. */

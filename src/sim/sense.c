@@ -6,7 +6,7 @@
  * The belief knows what any world knows: the counters that count now, how noisy they are, the
  * demands of what runs and the copies in flight. It chooses which counters count next.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The simulator's clock: takes the next event, lets it happen, then asks the policy for decisions.
  */
 #include "sim/sim.h"
-#include "sim/world.h"
+#include "sim/state.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * looking at the clock costs is taken off, and init is not counted: it is over before the first job
  * comes.
  */
-#include "sim/world.h"
+#include "sim/state.h"
 #include <math.h>
 
 #define LOOKS 100 /* at the clock, to see what one costs */

@@ -5,7 +5,7 @@
  * the readings it was made from; policies that read no counters do not notice.
  */
 #include "../schedulers/fixture.h"
-#include "sim/world.h"
+#include "sim/state.h"
 
 #include <math.h>
 #include <setjmp.h>

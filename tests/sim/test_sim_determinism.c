@@ -4,7 +4,7 @@
  * another world; and the world is the same for every policy.
  */
 #include "../schedulers/fixture.h"
-#include "sim/world.h"
+#include "sim/state.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * The event heap and the devices' queues against plain lists.
  */
 #include "base/base.h"
-#include "sim/world.h"
+#include "sim/state.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * tenants; and what the counters show of it.
  */
 #include "scripted.h"
-#include "sim/world.h"
+#include "sim/state.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * scenario: draws them, and plays them with flow.c in the smallest event loop that does.
  */
 #include "scenario.h"
-#include "sim/flow.h"
+#include "world/flow.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * Sets of flows are bit masks: a solve is short, and what costs most in it are branches that the
  * processor cannot foresee; walking linked lists has one at every end.
  */
-#include "sim/flow.h"
+#include "world/flow.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * flow: random networks and random histories against a plain solver written here, and against the
  * definition of max-min fairness itself. Seeds are printed; allocations are counted.
  */
-#include "sim/flow.h"
+#include "world/flow.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * and no flow's rate can grow without another of no larger rate/weight shrinking.
  * Only the part of the network that a change can reach is solved again.
  */
-#ifndef SY_SIM_FLOW_H
-#define SY_SIM_FLOW_H
+#ifndef SY_WORLD_FLOW_H
+#define SY_WORLD_FLOW_H
 
 #include "base/base.h"
 

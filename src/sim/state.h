@@ -6,12 +6,12 @@
  * one per resource (hidden load that comes and goes), one each for the next job, the next delayed
  * decision and the next device event, then one per copy in flight.
  */
-#ifndef SY_SIM_WORLD_H
-#define SY_SIM_WORLD_H
+#ifndef SY_SIM_STATE_H
+#define SY_SIM_STATE_H
 
 #include "belief/belief.h"
-#include "sim/flow.h"
 #include "sim/sim.h"
+#include "world/flow.h"
 
 enum purpose { NOISE = 1, SPIKE, MODEL_ERROR, HIDDEN, COUNTER, POLICY };
 
