@@ -9,7 +9,7 @@
 #include "symph-bench/bench.h"
 
 #include "base/json.h"
-#include "cli/program.h"
+#include "base/program.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "commit.h"

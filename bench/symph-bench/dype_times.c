@@ -6,7 +6,7 @@
  * the number of cores that is fastest. Invariant: nothing is learned from rows at the features of
  * an example, whatever the table calls them.
  */
-#include "cli/program.h"
+#include "base/program.h"
 #include "symph-bench/dype.h"
 #include <dirent.h>
 #include <errno.h>

@@ -158,7 +158,7 @@ static bool is(const char *text, size_t length, const char *expected) {
     return length == strlen(expected) && memcmp(text, expected, length) == 0;
 }
 
-enum sy_request sy_request_parse(const char *text, size_t length, bool *ret_head) {
+enum sy_http sy_http_parse(const char *text, size_t length, bool *ret_head) {
     const char *end = memchr(text, '\n', length);
     size_t method = end ? word(text, end) : 0;
     const char *target = text + method + 1;
@@ -166,35 +166,35 @@ enum sy_request sy_request_parse(const char *text, size_t length, bool *ret_head
     const char *version = target + size + 1;
     *ret_head = is(text, method, "HEAD");
     if (!size || target[0] != '/' || end - version < 8 || memcmp(version, "HTTP/1.", 7) != 0) {
-        return SY_REQUEST_BAD;
+        return SY_HTTP_BAD;
     }
     if (!*ret_head && !is(text, method, "GET")) {
-        return SY_REQUEST_METHOD;
+        return SY_HTTP_METHOD;
     }
     const char *query = memchr(target, '?', size);
     size = query ? (size_t)(query - target) : size;
-    return is(target, size, "/metrics") ? SY_REQUEST_PAGE
-           : is(target, size, "/")      ? SY_REQUEST_ROOT
-                                        : SY_REQUEST_OTHER;
+    return is(target, size, "/metrics") ? SY_HTTP_PAGE
+           : is(target, size, "/")      ? SY_HTTP_ROOT
+                                        : SY_HTTP_OTHER;
 }
 
 static void judge(struct client *client, const struct sy_buffer *page) {
     static const char hint[] = "symph counters: /metrics has them\n";
     bool head;
-    switch (sy_request_parse(client->request, client->length, &head)) {
-    case SY_REQUEST_BAD:
+    switch (sy_http_parse(client->request, client->length, &head)) {
+    case SY_HTTP_BAD:
         refuse(client, "400 Bad Request", "");
         break;
-    case SY_REQUEST_METHOD:
+    case SY_HTTP_METHOD:
         refuse(client, "405 Method Not Allowed", "Allow: GET, HEAD\r\n");
         break;
-    case SY_REQUEST_OTHER:
+    case SY_HTTP_OTHER:
         refuse(client, "404 Not Found", "");
         break;
-    case SY_REQUEST_ROOT:
+    case SY_HTTP_ROOT:
         answer(client, "200 OK", "", !head, hint, sizeof hint - 1);
         break;
-    case SY_REQUEST_PAGE:
+    case SY_HTTP_PAGE:
         if (page->length == 0) { /* nothing was read yet */
             refuse(client, "503 Service Unavailable", "Retry-After: 1\r\n");
         } else {

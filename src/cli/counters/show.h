@@ -166,14 +166,14 @@ void sy_show_destroy(struct sy_show *show);
 /* --- serving over HTTP --------------------------------------------------------------------------
  */
 /* What a request over HTTP asks for. */
-enum sy_request {
-    SY_REQUEST_BAD,
-    SY_REQUEST_METHOD, /* neither GET nor HEAD */
-    SY_REQUEST_OTHER,
-    SY_REQUEST_ROOT,
-    SY_REQUEST_PAGE,
+enum sy_http {
+    SY_HTTP_BAD,
+    SY_HTTP_METHOD, /* neither GET nor HEAD */
+    SY_HTTP_OTHER,
+    SY_HTTP_ROOT,
+    SY_HTTP_PAGE,
 };
-enum sy_request sy_request_parse(const char *text, size_t length, bool *ret_head);
+enum sy_http sy_http_parse(const char *text, size_t length, bool *ret_head);
 
 struct sy_serve;
 /* At [HOST:]PORT. Prints what is wrong; returns an exit code. */

@@ -5,9 +5,9 @@
  * In: arguments. Out: symph-genomics in the place of this process, a program of its own because it
  * needs htslib. Invariant: it is started with arguments that were checked here.
  */
+#include "base/program.h"
 #include "cli/cli.h"
 #include "cli/group.h"
-#include "cli/program.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * there is no temporary file that anybody would have to remove. Invariant: on failure nothing is
  * left open.
  */
-#include "cli/program.h"
+#include "base/program.h"
 #include "cli/run/run.h"
 
 #include <errno.h>

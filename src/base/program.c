@@ -2,7 +2,7 @@
  *
  * Finds the programs that symph runs: see program.h.
  */
-#include "cli/program.h"
+#include "base/program.h"
 
 #include "base/shipped.h"
 #include <stdio.h>

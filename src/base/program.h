@@ -2,8 +2,8 @@
  *
  * program: finds the programs that symph runs for its work: the engine, the judge of genomics.
  */
-#ifndef SY_CLI_PROGRAM_H
-#define SY_CLI_PROGRAM_H
+#ifndef SY_BASE_PROGRAM_H
+#define SY_BASE_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

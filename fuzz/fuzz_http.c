@@ -10,12 +10,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *text = (const char *)data;
     bool head = false;
-    enum sy_request request = sy_request_parse(text, size, &head);
-    if (request == SY_REQUEST_BAD) {
+    enum sy_http request = sy_http_parse(text, size, &head);
+    if (request == SY_HTTP_BAD) {
         return 0;
     }
     const char *end = memchr(text, '\n', size);
     SY_ASSERT(end && memmem(text, (size_t)(end - text), " HTTP/1.", 8));
-    SY_ASSERT(request == SY_REQUEST_METHOD || memcmp(text, head ? "HEAD " : "GET ", 4 + head) == 0);
+    SY_ASSERT(request == SY_HTTP_METHOD || memcmp(text, head ? "HEAD " : "GET ", 4 + head) == 0);
     return 0;
 }
