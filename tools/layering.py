@@ -43,7 +43,7 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
           "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/monitor.h", "world/flow.h", "planner/pipeline.h", "engine/times.h", "schedulers/policy.h"}
+SECOND = {"belief/monitor.h", "planner/pipeline.h", "engine/times.h", "schedulers/policy.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

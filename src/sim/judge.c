@@ -70,16 +70,16 @@ static uint32_t beside(const struct sy_sim *sim, uint32_t device) {
     uint32_t group = sim->machine->devices[device].group;
     for (uint32_t i = sim->group_start[group]; i < sim->group_start[group + 1]; i++) {
         uint32_t other = sim->group_devices[i];
-        if (other != device && sim->devices[other].phase == EXECUTING) {
-            return sim->w->task_kernel[sim->view_devices[other].running];
+        if (other != device && sy_world_executes(&sim->world, other)) {
+            return sim->w->task_kernel[sim->world.view_devices[other].running];
         }
     }
     return SY_NONE;
 }
 
 static bool is_new(const struct sy_sim *sim, uint32_t device) {
-    return sim->devices[device].phase == EXECUTING &&
-           sim->judge->devices[device].task != sim->view_devices[device].running;
+    return sy_world_executes(&sim->world, device) &&
+           sim->judge->devices[device].task != sim->world.view_devices[device].running;
 }
 
 static void tell(struct sy_sim *sim, double *own) {
@@ -103,7 +103,7 @@ static void tell(struct sy_sim *sim, double *own) {
 
 static void foretell(struct sy_sim *sim, uint32_t device) {
     struct judge *judge = sim->judge;
-    uint32_t task = sim->view_devices[device].running, kernel = sim->w->task_kernel[task];
+    uint32_t task = sim->world.view_devices[device].running, kernel = sim->w->task_kernel[task];
     struct sy_demand demand;
     sy_sim_demand(sim, device, &demand);
     struct sy_draw draw = {demand.count, demand.resources, demand.bytes_per_s};
@@ -121,7 +121,7 @@ static void look(struct sy_sim *sim, uint32_t newcomer) {
     double own[64] = {0};
     sy_slowdown_begin(judge->slowdown, sim_now(sim));
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        if (d == newcomer || sim->devices[d].phase != EXECUTING) {
+        if (d == newcomer || !sy_world_executes(&sim->world, d)) {
             continue;
         }
         struct sy_demand demand;

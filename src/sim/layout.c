@@ -14,65 +14,75 @@
 #define TAKE(field, count)                                                                         \
     ((int)((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL))
 
-static bool take_tasks(struct sy_sim *sim) {
-    size_t tasks = sim->w->task_count + 1u, data = sim->w->data_count + 1u;
-    size_t accesses = sim->w->access_count + 1u, jobs = sim->w->job_count + 1u;
-    return TAKE(task_state, tasks) & TAKE(task_delayed, tasks) & TAKE(task_device, tasks) &
-           TAKE(task_pending, tasks) & TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &
-           TAKE(task_expected_ns, tasks) & TAKE(task_factor, tasks) & TAKE(task_sequence, tasks) &
-           TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) & TAKE(task_scratch, tasks) &
-           TAKE(data_valid, data) & TAKE(data_inflight, data) & TAKE(data_copies, data) &
-           TAKE(data_uses, data) & TAKE(access_copy, accesses) & TAKE(access_next, accesses) &
-           TAKE(access_task, accesses) & TAKE(copies, sim->copy_capacity) & TAKE(jobs, jobs) &
-           TAKE(job_results, jobs);
-}
-
-static bool take_machine(struct sy_sim *sim) {
+static bool take_hidden(struct sy_sim *sim) {
     const struct sy_machine *m = sim->machine;
-    size_t resources = m->resource_count + 1u, memories = m->memory_count;
-    size_t kernels = sim->w->kernel_count + 1u;
-    return TAKE(view_devices, m->device_count) & TAKE(devices, m->device_count) &
-           TAKE(device_busy_ns, m->device_count) & TAKE(boards, m->board_count + 1u) &
+    size_t tasks = sim->w->task_count + 1u, kernels = sim->w->kernel_count + 1u;
+    size_t resources = m->resource_count + 1u;
+    return TAKE(task_factor, tasks) & TAKE(task_scratch, tasks) &
+           TAKE(job_results, sim->w->job_count + 1u) & TAKE(accounts, m->device_count) &
+           TAKE(device_busy_ns, m->device_count) &
            TAKE(kernel_factor, kernels * sim->w->class_count) & TAKE(kernel_smt, kernels) &
-           TAKE(kernel_gpu, kernels) & TAKE(channels, memories) & TAKE(memory_bytes, memories) &
-           TAKE(memory_peak_bytes, memories) & TAKE(group_start, m->group_count + 1u) &
+           TAKE(kernel_gpu, kernels) & TAKE(group_start, m->group_count + 1u) &
            TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &
            TAKE(hidden_on, resources) & TAKE(resource_use, resources) &
            TAKE(resource_others, resources) & TAKE(resource_sum, resources) &
            TAKE(resource_seen, resources);
 }
 
-static bool take_events(struct sy_sim *sim) {
-    const struct sy_machine *m = sim->machine;
-    sim->slot_hidden = m->device_count;
-    sim->slot_job = sim->slot_hidden + m->resource_count;
-    sim->slot_decision = sim->slot_job + 1;
-    sim->slot_device = sim->slot_decision + 1;
-    sim->slot_copy = sim->slot_device + 1;
-    size_t slots = (size_t)sim->slot_copy + sim->copy_capacity;
-    return TAKE(heap.key, slots) && TAKE(heap.position, slots) && TAKE(heap.slots, slots);
+static void record(void *world, const struct sy_span *span) {
+    struct sy_sim *sim = world;
+    sy_trace_add(&sim->trace, span);
 }
 
-static bool take_flows(struct sy_sim *sim) {
-    const struct sy_machine *m = sim->machine;
-    sim->flow_hidden = m->device_count;
-    sim->flow_copy = sim->flow_hidden + m->resource_count;
-    sim->flow_count = sim->flow_copy;
-    for (uint32_t i = 0; i < m->memory_count; i++) {
-        sim->flow_count += m->memories[i].dma_count;
+static void look(void *world) {
+    struct sy_sim *sim = world;
+    if (sim->world.view.readings) {
+        sy_sim_sense(sim);
     }
-    if (!sim->options.contention) {
-        return true;
+}
+
+/* Each access waits for one copy at a time; a lost device may leave them behind in flight. */
+static int create_world(struct sy_sim *sim) {
+    const struct sy_workload *w = sim->w;
+    uint32_t hidden = sim->machine->resource_count;
+    uint64_t losses = sim->options.device_event_count;
+    uint64_t copies = w->access_count * (losses + 2) + 64;
+    sim->slot_job = hidden;
+    sim->slot_device = hidden + 1;
+    struct sy_world_options options = {.sharing = sim->options.contention ? SY_WORLD_FLOWS
+                                                                          : SY_WORLD_ALONE,
+                                       .task_capacity = w->task_count,
+                                       .data_capacity = w->data_count,
+                                       .access_capacity = w->access_count,
+                                       .job_capacity = w->job_count,
+                                       .copy_capacity = (uint32_t)copies,
+                                       .fetched_limit = w->access_count,
+                                       .slot_count = hidden + 2,
+                                       .flow_count = hidden,
+                                       .accounts = true};
+    if (copies > UINT32_MAX / 2 ||
+        sy_world_init(&sim->world, sim->arena, sim->machine, &options) < 0) {
+        return -ENOMEM;
     }
-    double *capacities = sy_arena_alloc(sim->arena, m->resource_count + 1u, sizeof *capacities);
-    for (uint32_t r = 0; capacities && r < m->resource_count; r++) {
-        capacities[r] = m->resources[r].bytes_per_s;
+    sim->world.driver = sim;
+    sim->world.task_factor = sim->task_factor;
+    sim->world.kernel_factor = sim->kernel_factor;
+    sim->world.decision_ns = sim->options.decision_ns;
+    sim->world.hooks = (struct sy_world_hooks){.event = sy_sim_event,
+                                               .span = sim->options.record ? record : NULL,
+                                               .task_ended = sy_sim_task_ended,
+                                               .job_ended = sy_sim_job_ended,
+                                               .beside = sy_sim_beside,
+                                               .occupied = sy_sim_occupied,
+                                               .flows_change = sy_sim_flows_change,
+                                               .flows_solved = sy_sim_flows_solved,
+                                               .look = sim->options.contention ? look : NULL};
+    for (uint32_t t = 0; t < w->task_count; t++) {
+        for (uint32_t a = w->access_start[t]; a < w->access_start[t + 1]; a++) {
+            sim->world.access_task[a] = t;
+        }
     }
-    size_t flows = sim->flow_count + 1u;
-    sim->net = capacities ? sy_flow_create(m->resource_count, capacities, sim->flow_count) : NULL;
-    return sim->net && TAKE(flow_rest, flows) && TAKE(flow_rate, flows) &&
-           TAKE(flow_since_ns, flows) && TAKE(flow_slot, flows) && TAKE(flow_free, flows) &&
-           TAKE(flow_route, flows);
+    return 0;
 }
 
 static void list_groups(struct sy_sim *sim) {
@@ -176,15 +186,7 @@ static void choose_periods(struct sy_sim *sim) {
 }
 
 int sy_sim_layout(struct sy_sim *sim) {
-    /* Each access waits for one copy at a time; a lost device may leave them behind in flight. */
-    uint64_t losses = sim->options.device_event_count;
-    uint64_t copies = sim->w->access_count * (losses + 2) + 64;
-    if (copies > UINT32_MAX / 2) {
-        return -ENOMEM;
-    }
-    sim->copy_capacity = (uint32_t)copies;
-    sim->fetched_limit = sim->w->access_count;
-    if (!take_tasks(sim) || !take_machine(sim) || !take_events(sim) || !take_flows(sim)) {
+    if (!take_hidden(sim) || create_world(sim) < 0) {
         return -ENOMEM;
     }
     uint64_t spans = (uint64_t)sim->w->task_count * 3 + 2ull * sim->w->access_count + 64;
@@ -192,130 +194,95 @@ int sy_sim_layout(struct sy_sim *sim) {
         (spans > UINT32_MAX || sy_trace_reserve(&sim->trace, (uint32_t)spans) < 0)) {
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < sim->slot_copy + sim->copy_capacity; i++) {
-        sim->heap.key[i] = INFINITY;
-    }
-    for (uint32_t t = 0; t < sim->w->task_count; t++) {
-        for (uint32_t a = sim->w->access_start[t]; a < sim->w->access_start[t + 1]; a++) {
-            sim->access_task[a] = t;
-        }
-    }
     list_groups(sim);
     draw_hidden(sim);
     choose_periods(sim);
     return sy_sim_sense_layout(sim);
 }
 
-static void reset_tasks(struct sy_sim *sim) {
+static void reset_data(struct sy_sim *sim) {
     const struct sy_workload *w = sim->w;
-    for (uint32_t t = 0; t < w->task_count; t++) {
-        sim->task_state[t] = SY_TASK_WAITING;
-        sim->task_device[t] = SY_NONE;
-        sim->task_pending[t] = w->pred_start[t + 1] - w->pred_start[t];
-        sim->task_missing[t] = 0;
-        sim->task_delayed[t] = false;
-    }
-    memset(sim->data_inflight, 0, w->data_count * sizeof *sim->data_inflight);
-    memset(sim->data_uses, 0, w->data_count * sizeof *sim->data_uses);
-    memset(sim->data_copies, 0xff, w->data_count * sizeof *sim->data_copies);
-    memset(sim->access_copy, 0xff, w->access_count * sizeof *sim->access_copy);
-    memcpy(sim->data_valid, w->data_home, w->data_count * sizeof *sim->data_valid);
+    struct sy_world *world = &sim->world;
+    memset(world->data_inflight, 0, w->data_count * sizeof *world->data_inflight);
+    memset(world->data_uses, 0, w->data_count * sizeof *world->data_uses);
+    memset(world->data_copies, 0xff, w->data_count * sizeof *world->data_copies);
+    memset(world->access_copy, 0xff, w->access_count * sizeof *world->access_copy);
+    memcpy(world->data_valid, w->data_home, w->data_count * sizeof *world->data_valid);
     for (uint32_t a = 0; a < w->access_count; a++) {
-        sim->data_uses[w->access[a].datum]++;
+        world->data_uses[w->access[a].datum]++;
     }
-    memset(sim->memory_bytes, 0, sim->machine->memory_count * sizeof *sim->memory_bytes);
+    size_t bytes = sim->machine->memory_count * sizeof *world->memory_bytes;
+    memset(world->memory_bytes, 0, bytes);
     for (uint32_t d = 0; d < w->data_count; d++) {
         if (w->data_home[d]) {
-            sim->memory_bytes[__builtin_ctzll(w->data_home[d])] += w->data_bytes[d];
+            world->memory_bytes[__builtin_ctzll(w->data_home[d])] += w->data_bytes[d];
         }
     }
-    memcpy(sim->memory_peak_bytes, sim->memory_bytes,
-           sim->machine->memory_count * sizeof *sim->memory_bytes);
+    memcpy(world->memory_peak_bytes, world->memory_bytes, bytes);
+}
+
+static void reset_tasks(struct sy_sim *sim) {
+    const struct sy_workload *w = sim->w;
+    struct sy_world *world = &sim->world;
+    for (uint32_t t = 0; t < w->task_count; t++) {
+        world->task_state[t] = SY_TASK_WAITING;
+        world->task_device[t] = SY_NONE;
+        world->task_pending[t] = w->pred_start[t + 1] - w->pred_start[t];
+        world->task_missing[t] = 0;
+        world->task_delayed[t] = false;
+    }
     for (uint32_t j = 0; j < w->job_count; j++) {
         uint32_t first = w->job_first_task[j], end = w->job_first_task[j + 1];
         double work = 0;
         for (uint32_t t = first; t < end; t++) {
             work += w->best_ns[t];
         }
-        sim->jobs[j] = (struct sy_view_job){.first_task = first,
-                                            .task_count = end - first,
-                                            .tenant = w->jobs[j].tenant,
-                                            .weight = w->jobs[j].weight,
-                                            .arrive_ns = w->jobs[j].arrive_ns,
-                                            .isolated_ns = w->job_isolated_ns[j],
-                                            .tasks_left = end - first,
-                                            .work_left_ns = work};
-    }
-}
-
-static void reset_machine(struct sy_sim *sim) {
-    const struct sy_machine *m = sim->machine;
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        sim->view_devices[d] =
-            (struct sy_view_device){.running = SY_NONE, .image = SY_NONE, .last_image = SY_NONE};
-        sim->devices[d] =
-            (struct device){.queue = SY_NONE, .port_next = SY_NONE, .pending_kernel = SY_NONE};
-    }
-    for (uint32_t b = 0; b < m->board_count; b++) {
-        sim->boards[b] = (struct board){.first_waiting = SY_NONE, .last_waiting = SY_NONE};
-    }
-    for (uint32_t i = 0; i < m->memory_count; i++) {
-        sim->channels[i] = (struct channel){.first_queued = SY_NONE, .last_queued = SY_NONE};
-    }
-    for (uint32_t r = 0; r < m->resource_count; r++) {
-        sim->resource_use[r] = sim->resource_others[r] = 0;
-        sim->resource_sum[r] = sim->resource_seen[r] = 0;
+        world->jobs[j] = (struct sy_view_job){.first_task = first,
+                                              .task_count = end - first,
+                                              .tenant = w->jobs[j].tenant,
+                                              .weight = w->jobs[j].weight,
+                                              .arrive_ns = w->jobs[j].arrive_ns,
+                                              .isolated_ns = w->job_isolated_ns[j],
+                                              .tasks_left = end - first,
+                                              .work_left_ns = work};
     }
 }
 
 static void reset_events(struct sy_sim *sim) {
-    while (sim->heap.count) {
-        sy_heap_remove(&sim->heap, sim->heap.slots[sim->heap.count - 1]);
-    }
-    sim->live_events = 0;
     if (sim->w->job_count) {
-        sy_heap_set(&sim->heap, sim->slot_job, sim->w->jobs[0].arrive_ns);
-        sim->live_events++;
+        sy_world_set_event(&sim->world, sim->slot_job, sim->w->jobs[0].arrive_ns);
+        sim->world.live_events++;
     }
     if (sim->options.device_event_count) {
-        sy_heap_set(&sim->heap, sim->slot_device, sim->options.device_events[0].at_ns);
-        sim->live_events++;
+        sy_world_set_event(&sim->world, sim->slot_device, sim->options.device_events[0].at_ns);
+        sim->world.live_events++;
     }
-    if (sim->net) {
-        sy_flow_reset(sim->net);
-        sim->flow_free_count = 0;
-        for (uint32_t f = sim->flow_count; f-- > sim->flow_copy;) {
-            sim->flow_free[sim->flow_free_count++] = f;
-            sim->flow_route[f] = NULL;
-        }
+    if (sim->options.contention) {
         sy_sim_hidden_reset(sim);
     }
 }
 
 void sy_sim_reset(struct sy_sim *sim) {
-    sim->view.now_ns = 0;
-    sim->view.job_count = 0;
+    sim->world.view.now_ns = 0;
+    sim->world.view.job_count = 0;
+    sy_world_clear(&sim->world);
+    sim->world.jobs_left = sim->w->job_count;
     sim->failure = 0;
-    sim->news = false;
-    sim->next_job = sim->next_device_event = 0;
-    sim->jobs_left = sim->w->job_count;
-    sim->held_next = sim->held_count = 0;
-    sim->scheduler_free_ns = 0;
-    sim->uncharged_ns = sim->policy_ns = 0;
-    sim->sequence = 0;
-    sim->copy_unused = 0;
-    sim->copy_free = SY_NONE;
-    sim->fetched_count = 0;
-    sim->flows_dirty = false;
+    sim->next_device_event = 0;
+    sim->policy_ns = 0;
     sim->use_since_ns = 0;
     sim->trace.count = 0;
-    sim->event_count = sim->decision_count = sim->decided_count = 0;
-    sim->transfer_count = sim->reconfigure_count = sim->tasks_done = 0;
-    sim->bytes_moved = sim->makespan_ns = 0;
+    sim->decided_count = sim->tasks_done = 0;
+    sim->makespan_ns = 0;
     memset(sim->within, 0, sizeof sim->within);
     memset(sim->histogram, 0, sizeof sim->histogram);
+    memset(sim->accounts, 0, sim->machine->device_count * sizeof *sim->accounts);
+    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+        sim->resource_use[r] = sim->resource_others[r] = 0;
+        sim->resource_sum[r] = sim->resource_seen[r] = 0;
+    }
     reset_tasks(sim);
-    reset_machine(sim);
+    reset_data(sim);
     sy_sim_sense_reset(sim);
     reset_events(sim);
 }

@@ -17,6 +17,33 @@ void sy_sim_time_decision(struct sy_sim *sim, double elapsed_ns, uint32_t count)
     sim->decided_count += count;
 }
 
+void sy_sim_task_ended(void *world, uint32_t task, uint32_t device, double duration_ns) {
+    static const double limits[3] = {1.001, 1.1, 1.2};
+    struct sy_sim *sim = world;
+    const struct sy_device *self = &sim->machine->devices[device];
+    struct account *account = &sim->accounts[device];
+    double alone_ns = sy_world_work_ns(&sim->world, task, device);
+    if (sim->loads) {
+        sy_sim_sense_end(sim, device, task, duration_ns);
+    }
+    if (sim->judge) {
+        sy_sim_judge_end(sim, device, task, duration_ns, alone_ns);
+    }
+    for (int i = 0; i < 3; i++) {
+        sim->within[i] += sim->world.devices[device].stall_ns + duration_ns <= alone_ns * limits[i];
+    }
+    size_t at = (size_t)sim->w->task_kernel[task] * sim->w->class_count + self->class_index;
+    double watts = sim->w->watts[at] > 0 ? sim->w->watts[at] : self->busy_watts;
+    account->joules += watts * duration_ns * 1e-9;
+    account->busy_ns += duration_ns;
+    sim->tasks_done++;
+}
+
+void sy_sim_job_ended(void *world, uint32_t job) {
+    struct sy_sim *sim = world;
+    sim->job_results[job].done_ns = sim_now(sim) - sim->world.jobs[job].arrive_ns;
+}
+
 static double histogram_quantile(const struct sy_sim *sim, double probability) {
     if (!sim->decided_count) {
         return NAN;
@@ -72,13 +99,13 @@ static double fairness(const struct sy_sim *sim) {
     double sum = 0, squares = 0;
     uint32_t tenants = 0, highest = 0;
     for (uint32_t j = 0; j < sim->w->job_count; j++) {
-        highest = sim->jobs[j].tenant > highest ? sim->jobs[j].tenant : highest;
+        highest = sim->world.jobs[j].tenant > highest ? sim->world.jobs[j].tenant : highest;
     }
     for (uint32_t tenant = 0; tenant <= highest; tenant++) {
         double mean = 0;
         uint32_t count = 0;
         for (uint32_t j = 0; j < sim->w->job_count; j++) {
-            if (sim->jobs[j].tenant == tenant) {
+            if (sim->world.jobs[j].tenant == tenant) {
                 mean += sim->job_results[j].slowdown;
                 count++;
             }
@@ -100,40 +127,40 @@ void sy_sim_collect(struct sy_sim *sim, struct sy_sim_result *r) {
                                 .within_0 = (double)sim->within[0] / tasks,
                                 .within_10 = (double)sim->within[1] / tasks,
                                 .within_20 = (double)sim->within[2] / tasks,
-                                .bytes_moved = sim->bytes_moved,
+                                .bytes_moved = sim->world.bytes_moved,
                                 .task_count = sim->tasks_done,
-                                .event_count = sim->event_count,
-                                .decision_count = sim->decision_count,
-                                .transfer_count = sim->transfer_count,
-                                .reconfigure_count = sim->reconfigure_count,
+                                .event_count = sim->world.event_count,
+                                .decision_count = sim->world.decision_count,
+                                .transfer_count = sim->world.transfer_count,
+                                .reconfigure_count = sim->world.reconfigure_count,
                                 .policy_ns = sim->options.clock_ns ? sim->policy_ns : NAN,
                                 .decision_p50_ns = histogram_quantile(sim, 0.5),
                                 .decision_p99_ns = histogram_quantile(sim, 0.99),
                                 .device_busy_ns = sim->device_busy_ns,
-                                .memory_peak_bytes = sim->memory_peak_bytes,
+                                .memory_peak_bytes = sim->world.memory_peak_bytes,
                                 .jobs = sim->job_results};
     if (sim->judge) {
         sy_sim_judge_collect(sim, &r->accuracy);
     }
     for (uint32_t d = 0; d < m->device_count; d++) {
-        const struct device *device = &sim->devices[d];
-        sim->device_busy_ns[d] = device->busy_ns;
-        double idle_ns = fmax(0, sim->makespan_ns - device->busy_ns);
-        r->energy_joules += device->joules + m->devices[d].idle_watts * idle_ns * 1e-9;
+        const struct account *account = &sim->accounts[d];
+        sim->device_busy_ns[d] = account->busy_ns;
+        double idle_ns = fmax(0, sim->makespan_ns - account->busy_ns);
+        r->energy_joules += account->joules + m->devices[d].idle_watts * idle_ns * 1e-9;
     }
     double *scratch = sim->task_scratch; /* at least as many tasks as jobs */
     uint32_t counted = 0;
     for (uint32_t j = 0; j < jobs; j++) {
         sim->job_results[j].slowdown =
             sy_cost_slowdown(sim->job_results[j].done_ns, sim->w->job_isolated_ns[j]);
-        if (sim->jobs[j].task_count) {
+        if (sim->world.jobs[j].task_count) {
             scratch[counted++] = sim->job_results[j].done_ns;
         }
     }
     summarise(scratch, counted, &r->jct_mean_ns, &r->jct_p99_ns);
     counted = 0;
     for (uint32_t j = 0; j < jobs; j++) {
-        if (sim->jobs[j].task_count) {
+        if (sim->world.jobs[j].task_count) {
             scratch[counted++] = sim->job_results[j].slowdown;
         }
     }

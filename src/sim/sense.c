@@ -19,15 +19,17 @@
 
 int sy_sim_sense_layout(struct sy_sim *sim) {
     size_t resources = sim->machine->resource_count + 1u;
-    bool filtered = sim->options.belief == SY_SIM_FILTERED && sim->net;
+    bool filtered = sim->options.belief == SY_SIM_FILTERED && sim->options.contention;
     bool taken = TAKE(readings, resources) & TAKE(counting, resources) & TAKE(own, resources) &
                  TAKE(others, resources) & TAKE(others_sd, resources);
     taken = taken && (!filtered || TAKE(loads, resources));
     if (taken && filtered) {
-        sim->shares = sy_shares_create(sim->arena, sim->machine, sim->flow_count);
+        sim->shares = sy_shares_create(sim->arena, sim->machine, sim->world.flow_count);
         taken = sim->shares != NULL;
     }
-    return !taken ? -ENOMEM : sim->options.judge && sim->net ? sy_sim_judge_layout(sim) : 0;
+    return !taken                                          ? -ENOMEM
+           : sim->options.judge && sim->options.contention ? sy_sim_judge_layout(sim)
+                                                           : 0;
 }
 
 static uint32_t live_count(const struct sy_sim *sim) {
@@ -61,7 +63,7 @@ void sy_sim_sense_reset(struct sy_sim *sim) {
  */
 void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret) {
     const struct sy_workload *w = sim->w;
-    size_t at = (size_t)w->task_kernel[sim->view_devices[device].running] * w->class_count +
+    size_t at = (size_t)w->task_kernel[sim->world.view_devices[device].running] * w->class_count +
                 sim->machine->devices[device].class_index;
     sy_cost_demand(sim->machine, device, w->demand_bytes_per_s[at], w->link_demand_bytes_per_s[at],
                    ret);
@@ -72,15 +74,15 @@ void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *
 static void sum_own(struct sy_sim *sim) {
     sy_shares_clear(sim->shares);
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        if (sim->devices[d].phase == EXECUTING) {
+        if (sy_world_executes(&sim->world, d)) {
             struct sy_demand demand;
             sy_sim_demand(sim, d, &demand);
             sy_shares_add(sim->shares,
                           (struct sy_draw){demand.count, demand.resources, demand.bytes_per_s});
         }
     }
-    for (uint32_t f = sim->flow_copy; f < sim->flow_count; f++) {
-        const struct sy_route *route = sim->flow_route[f];
+    for (uint32_t f = sim->world.flow_copy; f < sim->world.flow_count; f++) {
+        const struct sy_route *route = sim->world.flows[f].route;
         double bytes_per_s[SY_ROUTE_MAX];
         for (uint32_t i = 0; route && i < route->resource_count; i++) {
             bytes_per_s[i] = route->bytes_per_s;

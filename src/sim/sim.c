@@ -8,22 +8,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BATCH      64  /* decisions taken at once */
 #define LOOK_EVERY 256 /* events between two looks at options.stop */
 
 static void fill_view(struct sy_sim *sim) {
     const struct sy_workload *w = sim->w;
-    sim->view = (struct sy_view){
+    struct sy_view view = {
         .machine = sim->machine,
-        .devices = sim->view_devices,
         .task_capacity = w->task_count,
         .job_capacity = w->job_count,
         .kernel_count = w->kernel_count,
-        .jobs = sim->jobs,
         .task_job = w->task_job,
         .task_kernel = w->task_kernel,
-        .task_state = sim->task_state,
-        .task_device = sim->task_device,
         .succ_start = w->succ_start,
         .succ = w->succ,
         .pred_start = w->pred_start,
@@ -39,10 +34,9 @@ static void fill_view(struct sy_sim *sim) {
         .link_demand_bytes_per_s = w->link_demand_bytes_per_s,
         .image_ns = w->image_ns,
         .data_bytes = w->data_bytes,
-        .data_valid = sim->data_valid,
-        .data_inflight = sim->data_inflight,
-        .shared_links = sim->net != NULL,
+        .shared_links = sim->options.contention,
     };
+    sy_world_see(&sim->world, &view);
 }
 
 static double rollout(void *world, const char *policy, const double *scale) {
@@ -91,7 +85,7 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
                                    .kernel_factor = sim->kernel_factor,
                                    .speed = sy_sim_true_speed,
                                    .disturbance = sy_sim_true_disturbance,
-                                   .device_free_ns = sim->heap.key,
+                                   .device_free_ns = sim->world.events.key,
                                    .rollout = rollout,
                                    .world = sim};
     *ret_sim = sim;
@@ -101,87 +95,81 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
 void sy_sim_destroy(struct sy_sim *sim) {
     if (sim) {
         sy_sim_destroy(sim->inner);
-        sy_flow_destroy(sim->net);
+        sy_world_finish(&sim->world);
         sy_trace_finish(&sim->trace);
         sy_arena_destroy(sim->arena);
     }
 }
 
 static void arrive(struct sy_sim *sim) {
-    uint32_t job = sim->next_job++;
-    sim->view.job_count = sim->next_job;
-    sim->news = true;
-    if (sim->next_job < sim->w->job_count) {
-        sy_heap_set(&sim->heap, sim->slot_job, sim->w->jobs[sim->next_job].arrive_ns);
+    struct sy_world *world = &sim->world;
+    uint32_t job = world->view.job_count++;
+    if (world->view.job_count < sim->w->job_count) {
+        sy_world_set_event(world, sim->slot_job, sim->w->jobs[world->view.job_count].arrive_ns);
     } else {
-        sy_heap_remove(&sim->heap, sim->slot_job);
-        sim->live_events--;
+        sy_world_remove_event(world, sim->slot_job);
+        world->live_events--;
     }
-    const struct sy_view_job *j = &sim->jobs[job];
-    if (!j->task_count) {
+    if (world->jobs[job].task_count) {
+        sy_world_arrive(world, job);
+    } else {
         sim->job_results[job].done_ns = 0;
-        sim->jobs_left--;
-        return;
-    }
-    if (sim->scheduler.ops->job_arrived) {
-        sim->scheduler.ops->job_arrived(&sim->scheduler, &sim->view, job);
-    }
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        if (sim->task_pending[t] == 0) {
-            sim->task_state[t] = SY_TASK_READY;
-            if (sim->scheduler.ops->task_ready) {
-                sim->scheduler.ops->task_ready(&sim->scheduler, &sim->view, t);
-            }
-        }
+        world->jobs_left--;
+        world->news = true;
     }
 }
 
 static void device_event(struct sy_sim *sim) {
     const struct sy_device_event *event = &sim->options.device_events[sim->next_device_event++];
     if (sim->next_device_event < sim->options.device_event_count) {
-        sy_heap_set(&sim->heap, sim->slot_device,
-                    sim->options.device_events[sim->next_device_event].at_ns);
+        sy_world_set_event(&sim->world, sim->slot_device,
+                           sim->options.device_events[sim->next_device_event].at_ns);
     } else {
-        sy_heap_remove(&sim->heap, sim->slot_device);
-        sim->live_events--;
+        sy_world_remove_event(&sim->world, sim->slot_device);
+        sim->world.live_events--;
     }
     if (event->lost) {
-        sy_sim_lose(sim, event->device);
+        sy_world_lose(&sim->world, event->device);
     } else {
-        sy_sim_return(sim, event->device);
+        sy_world_return(&sim->world, event->device);
     }
 }
 
-static void happen(struct sy_sim *sim, uint32_t slot) {
-    sim->event_count++;
-    if (slot < sim->slot_hidden) {
-        sy_sim_device_event(sim, slot);
-    } else if (slot >= sim->slot_copy) {
-        sy_sim_copy_done(sim, slot - sim->slot_copy);
-    } else if (slot < sim->slot_job) {
-        sy_sim_hidden_event(sim, slot - sim->slot_hidden);
+void sy_sim_event(void *world, uint32_t slot) {
+    struct sy_sim *sim = world;
+    if (slot < sim->slot_job) {
+        sy_sim_hidden_event(sim, slot);
     } else if (slot == sim->slot_job) {
         arrive(sim);
-    } else if (slot == sim->slot_decision) {
-        sy_sim_decisions_due(sim);
     } else {
         device_event(sim);
     }
 }
 
+static void refused(struct sy_sim *sim) {
+    char name[96];
+    uint32_t task = sim->world.refused_task;
+    sim->failure = sy_fail(
+        sim->error, sim->world.failure, "policy %s decided the impossible for %s: %s", sim->policy,
+        task < sim->w->task_count ? sy_workload_task_name(sim->w, task, name, sizeof name)
+                                  : "no task",
+        sim->world.refused_why);
+}
+
 static void blocked(struct sy_sim *sim) {
+    const struct sy_world *world = &sim->world;
     uint32_t ready = 0, committed = 0, lost = 0;
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        lost += sim->view_devices[d].lost;
+        lost += world->view_devices[d].lost;
     }
     for (uint32_t t = 0; t < sim->w->task_count; t++) {
-        ready += sim->task_state[t] == SY_TASK_READY;
-        committed += sim->task_state[t] < SY_TASK_RUNNING && sim->task_device[t] != SY_NONE;
+        ready += world->task_state[t] == SY_TASK_READY;
+        committed += world->task_state[t] < SY_TASK_RUNNING && world->task_device[t] != SY_NONE;
     }
     sim->failure = sy_fail(sim->error, -EDEADLK,
                            "policy %s stopped with work left at %.0f ns: %u jobs, %u tasks ready, "
                            "%u committed but blocked",
-                           sim->policy, sim_now(sim), sim->jobs_left, ready, committed);
+                           sim->policy, sim_now(sim), world->jobs_left, ready, committed);
     if (lost) {
         sy_hint(sim->error, "%u of %u devices have failed and do not return", lost,
                 sim->machine->device_count);
@@ -189,32 +177,25 @@ static void blocked(struct sy_sim *sim) {
 }
 
 static void loop(struct sy_sim *sim) {
+    struct sy_world *world = &sim->world;
     uint64_t next_look = LOOK_EVERY;
-    while (sim->jobs_left && !sim->failure) {
-        if (sim->net) {
-            sy_sim_flow_update(sim);
-        }
-        if (!sim->live_events) {
-            blocked(sim);
-            return;
-        }
-        if (sim->options.stop && sim->event_count >= next_look && sim->options.stop()) {
+    while (world->jobs_left && !sim->failure) {
+        if (sim->options.stop && world->event_count >= next_look && sim->options.stop()) {
             sim->failure = sy_fail(sim->error, -ECANCELED, "stopped");
             return;
         }
-        next_look = sim->event_count >= next_look ? sim->event_count + LOOK_EVERY : next_look;
-        double now = sim->heap.key[sim->heap.slots[0]];
-        sim->view.now_ns = now;
-        do {
-            happen(sim, sim->heap.slots[0]);
-        } while (sim->heap.count && sim->heap.key[sim->heap.slots[0]] <= now && !sim->failure);
-        if (sim->news && sim->jobs_left) {
-            sy_sim_ask(sim);
+        next_look = world->event_count >= next_look ? world->event_count + LOOK_EVERY : next_look;
+        if (!sy_world_step(world)) {
+            blocked(sim);
+            return;
+        }
+        if (world->failure) {
+            refused(sim);
         }
     }
     sim->makespan_ns = sim_now(sim);
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        sy_sim_end_loss(sim, d); /* what is lost at the end stays so in the record */
+        sy_world_end_loss(world, d); /* what is lost at the end stays so in the record */
     }
 }
 
@@ -224,18 +205,21 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
     sy_sim_reset(sim);
     sim->policy = policy;
     sim->error = error;
-    sim->view.truth = ops->needs_truth ? &sim->truth : NULL;
-    sim->view.readings = sim->net && ops->needs_readings && sim->options.belief != SY_SIM_NONE
-                             ? sim->readings
-                             : NULL;
-    sim->view.posterior = sim->view.readings && sim->options.belief != SY_SIM_RAW;
-    sim->watched = sim->net && (ops->needs_readings || ops->needs_truth || sim->options.judge);
+    sim->world.view.truth = ops->needs_truth ? &sim->truth : NULL;
+    sim->world.view.readings =
+        sim->options.contention && ops->needs_readings && sim->options.belief != SY_SIM_NONE
+            ? sim->readings
+            : NULL;
+    sim->world.view.posterior = sim->world.view.readings && sim->options.belief != SY_SIM_RAW;
+    sim->watched =
+        sim->options.contention && (ops->needs_readings || ops->needs_truth || sim->options.judge);
     struct sy_scheduler *policy_state = sy_sim_time_calls(sim, ops);
+    sim->world.policy = &sim->scheduler;
     policy_state->ops = ops;
     policy_state->state = state;
     policy_state->seed = sim->options.seed;
     policy_state->setup = sim->options.setup;
-    int code = ops->init(policy_state, &sim->view, args);
+    int code = ops->init(policy_state, &sim->world.view, args);
     if (code) {
         if (ops->finish) {
             ops->finish(policy_state);

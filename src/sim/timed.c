@@ -27,7 +27,7 @@ static struct sy_sim *sim_of(struct sy_scheduler *shell) {
 
 static void count(struct sy_sim *sim, enum sy_sim_call call, double start_ns, uint32_t decisions) {
     double ns = fmax(0, sim->options.clock_ns() - start_ns - sim->look_ns);
-    sim->uncharged_ns += ns;
+    sim->world.uncharged_ns += ns;
     sim->policy_ns += ns;
     if (call == SY_CALL_DECIDE) {
         sy_sim_time_decision(sim, ns, decisions);
@@ -88,7 +88,7 @@ static const struct sy_scheduler_ops shell_ops = {
 
 struct sy_scheduler *sy_sim_time_calls(struct sy_sim *sim, const struct sy_scheduler_ops *ops) {
     /* What searches for long, or knows what is hidden, is a yardstick and not there in time. */
-    sim->charging = sim->options.charge && !ops->needs_truth && !ops->takes_number;
+    sim->world.charging = sim->options.charge && !ops->needs_truth && !ops->takes_number;
     if (!sim->options.clock_ns) {
         sim->scheduler.ops = ops;
         return &sim->scheduler;

@@ -2,19 +2,19 @@
  *
  * Indexed binary heap of event slots, least (key, slot) first: ties have one order everywhere.
  */
-#include "sim/state.h"
+#include "world/world.h"
 #include <math.h>
 
-static inline bool before(const struct heap *heap, uint32_t a, uint32_t b) {
+static inline bool before(const struct sy_events *heap, uint32_t a, uint32_t b) {
     return heap->key[a] < heap->key[b] || (heap->key[a] == heap->key[b] && a < b);
 }
 
-static inline void put(struct heap *heap, uint32_t at, uint32_t slot) {
+static inline void put(struct sy_events *heap, uint32_t at, uint32_t slot) {
     heap->slots[at] = slot;
     heap->position[slot] = at;
 }
 
-static void rise(struct heap *heap, uint32_t at, uint32_t slot) {
+static void rise(struct sy_events *heap, uint32_t at, uint32_t slot) {
     while (at) {
         uint32_t parent = (at - 1) / 2;
         if (!before(heap, slot, heap->slots[parent])) {
@@ -26,7 +26,7 @@ static void rise(struct heap *heap, uint32_t at, uint32_t slot) {
     put(heap, at, slot);
 }
 
-static void sink(struct heap *heap, uint32_t at, uint32_t slot) {
+static void sink(struct sy_events *heap, uint32_t at, uint32_t slot) {
     for (;;) {
         uint32_t child = 2 * at + 1;
         if (child >= heap->count) {
@@ -44,7 +44,7 @@ static void sink(struct heap *heap, uint32_t at, uint32_t slot) {
     put(heap, at, slot);
 }
 
-void sy_heap_set(struct heap *heap, uint32_t slot, double key) {
+void sy_events_set(struct sy_events *heap, uint32_t slot, double key) {
     double old = heap->key[slot];
     SY_ASSERT(key < (double)INFINITY); /* that means: not in the heap */
     heap->key[slot] = key;
@@ -57,7 +57,7 @@ void sy_heap_set(struct heap *heap, uint32_t slot, double key) {
     }
 }
 
-void sy_heap_remove(struct heap *heap, uint32_t slot) {
+void sy_events_remove(struct sy_events *heap, uint32_t slot) {
     if (heap->key[slot] == INFINITY) {
         return;
     }

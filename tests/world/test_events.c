@@ -3,7 +3,7 @@
  * The event heap and the devices' queues against plain lists.
  */
 #include "base/base.h"
-#include "sim/state.h"
+#include "world/inside.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void heap_as_list(void **state) {
         struct sy_rng rng = sy_rng_make(seed, 1, 0);
         double key[SLOTS], plain[SLOTS];
         uint32_t position[SLOTS], slots[SLOTS], present = 0;
-        struct heap heap = {.key = key, .position = position, .slots = slots};
+        struct sy_events heap = {.key = key, .position = position, .slots = slots};
         for (uint32_t s = 0; s < SLOTS; s++) {
             key[s] = plain[s] = INFINITY;
         }
@@ -41,10 +41,10 @@ static void heap_as_list(void **state) {
             bool was = isfinite(plain[slot]), remove = sy_rng_below(&rng, 5) < 2;
             if (remove) {
                 plain[slot] = INFINITY;
-                sy_heap_remove(&heap, slot);
+                sy_events_remove(&heap, slot);
             } else {
                 plain[slot] = sy_rng_below(&rng, 30); /* few values: many ties */
-                sy_heap_set(&heap, slot, plain[slot]);
+                sy_events_set(&heap, slot, plain[slot]);
             }
             present = present + (!was && !remove) - (was && remove);
             assert_int_equal(heap.count, present);
@@ -60,8 +60,8 @@ static void heap_as_list(void **state) {
 #define DEVICES 3
 
 struct queues {
-    struct sy_sim sim;
-    struct device devices[DEVICES];
+    struct sy_world world;
+    struct sy_world_device devices[DEVICES];
     double priority[TASKS];
     uint64_t sequence[TASKS];
     uint32_t child[TASKS], sibling[TASKS];
@@ -70,11 +70,11 @@ struct queues {
 static struct queues *make_queues(void) {
     struct queues *q = calloc(1, sizeof *q);
     assert_non_null(q);
-    q->sim.devices = q->devices;
-    q->sim.task_priority = q->priority;
-    q->sim.task_sequence = q->sequence;
-    q->sim.queue_child = q->child;
-    q->sim.queue_sibling = q->sibling;
+    q->world.devices = q->devices;
+    q->world.task_priority = q->priority;
+    q->world.task_sequence = q->sequence;
+    q->world.queue_child = q->child;
+    q->world.queue_sibling = q->sibling;
     for (uint32_t d = 0; d < DEVICES; d++) {
         q->devices[d].queue = SY_NONE;
     }
@@ -109,11 +109,11 @@ static void queue_as_list(void **state) {
                 q->priority[task] = sy_rng_below(&rng, 8);
                 q->sequence[task] = step;
                 where[task] = device;
-                sy_sim_queue_push(&q->sim, device, task);
+                sy_world_queue_push(&q->world, device, task);
                 continue;
             }
             uint32_t expected = first_of(q, where, device);
-            uint32_t found = sy_sim_queue_pop(&q->sim, device);
+            uint32_t found = sy_world_queue_pop(&q->world, device);
             if (found != expected) {
                 fail_msg("seed %lu, step %u: task %u, not %u", seed, step, found, expected);
             }

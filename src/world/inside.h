@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the world call each other for.
+ */
+#ifndef SY_WORLD_INSIDE_H
+#define SY_WORLD_INSIDE_H
+
+#include "world/world.h"
+
+static inline double world_now(const struct sy_world *world) {
+    return world->view.now_ns;
+}
+
+/* devices.c */
+void sy_world_commit(struct sy_world *world, uint32_t task, uint32_t device);
+void sy_world_inputs_ready(struct sy_world *world, uint32_t task);
+void sy_world_device_event(struct sy_world *world, uint32_t device); /* its slot came up */
+void sy_world_configure(struct sy_world *world, uint32_t device, uint32_t kernel);
+/* copies.c */
+void sy_world_request_inputs(struct sy_world *world, uint32_t task, uint32_t memory);
+void sy_world_request_access(struct sy_world *world, uint32_t task, uint32_t access,
+                             uint32_t memory);
+void sy_world_fetch(struct sy_world *world, uint32_t task, uint32_t memory);
+void sy_world_detach_inputs(struct sy_world *world, uint32_t task);
+void sy_world_copy_done(struct sy_world *world, uint32_t copy);
+void sy_world_write_outputs(struct sy_world *world, uint32_t task, uint32_t memory);
+/* sharing.c */
+SY_MUST_CHECK int sy_world_sharing_init(struct sy_world *world, struct sy_arena *arena,
+                                        const struct sy_world_options *options);
+void sy_world_sharing_clear(struct sy_world *world);
+void sy_world_start_task(struct sy_world *world, uint32_t device, double work_ns);
+void sy_world_end_task(struct sy_world *world, uint32_t device); /* it executes no more */
+void sy_world_start_copy(struct sy_world *world, uint32_t copy);
+void sy_world_end_copy(struct sy_world *world, uint32_t copy);
+void sy_world_settle(struct sy_world *world); /* rates and ends, after changes */
+/* queue.c: per-device priority queues of committed tasks */
+void sy_world_queue_push(struct sy_world *world, uint32_t device, uint32_t task);
+uint32_t sy_world_queue_pop(struct sy_world *world, uint32_t device);
+/* decide.c */
+void sy_world_decision_due(struct sy_world *world); /* the first that waits */
+
+#endif
