@@ -12,7 +12,7 @@
  */
 #include "base/json.h"
 #include "clock.h"
-#include "planner/planner.h"
+#include "planner/search.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -168,7 +168,7 @@ static int measure(struct sy_planner *planner, const struct setting *setting, ui
             measured->all_ns[i * REPEATS + r] = took;
         }
         measured->best_ns[i] = best_ns;
-        measured->labels[i] = sy_planner_labels(planner);
+        measured->labels[i] = planner->label_count;
         measured->plans[i] = plans;
         measured->count++;
     }

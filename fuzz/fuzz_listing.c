@@ -22,7 +22,6 @@ static double value(void *user, const char *name) {
 
 static void use(const struct sy_listing *listing) {
     const struct sy_expr_scope scope = {.value = value, .literal = value};
-    uint32_t events[4];
     SY_ASSERT(listing->listed_count <= listing->event_count);
     for (uint32_t i = 0; i < listing->name_count; i++) {
         uint32_t event = listing->name_event[i], metric = listing->name_metric[i];
@@ -37,8 +36,7 @@ static void use(const struct sy_listing *listing) {
     struct sy_error error = {0};
     SY_ASSERT(sy_listing_check(listing, &error) == 0 || error.message[0]);
     for (uint32_t i = 0; i < listing->metric_count && i < METRICS_MAX; i++) {
-        (void)sy_listing_eval(listing, i, &scope);
-        (void)sy_listing_metric_events(listing, i, events, 4);
+        (void)sy_expr_eval(&listing->metrics[i].expr, listing->names, &scope);
     }
 }
 

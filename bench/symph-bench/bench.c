@@ -9,7 +9,6 @@
 #include "symph-bench/bench.h"
 
 #include "base/json.h"
-#include "base/program.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "commit.h"
@@ -365,7 +364,7 @@ static bool nothing_ran(const struct bench_args *args, const char *name) {
     char path[PATH_MAX];
     return strcmp(name, "counters") == 0 ? !args->counters.traces && !args->counters.papers
                                          : strcmp(name, "dype") == 0 && !args->times.count &&
-                                               !sy_program_data(SY_DYPE_TIMES, path, sizeof path);
+                                               !sy_dype_recorded(path, sizeof path);
 }
 
 /* A bench of policies in virtual time, whose own time is charged. */

@@ -124,7 +124,11 @@ int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_jso
                          struct sy_buffer *buffer);
 
 /* Plans for pipelines on a calibrated system; bench_dype.c. */
-#define SY_DYPE_TIMES "dype" /* tables of times as shipped, below the data folder */
+/* The geometric mean with its bootstrap interval. */
+struct sy_spread sy_bench_geomean(const double *values, uint32_t count, struct sy_clusters groups);
+
+/* The folder of recorded tables of times. False: it is not there. */
+bool sy_dype_recorded(char *path, size_t size);
 struct sy_bench_dype {
     const struct sy_text_list *times, *pipelines; /* none: as shipped; of all plug-ins */
     const char *kernels;                          /* plug-ins; NULL: the usual ones */

@@ -6,6 +6,7 @@
  * Invariant: of the true times only those of kernels that a plan ran are told, with noise.
  */
 #include "symph-bench/dype.h"
+#include "symph-bench/plan_judges.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

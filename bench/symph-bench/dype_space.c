@@ -8,6 +8,7 @@
  * example; one that does not fit there is none.
  */
 #include "symph-bench/dype.h"
+#include "symph-bench/plan_judges.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -152,7 +152,7 @@ struct sy_spread sy_dype_gain(const struct sy_dype *bench, enum sy_dype_policy o
         }
     }
     if (count) {
-        gain = sy_spread_geomean(values, count, (struct sy_clusters){pipelines, examples});
+        gain = sy_bench_geomean(values, count, (struct sy_clusters){pipelines, examples});
     }
     free(values);
     free(pipelines);

@@ -6,7 +6,7 @@
  * the number of cores that is fastest. Invariant: nothing is learned from rows at the features of
  * an example, whatever the table calls them.
  */
-#include "base/program.h"
+#include "base/shipped.h"
 #include "symph-bench/dype.h"
 #include <dirent.h>
 #include <errno.h>
@@ -67,6 +67,10 @@ static int is_table(const struct dirent *entry) {
 }
 
 /* All tables of a folder, in the order of their names. */
+bool sy_dype_recorded(char *path, size_t size) {
+    return sy_shipped_find(SY_SHIPPED_DATA, "dype", "data/dype", path, size);
+}
+
 static int read_folder(struct sy_dype_times *times, const char *folder, struct sy_error *error) {
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, is_table, alphasort), code = 0;
@@ -89,9 +93,7 @@ int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_
     if (path) {
         return read_one(times, path, error);
     }
-    int code = sy_program_data(SY_DYPE_TIMES, folder, sizeof folder)
-                   ? read_folder(times, folder, error)
-                   : 0;
+    int code = sy_dype_recorded(folder, sizeof folder) ? read_folder(times, folder, error) : 0;
     if (!code && !times->count) {
         code = sy_fail(error, -ENOENT, "no recorded times were found");
         sy_hint(error, "record them with 'symph run --pipeline NAME --calibrate -o FILE' on the "

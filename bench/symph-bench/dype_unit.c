@@ -6,6 +6,7 @@
  * they write, so they may run on any number of threads.
  */
 #include "symph-bench/dype.h"
+#include "symph-bench/plan_judges.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -235,7 +235,7 @@ static void sample_add_worlds(struct sample *s, const struct sy_outcome *o, stru
 
 static struct sy_spread sample_spread(const struct sample *s) {
     return s->count
-               ? sy_spread_geomean(s->values, s->count, (struct sy_clusters){.inner = s->graphs})
+               ? sy_bench_geomean(s->values, s->count, (struct sy_clusters){.inner = s->graphs})
                : (struct sy_spread){NAN, NAN, NAN};
 }
 

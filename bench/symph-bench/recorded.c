@@ -103,8 +103,7 @@ static struct sy_spread ratio_of(const struct sy_simulate *simulate, uint32_t po
         const struct sy_run *runs = simulate->cases[i].runs;
         values[i] = runs[policy].slowdown_mean / runs[0].slowdown_mean;
     }
-    struct sy_interval interval = sy_bootstrap_geomean(values, count, (struct sy_clusters){0}, 1);
-    return (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+    return sy_bench_geomean(values, count, (struct sy_clusters){0});
 }
 
 static int run_scene(struct recorded *r, const struct sy_bench_scenario *scenario,

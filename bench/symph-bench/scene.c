@@ -100,3 +100,8 @@ int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
     scene->summary = r ? NULL : sy_simulate_summary(&scene->simulate, &best);
     return r ? r : scene->summary ? SY_EXIT_OK : SY_EXIT_FAILED;
 }
+
+struct sy_spread sy_bench_geomean(const double *values, uint32_t count, struct sy_clusters groups) {
+    struct sy_interval interval = sy_bootstrap_geomean(values, count, groups, 1);
+    return (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
+}

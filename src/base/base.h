@@ -114,8 +114,6 @@ struct sy_map {
 SY_MUST_CHECK int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t value);
 bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32_t *ret_value);
 void sy_map_finish(struct sy_map *map);
-/* How many entries the longest search for a key passes in vain. */
-uint32_t sy_map_reach(const struct sy_map *map);
 /* FNV-1a, 64 bits: stable across machines, part of the meaning of --accelerate. Not for tables:
  * anybody can make texts that collide. */
 uint64_t sy_hash(const char *text, size_t length);

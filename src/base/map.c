@@ -136,15 +136,6 @@ bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32
     return true;
 }
 
-uint32_t sy_map_reach(const struct sy_map *map) {
-    uint32_t most = 0, mask = map->capacity - 1;
-    for (uint32_t i = 0; i < map->capacity; i++) {
-        uint32_t steps = (i - (uint32_t)map->entries[i].hash) & mask;
-        most = map->entries[i].key && steps > most ? steps : most;
-    }
-    return most;
-}
-
 void sy_map_finish(struct sy_map *map) {
     free(map->entries);
     *map = (struct sy_map){0};

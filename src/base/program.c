@@ -19,9 +19,3 @@ bool sy_program_find(const char *name, const char *built_in, char *path, size_t 
     snprintf(built, sizeof built, "%s/%s", built_in, name);
     return sy_shipped_find(SY_SHIPPED_PROGRAMS, name, built, path, size) && sy_program_is(path);
 }
-
-bool sy_program_data(const char *name, char *path, size_t size) {
-    char built[256];
-    snprintf(built, sizeof built, "data/%s", name);
-    return sy_shipped_find(SY_SHIPPED_DATA, name, built, path, size);
-}

@@ -13,7 +13,5 @@ bool sy_program_is(const char *path);
 /* Where such programs are installed, or in the folder built_in of the build tree. False if there is
  * none; path then says where it was expected. */
 bool sy_program_find(const char *name, const char *built_in, char *path, size_t size);
-/* A file or folder of the project's data. */
-bool sy_program_data(const char *name, char *path, size_t size);
 
 #endif

@@ -46,8 +46,6 @@ SY_MUST_CHECK int sy_schedule_evaluate(const struct sy_workload *workload, const
  * -E2BIG: more than node_limit nodes would be needed; the plan is then the best found so far. */
 SY_MUST_CHECK int sy_bound_exact(const struct sy_workload *workload, uint64_t node_limit,
                                  struct sy_schedule *ret_plan, uint64_t *ret_nodes);
-/* The same by plain enumeration, no pruning: the checker of the former. At most 9 tasks. */
-SY_MUST_CHECK int sy_bound_enumerate(const struct sy_workload *workload, double *ret_makespan_ns);
 
 /* Best-known: a long search over task priorities and class preferences, each tried by list
  * scheduling with insertion. Never worse than HEFT nor than start (NULL: none). The same seed gives

@@ -30,11 +30,6 @@ static const struct sy_scheduler_ops *find_policy(const char *policy, const char
     return ops;
 }
 
-int sy_live_check_policy(const char *policy, struct sy_error *error) {
-    const char *args = NULL;
-    return find_policy(policy, &args, error) ? 0 : -EINVAL;
-}
-
 int sy_live_open_policy(const char *policy, char **ret_name, struct sy_weights *ret_weights,
                         struct sy_error *error) {
     const char *args = NULL;

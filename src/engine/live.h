@@ -51,10 +51,9 @@ struct sy_live;
 SY_MUST_CHECK int sy_live_create(const struct sy_live_options *options, struct sy_live **ret_live,
                                  struct sy_error *error);
 void sy_live_destroy(struct sy_live *live);
-/* Whether a policy can run here at all; for a check before there is a machine. */
-SY_MUST_CHECK int sy_live_check_policy(const char *policy, struct sy_error *error);
-/* The same, and opens the weights that its name asks for, so that worlds made later need no file:
- * *ret_name is the name without them, to be freed. Without any, the weights' memory is NULL. */
+/* The same for a policy alone, and opens the weights that its name asks for, so that worlds made
+ * later need no file: *ret_name is the name without them, to be freed. Without any, the weights'
+ * memory is NULL. */
 SY_MUST_CHECK int sy_live_open_policy(const char *policy, char **ret_name,
                                       struct sy_weights *ret_weights, struct sy_error *error);
 

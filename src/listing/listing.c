@@ -103,59 +103,6 @@ uint32_t sy_listing_metric(const struct sy_listing *listing, const char *name) {
     return fits ? index : SY_NONE;
 }
 
-/* --- what a metric comes down to -------------------------------------------------------------- */
-struct walk {
-    const struct sy_listing *listing;
-    uint32_t *queue; /* metrics to look at */
-    uint32_t queued;
-    bool *seen_metric, *seen_event;
-    uint32_t *ret_events;
-    uint32_t capacity, found;
-};
-
-static void visit_name(struct walk *walk, uint32_t name) {
-    uint32_t metric = walk->listing->name_metric[name], event = walk->listing->name_event[name];
-    if (metric != SY_NONE && !walk->seen_metric[metric]) {
-        walk->seen_metric[metric] = true;
-        walk->queue[walk->queued++] = metric;
-    } else if (metric == SY_NONE && event != SY_NONE && !walk->seen_event[event]) {
-        walk->seen_event[event] = true;
-        if (walk->found < walk->capacity) {
-            walk->ret_events[walk->found] = event;
-        }
-        walk->found++;
-    }
-}
-
-static void walk_metric(struct walk *walk, uint32_t metric) {
-    walk->seen_metric[metric] = true;
-    walk->queue[walk->queued++] = metric;
-    for (uint32_t i = 0; i < walk->queued; i++) {
-        const struct sy_expr *expr = &walk->listing->metrics[walk->queue[i]].expr;
-        for (uint32_t j = 0; j < expr->count; j++) {
-            const struct sy_expr_node *node = &expr->nodes[j];
-            if (node->op == SY_EXPR_NAME || node->op == SY_EXPR_SOURCE_COUNT) {
-                visit_name(walk, node->a);
-            }
-        }
-    }
-}
-
-uint32_t sy_listing_metric_events(const struct sy_listing *listing, uint32_t metric,
-                                  uint32_t *ret_events, uint32_t capacity) {
-    struct walk walk = {.listing = listing, .ret_events = ret_events, .capacity = capacity};
-    walk.queue = calloc(listing->metric_count, sizeof *walk.queue);
-    walk.seen_metric = calloc(listing->metric_count, sizeof *walk.seen_metric);
-    walk.seen_event = calloc((size_t)listing->event_count + 1, sizeof *walk.seen_event);
-    if (walk.queue && walk.seen_metric && walk.seen_event) {
-        walk_metric(&walk, metric);
-    }
-    free(walk.queue);
-    free(walk.seen_metric);
-    free(walk.seen_event);
-    return walk.found;
-}
-
 /* --- metrics that use themselves -------------------------------------------------------------- */
 struct step {
     uint32_t metric, node; /* node: the next one to look at */

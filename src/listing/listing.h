@@ -124,15 +124,8 @@ void sy_listing_destroy(struct sy_listing *listing);
 /* Index, or SY_NONE. Case does not matter; "cpu_atom/inst_retired.any/" asks for that PMU's. */
 uint32_t sy_listing_event(const struct sy_listing *listing, const char *name);
 uint32_t sy_listing_metric(const struct sy_listing *listing, const char *name);
-/* A metric's value. Metrics that it uses are evaluated too; one that uses itself is NAN. */
-double sy_listing_eval(const struct sy_listing *listing, uint32_t metric,
-                       const struct sy_expr_scope *scope);
 /* Do metrics use themselves, by whatever way? 0, or -ELOOP with one such way in the error. */
 SY_MUST_CHECK int sy_listing_check(const struct sy_listing *listing, struct sy_error *error);
-/* The events that a metric comes down to, each once. Returns how many there are; fills at most
- * capacity of them. */
-uint32_t sy_listing_metric_events(const struct sy_listing *listing, uint32_t metric,
-                                  uint32_t *ret_events, uint32_t capacity);
 
 /* One expression on its own; names go to names[a]. The arena owns everything. */
 struct sy_expr_names {

@@ -3,9 +3,9 @@
  * The papers' gradient from the policy's loss through the network into the belief's parameters, on
  * worlds drawn from the belief's own generative model.
  *
- * In: a frame, a model, true rates with readings. Out: the loss, its slopes, tuned widths and
- * noises. Pathwise through the posterior's draws (belief/training.h), or by the papers' counting
- * estimator with our corrections. Offline: a run of the policy does not come here.
+ * In: a frame, a model, true rates with readings. Out: the loss and its slopes. Pathwise
+ * through the posterior's draws (papers/training.h), or by the papers' counting estimator with our
+ * corrections. Offline: a run of the policy does not come here.
  * Papers: Symphony (ICML'20) section 5, equations 2 to 5.
  */
 #include "papers/discrete.h"
@@ -204,100 +204,4 @@ double sy_actor_belief_counting(struct sy_actor_belief *b, const struct sy_actor
     }
     *ret_slope = sum;
     return value;
-}
-
-/* --- tuning --------------------------------------------------------------------------------------
- */
-struct tuning {
-    double *rates, *theta, *slope;
-    struct sy_observation *readings;
-    uint32_t *counts;
-};
-
-static void tuning_finish(struct tuning *t) {
-    free(t->rates);
-    free(t->theta);
-    free(t->slope);
-    free(t->readings);
-    free(t->counts);
-}
-
-static bool is_tuned(const struct sy_model *model, uint32_t parameter) {
-    static const enum sy_parameter kinds[] = {SY_PARAMETER_WIDTH, SY_PARAMETER_NOISE};
-    for (size_t k = 0; k < SY_COUNT(kinds); k++) {
-        if (parameter >= sy_parameter_first(model, kinds[k]) &&
-            parameter < sy_parameter_first(model, kinds[k] + 1)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Down the slope, the steepest parameter by rate. */
-static void descend(const struct sy_model *model, uint32_t count, double rate, struct tuning *t) {
-    double most = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        most = is_tuned(model, i) ? fmax(most, fabs(t->slope[i])) : most;
-    }
-    for (uint32_t i = 0; i < count && most > 0; i++) {
-        t->theta[i] -= is_tuned(model, i) ? rate * t->slope[i] / most : 0;
-    }
-}
-
-static int tune(struct sy_actor_belief *b, struct sy_model *model,
-                const struct sy_actor_tuning *tuning, struct tuning *t, double *ret_before,
-                double *ret_after) {
-    uint32_t count = sy_parameter_first(model, SY_PARAMETER_KINDS);
-    struct sy_gradient_options options = {.draw_count = 8, .seed = tuning->seed};
-    struct sy_loss loss = {sy_actor_belief_loss, b};
-    double value, best = INFINITY, first = NAN, *kept = calloc(count, sizeof *kept);
-    int code = kept ? 0 : -ENOMEM;
-    b->rates = t->rates;
-    sy_parameters_read(model, t->theta);
-    for (uint32_t i = 0; !code && i <= tuning->iterations; i++) {
-        memset(t->slope, 0, count * sizeof *t->slope);
-        code = sy_gradient(model, t->theta, t->readings, t->counts, tuning->steps, &options, &loss,
-                           &value, t->slope);
-        if (code) {
-            break;
-        }
-        first = i ? first : value;
-        if (value < best) {
-            best = value;
-            memcpy(kept, t->theta, count * sizeof *kept);
-        }
-        descend(model, count, tuning->rate * (1 - 0.9 * i / (tuning->iterations + 1.0)), t);
-    }
-    if (isfinite(best)) { /* a step too far ends the search, not what it has found */
-        code = sy_parameters_write(model, kept);
-    }
-    free(kept);
-    if (!code) {
-        *ret_before = first;
-        *ret_after = best;
-    }
-    return code;
-}
-
-int sy_actor_tune_belief(struct sy_actor_belief *b, const struct sy_model *truth,
-                         struct sy_model *model, const struct sy_actor_tuning *tuning,
-                         double *ret_before, double *ret_after) {
-    size_t n = truth->variable_count, cells = n * tuning->steps;
-    uint32_t count = sy_parameter_first(model, SY_PARAMETER_KINDS);
-    struct tuning t = {.rates = calloc(cells, sizeof *t.rates),
-                       .theta = calloc(count, sizeof *t.theta),
-                       .slope = calloc(count, sizeof *t.slope),
-                       .readings = calloc(cells, sizeof *t.readings),
-                       .counts = calloc(tuning->steps, sizeof *t.counts)};
-    struct sy_generate_options options = {.steps = tuning->steps, .jump_ratio = tuning->jump_ratio};
-    struct sy_rng rng = sy_rng_make(tuning->seed, 0x626f6f74, 0);
-    int code = t.rates && t.theta && t.slope && t.readings && t.counts ? 0 : -ENOMEM;
-    if (!code) {
-        code = sy_model_generate(truth, &options, &rng, t.rates, t.readings, t.counts);
-    }
-    if (!code) {
-        code = tune(b, model, tuning, &t, ret_before, ret_after);
-    }
-    tuning_finish(&t);
-    return code;
 }

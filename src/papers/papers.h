@@ -133,18 +133,6 @@ struct sy_actor_counting {
 double sy_actor_belief_counting(struct sy_actor_belief *belief,
                                 const struct sy_actor_counting *counting, double *ret_slope);
 
-struct sy_actor_tuning {
-    uint32_t steps, iterations;
-    double rate;       /* largest change of a parameter's logarithm in one iteration */
-    uint64_t seed;     /* of the world and of the draws */
-    double jump_ratio; /* of the world: phases */
-};
-/* Moves widths and noises (and nothing else) of the model down the slopes of the policy's loss in a
- * world drawn from truth; model starts elsewhere. Values before and after, on the same draws. */
-SY_MUST_CHECK int sy_actor_tune_belief(struct sy_actor_belief *belief, const struct sy_model *truth,
-                                       struct sy_model *model, const struct sy_actor_tuning *tuning,
-                                       double *ret_before, double *ret_after);
-
 /* --- end to end: actor_trust.c -------------------------------------------------------------------
  * The belief's free parameters that hold on every machine: how noisy the counters of each kind of
  * resource are taken to be, and how wide its relations. Trained beside the network: decisions of

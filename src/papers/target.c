@@ -72,39 +72,6 @@ void sy_parameters_read(const struct sy_model *model, double *ret_theta) {
     }
 }
 
-int sy_parameters_write(struct sy_model *model, const double *theta) {
-    uint32_t n = model->variable_count;
-    bool good = true;
-    for (uint32_t i = 0; i < sy_parameter_first(model, SY_PARAMETER_KINDS); i++) {
-        good = good && !isnan(theta[i]);
-    }
-    double *q = model->covariance ? sy_arena_alloc(model->arena, (size_t)n * n, sizeof *q) : NULL;
-    if (!good || (model->covariance && !q)) {
-        return good ? -ENOMEM : -EINVAL;
-    }
-    if (q) {
-        sy_drift_covariance(model, theta, q);
-        model->covariance = q;
-    }
-    for (uint32_t i = 0; i < model->factor_count; i++) {
-        model->factors[i].width = exp(theta[sy_parameter_first(model, SY_PARAMETER_WIDTH) + i]);
-        model->factors[i].constant = theta[sy_parameter_first(model, SY_PARAMETER_CONSTANT) + i];
-    }
-    for (uint32_t i = 0; i < model->term_count; i++) {
-        model->terms[i].coefficient =
-            theta[sy_parameter_first(model, SY_PARAMETER_COEFFICIENT) + i];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        struct sy_variable *v = &model->variables[i];
-        v->noise_ratio = exp(theta[sy_parameter_first(model, SY_PARAMETER_NOISE) + i]);
-        v->capacity = exp(theta[sy_parameter_first(model, SY_PARAMETER_CAPACITY) + i]);
-        v->start_log = theta[sy_parameter_first(model, SY_PARAMETER_START) + i];
-        v->start_sd = exp(theta[sy_parameter_first(model, SY_PARAMETER_START_SD) + i]);
-        v->drift_sd = exp(theta[sy_parameter_first(model, SY_PARAMETER_DRIFT) + i]);
-    }
-    return 0;
-}
-
 /* Correlations stay the model's, standard deviations are the parameters'. */
 void sy_drift_covariance(const struct sy_model *model, const double *theta, double *ret_q) {
     uint32_t n = model->variable_count;

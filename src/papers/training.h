@@ -46,8 +46,6 @@ enum sy_parameter {
 /* Index of a kind's first; SY_PARAMETER_KINDS: how many there are in all. */
 uint32_t sy_parameter_first(const struct sy_model *model, enum sy_parameter kind);
 void sy_parameters_read(const struct sy_model *model, double *ret_theta);
-/* -ENOMEM, or -EINVAL where a parameter is not a number; then nothing was changed. */
-SY_MUST_CHECK int sy_parameters_write(struct sy_model *model, const double *theta);
 
 /* --- gradient: through the posterior, pathwise; gradient.c --------------------------------------
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a plan costs and what the space holds, from the definition in planner.h alone.
+ * What a plan costs, from the definition in planner.h alone.
  *
- * In: a problem, a plan. Out: its costs; all plans, one by one. Shares no code with the search: it
+ * In: a problem, a plan. Out: its costs. Shares no code with the search: it
  * is its judge. Sums run in the order of kernels, stages and classes, as the search takes them.
  */
 #include "planner/search.h"
@@ -149,8 +149,8 @@ void sy_plan_cost(const struct sy_plan_problem *problem, const struct sy_plan_bo
     }
 }
 
-static bool fits(const struct sy_plan_problem *problem, uint64_t kernels,
-                 const struct sy_plan_shape *shape) {
+bool sy_plan_fits(const struct sy_plan_problem *problem, uint64_t kernels,
+                  const struct sy_plan_shape *shape) {
     double resident = 0, moving = 0;
     for (uint32_t k = 0; k < problem->kernel_count; k++) {
         resident += kernels >> k & 1 ? problem->kernels[k].resident_bytes : 0;
@@ -189,7 +189,7 @@ static const char *wrong_with(const struct sy_plan_problem *problem,
             return "one of its kernels cannot run there";
         }
     }
-    return fits(problem, stage->kernels, &problem->shapes[stage->shape])
+    return sy_plan_fits(problem, stage->kernels, &problem->shapes[stage->shape])
                ? NULL
                : "it does not fit the memory of a device";
 }
@@ -254,87 +254,4 @@ int sy_plan_evaluate(const struct sy_plan_problem *problem, const struct sy_plan
         *ret_outcome = copy.outcome;
     }
     return code;
-}
-
-/* --- all plans ---------------------------------------------------------------------------------
- */
-struct enumeration {
-    const struct sy_plan_problem *problem;
-    const struct sy_plan_bounds *bounds;
-    struct sy_plan_order order;
-    sy_plan_visit visit;
-    void *user;
-    uint64_t count;
-    bool stopped;
-    uint32_t left[SY_PLAN_CLASS_MAX];
-    struct sy_plan plan;
-};
-
-static void grow(struct enumeration *all, uint64_t done, uint64_t stage, uint32_t position);
-
-static bool runs(const struct enumeration *all, uint64_t kernels, uint32_t shape) {
-    for (; kernels; kernels &= kernels - 1) {
-        uint32_t k = (uint32_t)__builtin_ctzll(kernels);
-        if (!(all->problem->time_ns[k * all->problem->shape_count + shape] < INFINITY)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void place(struct enumeration *all, uint64_t done, uint64_t kernels) {
-    for (uint32_t s = 0; s < all->problem->shape_count && !all->stopped; s++) {
-        const struct sy_plan_shape *shape = &all->problem->shapes[s];
-        uint32_t *left = &all->left[shape->class_index];
-        if (*left < shape->width || !runs(all, kernels, s) || !fits(all->problem, kernels, shape)) {
-            continue;
-        }
-        uint32_t most = *left / shape->width;
-        for (uint32_t replicas = 1; replicas <= most && !all->stopped; replicas++) {
-            all->plan.stages[all->plan.stage_count++] =
-                (struct sy_plan_stage){.kernels = kernels, .shape = s, .replicas = replicas};
-            *left -= replicas * shape->width;
-            grow(all, done | kernels, 0, 0);
-            *left += replicas * shape->width;
-            all->plan.stage_count--;
-        }
-    }
-}
-
-/* Each kernel is in the next stage or not, in an order in which they can run; a kernel that is not
- * keeps out those that need it. */
-static void grow(struct enumeration *all, uint64_t done, uint64_t stage, uint32_t position) {
-    if (done == all->order.all) {
-        sy_plan_cost(all->problem, all->bounds, &all->plan);
-        all->count++;
-        all->stopped = !all->visit(all->user, &all->plan);
-        return;
-    }
-    if (position == all->problem->kernel_count) {
-        if (stage) {
-            place(all, done, stage);
-        }
-        return;
-    }
-    uint32_t k = all->order.order[position];
-    if (!(done >> k & 1) && !(all->order.before[k] & ~(done | stage)) && !all->stopped) {
-        grow(all, done, stage | 1ull << k, position + 1);
-    }
-    if (!all->stopped) {
-        grow(all, done, stage, position + 1);
-    }
-}
-
-uint64_t sy_plan_enumerate(const struct sy_plan_problem *problem,
-                           const struct sy_plan_bounds *bounds, sy_plan_visit visit, void *user) {
-    struct enumeration all = {.problem = problem, .bounds = bounds, .visit = visit, .user = user};
-    if (sy_plan_check(problem, &all.order, NULL)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < problem->class_count; i++) {
-        all.left[i] = problem->classes[i].device_count;
-    }
-    all.plan.lane_count = 1;
-    grow(&all, 0, 0, 0);
-    return all.count;
 }

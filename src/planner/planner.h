@@ -148,8 +148,6 @@ struct sy_plan {
 struct sy_planner;
 struct sy_planner *sy_planner_create(void);
 void sy_planner_destroy(struct sy_planner *planner);
-/* Labels that the last search kept: how much work it was. 0: it needed none. */
-uint32_t sy_planner_labels(const struct sy_planner *planner);
 
 /* Of plans of least period without bounds one of least energy; of those of least latency one of
  * least period. -EINVAL: the problem contradicts itself; -ENODEV: a kernel runs nowhere, or fits no
@@ -178,17 +176,6 @@ void sy_plan_parts(const struct sy_plan_problem *problem, const struct sy_plan *
                    struct sy_plan_part *ret_parts);
 double sy_plan_value(enum sy_plan_objective objective, const struct sy_plan_outcome *outcome);
 bool sy_plan_within(const struct sy_plan_bounds *bounds, const struct sy_plan_outcome *outcome);
-
-/* Calls visit for every plan of the space with one lane, whatever it costs; the judge of all above.
- * Returns the number of plans; visit returns false to stop. */
-typedef bool (*sy_plan_visit)(void *user, const struct sy_plan *plan);
-uint64_t sy_plan_enumerate(const struct sy_plan_problem *problem,
-                           const struct sy_plan_bounds *bounds, sy_plan_visit visit, void *user);
-
-/* Baselines. DyPe's table with one label per cell, as far as it is known. */
-SY_MUST_CHECK int sy_plan_greedy(struct sy_planner *planner, const struct sy_plan_problem *problem,
-                                 const struct sy_plan_request *request, struct sy_plan *ret_plan,
-                                 struct sy_error *error);
 
 /* One line: "gemm1+spmm1@gpu | gemm2@cpu:4x2", width behind the colon, replicas behind the x, lanes
  * joined by " || ". Reading back gives the same plan. */

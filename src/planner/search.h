@@ -185,6 +185,10 @@ struct sy_planner {
     uint32_t plan_capacity;
 };
 
+/* Kernels and what they move find room in the memory of one device of that shape; evaluate.c. */
+bool sy_plan_fits(const struct sy_plan_problem *problem, uint64_t kernels,
+                  const struct sy_plan_shape *shape);
+
 void sy_plan_ask(struct sy_planner *planner, enum sy_plan_mode mode,
                  enum sy_plan_objective objective, const struct sy_plan_bounds *bounds);
 /* One quantity alone, without bounds: its floor of the empty cut is the answer. */

@@ -29,10 +29,6 @@ void sy_planner_destroy(struct sy_planner *planner) {
     free(planner);
 }
 
-uint32_t sy_planner_labels(const struct sy_planner *planner) {
-    return planner->label_count;
-}
-
 static double loosen(double bound) {
     return bound + bound * SY_PLAN_SLACK;
 }

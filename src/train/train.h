@@ -26,8 +26,6 @@ struct sy_parallel {
     void *pool;
     bool (*stop)(void); /* asked in the middle of simulations; they end with -ECANCELED */
 };
-/* One after the other, on the caller's own thread. */
-struct sy_parallel sy_parallel_none(void);
 
 /* --- what devices cost: utility.c ---------------------------------------------------------------
  * For the time in which they work, as where one pays by use: a machine that is rented as a whole
@@ -85,7 +83,6 @@ enum sy_measure {
 struct sy_utility {
     double weight[SY_MEASURE_COUNT]; /* sum 1 */
 };
-const char *sy_measure_name(uint32_t measure); /* NULL past the end */
 /* "slowdown", "slowdown=1,p99=0.2,energy=0.1". */
 SY_MUST_CHECK int sy_utility_parse(const char *text, struct sy_utility *ret_utility,
                                    struct sy_error *error);

@@ -13,20 +13,6 @@
 
 #define LOUDNESS_LEAST 0.02 /* a world where nothing matters must not shout its noise */
 
-static int run_none(void *pool, uint32_t item_count, sy_work *work, void *context,
-                    struct sy_error *error) {
-    int code = 0;
-    (void)pool;
-    for (uint32_t i = 0; i < item_count && !code; i++) {
-        code = work(context, 0, i, error);
-    }
-    return code;
-}
-
-struct sy_parallel sy_parallel_none(void) {
-    return (struct sy_parallel){.worker_count = 1, .run = run_none};
-}
-
 /* --- worlds -------------------------------------------------------------------------------------
  */
 struct batch {

@@ -15,10 +15,6 @@
 static const char *const names[SY_MEASURE_COUNT] = {
     "slowdown", "p99", "makespan", "completion", "energy", "unfairness", "money"};
 
-const char *sy_measure_name(uint32_t measure) {
-    return measure < SY_MEASURE_COUNT ? names[measure] : NULL;
-}
-
 static int find(const char *text, size_t length, uint32_t *ret_measure, struct sy_error *error) {
     char word[32];
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 31, text);

@@ -2,6 +2,7 @@
  *
  * Branch and bound against plain enumeration, and against cases small enough to do by hand.
  */
+#include "enumerate.h"
 #include "instance.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static void check_against_enumeration(const struct random_shape *shape, uint64_t
         double plain;
         uint64_t nodes;
         instance_random(&instance, shape, seed);
-        assert_int_equal(sy_bound_enumerate(instance.workload, &plain), 0);
+        assert_int_equal(enumerate_optimum(instance.workload, &plain), 0);
         double clever = exact_ns(instance.workload, &nodes);
         if (fabs(plain - clever) > 1e-9 * plain) {
             fail_msg("seed %llu: enumeration %.17g, branch and bound %.17g",
@@ -171,7 +172,7 @@ static void test_too_many_tasks_still_give_a_plan(void **state) {
     assert_int_equal(sy_bound_exact(instance.workload, 1000, &plan, &nodes), -E2BIG);
     assert_int_equal(nodes, 0);
     assert_plan_legal(instance.workload, &plan);
-    assert_int_equal(sy_bound_enumerate(instance.workload, &makespan), -E2BIG);
+    assert_int_equal(enumerate_optimum(instance.workload, &makespan), -E2BIG);
     assert_true(makespan == -1);
     sy_schedule_finish(&plan);
     instance_finish(&instance);

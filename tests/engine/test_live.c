@@ -327,11 +327,15 @@ static void every_policy_finishes(void **state) {
 static void the_clairvoyant_are_refused(void **state) {
     (void)state;
     struct sy_error error = {0};
-    assert_int_not_equal(sy_live_check_policy("greedy-true", &error), 0);
+    struct sy_weights weights;
+    char *name;
+    assert_int_not_equal(sy_live_open_policy("greedy-true", &name, &weights, &error), 0);
     assert_non_null(strstr(error.message, "simulator"));
     error = (struct sy_error){0};
-    assert_int_not_equal(sy_live_check_policy("heftt", &error), 0);
-    assert_int_equal(sy_live_check_policy("heft", &error), 0);
+    assert_int_not_equal(sy_live_open_policy("heftt", &name, &weights, &error), 0);
+    assert_int_equal(sy_live_open_policy("heft", &name, &weights, &error), 0);
+    assert_string_equal(name, "heft");
+    free(name);
 }
 
 /* What is committed to a device that is lost goes elsewhere. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "listing/listing.h"
+#include "metrics.h"
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -116,10 +116,10 @@ static void derived_events_are_made(void **state) {
     }
     uint32_t events[8];
     uint32_t metric = sy_listing_metric(listing, "shared");
-    assert_int_equal(sy_listing_metric_events(listing, metric, events, 8), 5);
-    assert_int_equal(sy_listing_metric_events(listing, metric, events, 2), 5);
+    assert_int_equal(metric_events(listing, metric, events, 8), 5);
+    assert_int_equal(metric_events(listing, metric, events, 2), 5);
     /* The atom's metric means the atom's event. */
-    assert_int_equal(sy_listing_metric_events(listing, 3, events, 8), 2);
+    assert_int_equal(metric_events(listing, 3, events, 8), 2);
     assert_int_equal(events[0], 6);
     sy_listing_destroy(listing);
 }
@@ -133,14 +133,14 @@ static void metrics_use_metrics(void **state) {
     (void)state;
     struct sy_listing *listing = need(example);
     const struct sy_expr_scope scope = {.value = two};
-    assert_true(sy_listing_eval(listing, 0, &scope) == 3);
-    assert_true(sy_listing_eval(listing, 1, &scope) == 0.75);
+    assert_true(metric_value(listing, 0, &scope) == 3);
+    assert_true(metric_value(listing, 1, &scope) == 0.75);
     assert_true(listing->metrics[1].bounded && listing->metrics[1].full == 1);
     assert_true(listing->metrics[2].bounded && listing->metrics[2].full == 100);
     assert_false(listing->metrics[0].bounded);
     assert_string_equal(listing->metrics[1].group, "A;B");
     assert_string_equal(listing->metrics[2].group, "");
-    assert_true(sy_listing_eval(listing, 4, &scope) == sy_listing_eval(listing, 3, &scope));
+    assert_true(metric_value(listing, 4, &scope) == metric_value(listing, 3, &scope));
     assert_int_equal(sy_listing_check(listing, NULL), 0);
     sy_listing_destroy(listing);
 }
@@ -154,9 +154,9 @@ static void recursion_is_nan_and_named(void **state) {
     const struct sy_expr_scope scope = {.value = two};
     const char *const bad[] = {"self", "a", "b", "c", "user"};
     for (size_t i = 0; i < SY_COUNT(bad); i++) {
-        assert_true(isnan(sy_listing_eval(listing, sy_listing_metric(listing, bad[i]), &scope)));
+        assert_true(isnan(metric_value(listing, sy_listing_metric(listing, bad[i]), &scope)));
     }
-    assert_true(sy_listing_eval(listing, sy_listing_metric(listing, "fine"), &scope) == 2);
+    assert_true(metric_value(listing, sy_listing_metric(listing, "fine"), &scope) == 2);
     struct sy_error error = {0};
     assert_int_equal(sy_listing_check(listing, &error), -ELOOP);
     assert_non_null(strstr(error.message, "self -> self"));
@@ -179,8 +179,8 @@ static void long_chains_end(void **state) {
     }
     struct sy_listing *listing = need(text.text);
     const struct sy_expr_scope scope = {.value = two};
-    assert_true(isnan(sy_listing_eval(listing, 0, &scope)));
-    assert_true(sy_listing_eval(listing, 99900, &scope) == 102);
+    assert_true(isnan(metric_value(listing, 0, &scope)));
+    assert_true(metric_value(listing, 99900, &scope) == 102);
     assert_int_equal(sy_listing_check(listing, NULL), 0);
     sy_listing_destroy(listing);
     sy_buffer_finish(&text);
@@ -191,7 +191,7 @@ static void long_chains_end(void **state) {
         sy_buffer_printf(&text, "0m%d\t\t\tm%d+m%d\n", i, i + 1, i + 1);
     }
     listing = need(text.text);
-    assert_true(sy_listing_eval(listing, 0, &scope) == ldexp(2, 60));
+    assert_true(metric_value(listing, 0, &scope) == ldexp(2, 60));
     sy_listing_destroy(listing);
     sy_buffer_finish(&text);
 }

@@ -238,35 +238,12 @@ static void descent_learns_a_wrong_coefficient(void **state) {
     sy_model_destroy(model);
 }
 
-static void parameters_go_both_ways(void **state) {
-    (void)state;
-    struct sy_rng rng = seeded_rng(14);
-    const struct world_shape shape = {VARIABLES, 10, 0.1, false, true};
-    struct sy_model *model = world_model(&rng, &shape);
-    double before[PARAMETERS], after[PARAMETERS];
-    uint32_t count = sy_parameter_first(model, SY_PARAMETER_KINDS);
-    sy_parameters_read(model, before);
-    for (uint32_t i = 0; i < count; i++) {
-        before[i] += 0.1 * sy_rng_uniform(&rng);
-    }
-    assert_int_equal(sy_parameters_write(model, before), 0);
-    sy_parameters_read(model, after);
-    for (uint32_t i = 0; i < count; i++) {
-        assert_near(after[i], before[i], 1e-5); /* the floor of drift */
-    }
-    before[0] = NAN;
-    assert_int_equal(sy_parameters_write(model, before), -22);
-    assert_int_equal(sy_model_check(model, NULL), 0);
-    sy_model_destroy(model);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_variable_has_the_known_answer),
         cmocka_unit_test(one_step_matches_finite_differences),
         cmocka_unit_test(several_steps_match_finite_differences),
         cmocka_unit_test(descent_learns_a_wrong_coefficient),
-        cmocka_unit_test(parameters_go_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

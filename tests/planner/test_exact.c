@@ -4,6 +4,7 @@
  * graphs, transfers overlapped or not, kernels that cannot run and memories that are small.
  */
 #include "instance.h"
+#include "symph-bench/plan_judges.h"
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

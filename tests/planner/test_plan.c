@@ -4,6 +4,7 @@
  * hostile problems and plans.
  */
 #include "instance.h"
+#include "symph-bench/plan_judges.h"
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -5,6 +5,7 @@
  */
 #include "../starve.h"
 #include "instance.h"
+#include "symph-bench/plan_judges.h"
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -60,6 +60,19 @@ class CheckTest(unittest.TestCase):
         self.assertIn(expected, result.stdout)
 
 
+class Unused(CheckTest):
+    def test_good(self):
+        self.passes("unused.py")
+
+    def test_only_tests_call_it(self):
+        self.write("src/base/two.c", CARD + "int sy_two(void) {\n    return 2;\n}\n")
+        self.write("src/base/two.h", CARD + "int sy_two(void);\n")
+        self.write("tests/base/test_two.c", CARD + "int main(void) {\n    return sy_two();\n}\n")
+        self.finds("src/base/two.c:5: sy_two", "unused.py")
+        self.write("bench/two.c", CARD + "int main(void) {\n    return sy_two();\n}\n")
+        self.passes("unused.py")
+
+
 class Layering(CheckTest):
     def fault(self, name, text, expected):
         self.write(name, CARD + text)

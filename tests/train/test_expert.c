@@ -3,8 +3,8 @@
  * Expert iteration: the slopes of recorded margins against differences, forced runs, and a
  * cost that can be learned.
  */
+#include "parallel.h"
 #include "schedulers/learned.h"
-#include "train/train.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -161,7 +161,7 @@ static void forced_runs(void **state) {
 static void learns_what_costs(void **state) {
     const uint32_t gpu = LEARNED_TASK + LEARNED_JOB + 11;
     struct sy_prices prices = {.per_hour = {[SY_GPU] = 1}};
-    struct sy_parallel none = sy_parallel_none();
+    struct sy_parallel none = parallel_none();
     struct sy_training *t = NULL;
     struct sy_error error = {0};
     (void)state;

@@ -3,7 +3,7 @@
  * Training gives the same bytes with 1, 2 and 16 workers, and when it is cut off and resumed; a run
  * that is stopped in the middle of a generation is as before it; damaged checkpoints are refused.
  */
-#include "train/train.h"
+#include "parallel.h"
 
 #include <errno.h>
 #include <math.h>
@@ -128,7 +128,7 @@ static void assert_same(const struct sy_training *a, const struct sy_training *b
 
 static void with_any_number(const struct sy_training_options *options) {
     static const uint32_t counts[] = {1, 2, WORKERS};
-    struct sy_parallel none = sy_parallel_none();
+    struct sy_parallel none = parallel_none();
     struct sy_training *alone = open_with(options, &none);
     go(alone, GENERATIONS);
     assert_true(fabs(alone->history[0].validation) < 0.1); /* weights of 0: the heuristic */
@@ -172,7 +172,7 @@ static int run_some(void *pool, uint32_t count, sy_work *work, void *context,
 
 static void cut_and_resume(const struct sy_training_options *options) {
     char path[] = "/tmp/symph-train-XXXXXX";
-    struct sy_parallel none = sy_parallel_none();
+    struct sy_parallel none = parallel_none();
     struct sy_parallel some = {.worker_count = 1, .run = run_some};
     struct sy_training *whole = open_with(options, &none);
     struct sy_error error = {0};
@@ -210,7 +210,7 @@ static void cut_and_resumed(void **state) {
 static void damaged_checkpoints(void **state) {
     char path[] = "/tmp/symph-train-XXXXXX";
     struct sy_training_options options = options_of();
-    struct sy_parallel none = sy_parallel_none();
+    struct sy_parallel none = parallel_none();
     struct sy_training *training = open_with(&options, &none);
     struct sy_error error = {0};
     char *text;

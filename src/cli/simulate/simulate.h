@@ -129,7 +129,6 @@ int sy_simulate_replay(const struct sy_simulate_args *args);
 struct sy_spread {
     double value, low, high; /* 95 % bootstrap interval */
 };
-struct sy_spread sy_spread_geomean(const double *values, uint32_t count, struct sy_clusters groups);
 
 struct sy_summary {
     struct sy_spread over_bound; /* makespan / lower bound, geometric mean */

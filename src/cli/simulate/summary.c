@@ -23,12 +23,6 @@ static double score(const struct sy_simulate *simulate, uint32_t index, uint32_t
     return simulate->args->stream ? item->runs[policy].slowdown_mean : over_bound(item, policy);
 }
 
-struct sy_spread sy_spread_geomean(const double *values, uint32_t count,
-                                   struct sy_clusters groups) {
-    struct sy_interval interval = sy_bootstrap_geomean(values, count, groups, BOOTSTRAP_SEED);
-    return (struct sy_spread){sy_geomean(values, count), interval.low, interval.high};
-}
-
 /* Cases of one workload: a graph under several seeds, or recorded arrivals. A drawn stream is a
  * workload of its own. */
 static void number_groups(const struct sy_simulate *simulate, uint32_t *ret_groups) {

@@ -5,7 +5,7 @@
  * In: workload of at most 9 tasks. Out: the makespan. Written from the definition alone, sharing
  * nothing with the branch and bound that it checks: no pruning, no symmetry, no tables.
  */
-#include "bounds/bounds.h"
+#include "enumerate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -109,7 +109,7 @@ static void place_rest(struct everything *all, uint32_t placed_count, double mak
     }
 }
 
-int sy_bound_enumerate(const struct sy_workload *workload, double *ret_makespan_ns) {
+int enumerate_optimum(const struct sy_workload *workload, double *ret_makespan_ns) {
     if (workload->task_count > TASK_MAX) {
         return -E2BIG;
     }

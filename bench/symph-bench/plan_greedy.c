@@ -4,6 +4,8 @@
  * (kernels done, devices used), the best by the objective; on which devices the last stage ran is
  * no part of the state, and so the way to the next stage may turn out to be a bad one.
  */
+#include "symph-bench/plan_judges.h"
+
 #include "planner/search.h"
 #include <errno.h>
 
