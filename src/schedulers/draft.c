@@ -24,6 +24,11 @@ int sy_draft_take(struct draft *plan, struct sy_arena *arena, const struct sy_vi
     return arrays && rows ? 0 : -ENOMEM;
 }
 
+/* fmax is a call, and these are the innermost loops of planning. */
+static inline double later(double a_ns, double b_ns) {
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 void sy_draft_begin(struct draft *plan, const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         plan->first[d] = plan->last[d] = SY_NONE;
@@ -67,9 +72,9 @@ double sy_draft_inputs_ns(const struct draft *plan, const struct sy_view *view, 
 
 double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_ns,
                         double length_ns, uint32_t *ret_before) {
-    double base = fmax(plan->base_ns[device], 0);
+    double base = later(plan->base_ns[device], 0);
     uint32_t last = plan->last[device];
-    double best = fmax(ready_ns, last == SY_NONE ? base : plan->end_ns[last]);
+    double best = later(ready_ns, last == SY_NONE ? base : plan->end_ns[last]);
     *ret_before = last;
     /* Gaps before ready_ns cannot help: walk back only as far as they might, and never past what
      * has ended by then, where a task of no length would fit before the one it waits for. */
@@ -78,7 +83,7 @@ double sy_draft_slot_ns(const struct draft *plan, uint32_t device, double ready_
          t = plan->before[t]) {
         uint32_t previous = plan->before[t];
         double open = previous == SY_NONE ? base : plan->end_ns[previous];
-        double start = fmax(ready_ns, open);
+        double start = later(ready_ns, open);
         if (start + length_ns <= plan->start_ns[t]) {
             best = start;
             *ret_before = previous;
@@ -100,7 +105,7 @@ void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double s
     plan->after[task] = after;
     *(before == SY_NONE ? &plan->first[device] : &plan->after[before]) = task;
     *(after == SY_NONE ? &plan->last[device] : &plan->before[after]) = task;
-    plan->makespan_ns = fmax(plan->makespan_ns, end_ns);
+    plan->makespan_ns = later(plan->makespan_ns, end_ns);
 }
 
 void sy_draft_remove(struct draft *plan, uint32_t task) {

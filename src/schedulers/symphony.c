@@ -116,7 +116,8 @@ static int init_actors(struct symphony *y, const struct sy_view *view, uint64_t 
     if (!code) {
         ((struct shadow *)y->actors[FOLLOW].state)->beside = &y->follow;
     }
-    return code ? code : sy_rehearsal_init(&y->stage, y->follow.late.base.arena, view);
+    return code ? code
+                : sy_rehearsal_init(&y->stage, y->follow.late.base.arena, view, SY_WORLD_TURNS);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -150,6 +151,9 @@ static void finish(struct sy_scheduler *s) {
         if (y->actors[a].ops && y->actors[a].state) {
             y->actors[a].ops->finish(&y->actors[a]);
         }
+    }
+    if (y) {
+        sy_rehearsal_finish(&y->stage);
     }
     sy_policy_finish(s);
 }
@@ -186,9 +190,10 @@ static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum
 static void record(struct symphony *y, const struct sy_view *view) {
     uint32_t first = view->jobs[y->job].first_task;
     size_t count = view->jobs[y->job].task_count;
-    memcpy(y->usual_device + first, y->stage.device + first, count * sizeof *y->usual_device);
-    memcpy(y->usual_begin_ns + first, y->stage.begin_ns + first, count * sizeof(double));
-    memcpy(y->usual_end_ns + first, y->stage.end_ns + first, count * sizeof(double));
+    memcpy(y->usual_device + first, y->stage.world.task_device + first,
+           count * sizeof *y->usual_device);
+    memcpy(y->usual_begin_ns + first, y->stage.world.begin_ns + first, count * sizeof(double));
+    memcpy(y->usual_end_ns + first, y->stage.world.end_ns + first, count * sizeof(double));
 }
 
 /* The usual policies, as far as the budget goes; what is shorter than the plan becomes the plan. */
@@ -207,8 +212,8 @@ static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view,
         if (!isfinite(end_ns)) {
             break;
         }
-        sy_portfolio_offer(&y->plans, view, y->job, y->stage.device, y->stage.begin_ns,
-                           y->stage.end_ns);
+        sy_portfolio_offer(&y->plans, view, y->job, y->stage.world.task_device,
+                           y->stage.world.begin_ns, y->stage.world.end_ns);
         if (end_ns < *ret_end_ns) {
             best = usual[i];
             *ret_end_ns = end_ns;

@@ -77,11 +77,6 @@ static int create_world(struct sy_sim *sim) {
                                                .flows_change = sy_sim_flows_change,
                                                .flows_solved = sy_sim_flows_solved,
                                                .look = sim->options.contention ? look : NULL};
-    for (uint32_t t = 0; t < w->task_count; t++) {
-        for (uint32_t a = w->access_start[t]; a < w->access_start[t + 1]; a++) {
-            sim->world.access_task[a] = t;
-        }
-    }
     return 0;
 }
 
@@ -206,7 +201,7 @@ static void reset_data(struct sy_sim *sim) {
     memset(world->data_inflight, 0, w->data_count * sizeof *world->data_inflight);
     memset(world->data_uses, 0, w->data_count * sizeof *world->data_uses);
     memset(world->data_copies, 0xff, w->data_count * sizeof *world->data_copies);
-    memset(world->access_copy, 0xff, w->access_count * sizeof *world->access_copy);
+    memset(world->accesses, 0xff, w->access_count * sizeof *world->accesses);
     memcpy(world->data_valid, w->data_home, w->data_count * sizeof *world->data_valid);
     for (uint32_t a = 0; a < w->access_count; a++) {
         world->data_uses[w->access[a].datum]++;

@@ -7,11 +7,19 @@
 #include "world/inside.h"
 #include <math.h>
 
+static inline struct sy_world_access *waiting(const struct sy_world *w, uint32_t access) {
+    return &w->accesses[access - w->access_first];
+}
+
 static uint32_t nearest_source(const struct sy_world *w, uint32_t datum, uint32_t to) {
     const struct sy_machine *m = w->machine;
+    uint64_t valid = w->data_valid[datum];
     uint32_t best = SY_NONE;
     double best_ns = INFINITY;
-    for (uint64_t rest = w->data_valid[datum]; rest; rest &= rest - 1) {
+    if (valid && !(valid & (valid - 1))) {
+        return (uint32_t)__builtin_ctzll(valid);
+    }
+    for (uint64_t rest = valid; rest; rest &= rest - 1) {
         uint32_t from = (uint32_t)__builtin_ctzll(rest);
         const struct sy_route *route = &m->routes[(size_t)from * m->memory_count + to];
         double ns = route->latency_ns + w->view.data_bytes[datum] / route->bytes_per_s * 1e9;
@@ -34,10 +42,11 @@ static void launch(struct sy_world *w, uint32_t index) {
     sy_world_start_copy(w, index);
 }
 
-/* Where copies share anything only so many enter a memory at a time; the others queue. */
+/* As flows only so many copies enter a memory at a time; the others queue. In turns it is the links
+ * that they queue for. */
 static void enqueue(struct sy_world *w, uint32_t index) {
     struct sy_world_channel *channel = &w->channels[w->copies[index].to];
-    if (w->sharing == SY_WORLD_ALONE ||
+    if (w->sharing != SY_WORLD_FLOWS ||
         channel->active < w->machine->memories[w->copies[index].to].dma_count) {
         channel->active++;
         launch(w, index);
@@ -66,6 +75,7 @@ static uint32_t new_copy(struct sy_world *w, uint32_t datum, uint32_t to) {
     } else {
         index = w->copy_unused++;
         SY_ASSERT(index < w->copy_capacity);
+        w->events.key[w->slot_copy + index] = INFINITY;
     }
     w->copies[index] = (struct sy_world_copy){.datum = datum,
                                               .to = to,
@@ -79,23 +89,26 @@ static uint32_t new_copy(struct sy_world *w, uint32_t datum, uint32_t to) {
     return index;
 }
 
-void sy_world_request_access(struct sy_world *w, uint32_t task, uint32_t access, uint32_t memory) {
+/* Whether the access has to wait for a copy, which sets out if it must. */
+static bool waits(struct sy_world *w, uint32_t task, uint32_t access, uint32_t memory) {
     uint32_t datum = w->view.access[access].datum;
     uint64_t bit = UINT64_C(1) << memory;
-    if ((w->data_valid[datum] & bit) ||
-        !w->data_valid[datum]) { /* nowhere: made where it is used */
-        if (--w->task_missing[task] == 0) {
-            sy_world_inputs_ready(w, task);
-        }
-        return;
+    if ((w->data_valid[datum] & bit) || !w->data_valid[datum]) {
+        return false; /* nowhere: it is made where it is used */
     }
     bool under_way = w->data_inflight[datum] & bit;
     uint32_t index = under_way ? find_copy(w, datum, memory) : new_copy(w, datum, memory);
-    w->access_copy[access - w->access_first] = index;
-    w->access_next[access - w->access_first] = w->copies[index].waiters;
+    *waiting(w, access) = (struct sy_world_access){index, w->copies[index].waiters, task};
     w->copies[index].waiters = access;
     if (!under_way) {
         enqueue(w, index);
+    }
+    return true;
+}
+
+void sy_world_request_access(struct sy_world *w, uint32_t task, uint32_t access, uint32_t memory) {
+    if (!waits(w, task, access, memory) && --w->task_missing[task] == 0) {
+        sy_world_inputs_ready(w, task);
     }
 }
 
@@ -106,17 +119,13 @@ static bool is_available(const struct sy_world *w, uint32_t access) {
 
 void sy_world_request_inputs(struct sy_world *w, uint32_t task, uint32_t memory) {
     const struct sy_view *v = &w->view;
-    uint32_t first = v->access_start[task], end = v->access_start[task + 1], missing = 0;
-    for (uint32_t a = first; a < end; a++) {
-        missing += (v->access[a].mode & SY_READ) != 0;
-    }
-    w->task_missing[task] = missing + 1; /* one more, so that none below is the last */
-    for (uint32_t a = first; a < end; a++) {
-        if ((v->access[a].mode & SY_READ) && is_available(w, a)) {
-            sy_world_request_access(w, task, a, memory);
+    uint32_t missing = 0;
+    for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
+        if (v->access[a].mode & SY_READ) {
+            missing += !is_available(w, a) || waits(w, task, a, memory);
         }
     }
-    w->task_missing[task]--;
+    w->task_missing[task] = missing;
 }
 
 /* Copies that nobody waits for yet. They end where the pool of copies does: fetching is a favour.
@@ -141,15 +150,15 @@ void sy_world_fetch(struct sy_world *w, uint32_t task, uint32_t memory) {
 void sy_world_detach_inputs(struct sy_world *w, uint32_t task) {
     const struct sy_view *v = &w->view;
     for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
-        if (w->access_copy[a - w->access_first] == SY_NONE) {
+        if (waiting(w, a)->copy == SY_NONE) {
             continue;
         }
-        uint32_t *link = &w->copies[w->access_copy[a - w->access_first]].waiters;
+        uint32_t *link = &w->copies[waiting(w, a)->copy].waiters;
         while (*link != a) {
-            link = &w->access_next[*link - w->access_first];
+            link = &waiting(w, *link)->next;
         }
-        *link = w->access_next[a - w->access_first];
-        w->access_copy[a - w->access_first] = SY_NONE;
+        *link = waiting(w, a)->next;
+        waiting(w, a)->copy = SY_NONE;
     }
 }
 
@@ -219,9 +228,10 @@ void sy_world_copy_done(struct sy_world *w, uint32_t index) {
     next_in_channel(w, copy.to);
     w->news |= copy.waiters == SY_NONE; /* fetched: somebody may wait for it outside */
     for (uint32_t a = copy.waiters, next; a != SY_NONE; a = next) {
-        next = w->access_next[a - w->access_first];
-        w->access_copy[a - w->access_first] = SY_NONE;
-        uint32_t task = w->access_task[a - w->access_first];
+        struct sy_world_access *access = waiting(w, a);
+        uint32_t task = access->task;
+        next = access->next;
+        access->copy = SY_NONE;
         if (--w->task_missing[task] == 0) {
             sy_world_inputs_ready(w, task);
         }
@@ -269,7 +279,9 @@ void sy_world_write_outputs(struct sy_world *w, uint32_t task, uint32_t memory) 
     for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
         uint32_t datum = v->access[a].datum;
         if (v->access[a].mode & SY_WRITE) {
-            outdate_copies(w, datum);
+            if (w->data_inflight[datum]) {
+                outdate_copies(w, datum);
+            }
             if (w->data_uses) {
                 account_outputs(w, datum, memory);
             }

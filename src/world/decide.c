@@ -129,6 +129,8 @@ static void decided(struct sy_world *w, const struct sy_decision *d) {
     }
     if (is_charged(w)) {
         hold(w, d);
+    } else if (d->kind == SY_RUN) {
+        sy_world_commit(w, d->task, d->device);
     } else {
         carry_out(w, &(struct sy_world_held){world_now(w), d->kind, d->task, d->device});
     }
@@ -140,10 +142,8 @@ void sy_world_ask(struct sy_world *w) {
     if (w->held_count) {
         return; /* it is busy, and is asked when it has done with what it decided */
     }
-    if (w->sharing == SY_WORLD_FLOWS) {
-        sy_world_settle(w);
-    }
     if (w->hooks.look) {
+        sy_world_settle(w);
         w->hooks.look(w->driver);
     }
     do {

@@ -127,7 +127,8 @@ static void try_start(struct sy_world *w, uint32_t device) {
     }
     uint32_t task = sy_world_queue_pop(w, device);
     v->queue_length--;
-    v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - w->task_expected_ns[task]) : 0;
+    double queued_ns = v->queued_ns - w->task_expected_ns[task];
+    v->queued_ns = v->queue_length && queued_ns > 0 ? queued_ns : 0;
     v->running = task;
     v->running_end_ns = world_now(w) + w->task_expected_ns[task];
     w->task_state[task] = SY_TASK_RUNNING;
@@ -209,7 +210,8 @@ static void fetch_output(struct sy_world *w, uint32_t producer, uint32_t consume
 static void job_progress(struct sy_world *w, uint32_t task) {
     uint32_t job = w->view.task_job[task];
     struct sy_view_job *j = &w->jobs[job];
-    j->work_left_ns = fmax(0, j->work_left_ns - w->view.best_ns[task]);
+    double work_left_ns = j->work_left_ns - w->view.best_ns[task];
+    j->work_left_ns = work_left_ns > 0 ? work_left_ns : 0;
     if (--j->tasks_left) {
         return;
     }
@@ -274,13 +276,21 @@ static void configured(struct sy_world *w, uint32_t device) {
     try_start(w, device);
 }
 
+/* Its event stays where it is if the next one can take its place. */
 void sy_world_device_event(struct sy_world *w, uint32_t device) {
-    sy_events_remove(&w->events, device);
+    const struct sy_world_device *d = &w->devices[device];
+    bool kept = w->sharing != SY_WORLD_FLOWS;
+    if (!kept) {
+        sy_events_remove(&w->events, device);
+    }
     w->live_events--;
-    if (w->devices[device].phase == SY_PHASE_CONFIGURING) {
+    if (d->phase == SY_PHASE_CONFIGURING) {
         configured(w, device);
     } else {
         task_done(w, device);
+    }
+    if (kept && d->phase != SY_PHASE_EXECUTING && d->phase != SY_PHASE_CONFIGURING) {
+        sy_events_remove(&w->events, device);
     }
 }
 

@@ -1,74 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Indexed binary heap of event slots, least (key, slot) first: ties have one order everywhere.
+ * Indexed binary heap of events, least (key, slot) first: ties have one order everywhere.
  */
 #include "world/world.h"
 #include <math.h>
 
-static inline bool before(const struct sy_events *heap, uint32_t a, uint32_t b) {
-    return heap->key[a] < heap->key[b] || (heap->key[a] == heap->key[b] && a < b);
+static inline bool before(struct sy_world_event a, struct sy_world_event b) {
+    return a.key < b.key || (a.key == b.key && a.slot < b.slot);
 }
 
-static inline void put(struct sy_events *heap, uint32_t at, uint32_t slot) {
-    heap->slots[at] = slot;
-    heap->position[slot] = at;
+static inline void put(struct sy_events *events, uint32_t at, struct sy_world_event event) {
+    events->heap[at] = event;
+    events->position[event.slot] = at;
 }
 
-static void rise(struct sy_events *heap, uint32_t at, uint32_t slot) {
+static void rise(struct sy_events *events, uint32_t at, struct sy_world_event event) {
     while (at) {
         uint32_t parent = (at - 1) / 2;
-        if (!before(heap, slot, heap->slots[parent])) {
+        if (!before(event, events->heap[parent])) {
             break;
         }
-        put(heap, at, heap->slots[parent]);
+        put(events, at, events->heap[parent]);
         at = parent;
     }
-    put(heap, at, slot);
+    put(events, at, event);
 }
 
-static void sink(struct sy_events *heap, uint32_t at, uint32_t slot) {
+static void sink(struct sy_events *events, uint32_t at, struct sy_world_event event) {
     for (;;) {
         uint32_t child = 2 * at + 1;
-        if (child >= heap->count) {
+        if (child >= events->count) {
             break;
         }
-        if (child + 1 < heap->count && before(heap, heap->slots[child + 1], heap->slots[child])) {
+        if (child + 1 < events->count && before(events->heap[child + 1], events->heap[child])) {
             child++;
         }
-        if (!before(heap, heap->slots[child], slot)) {
+        if (!before(events->heap[child], event)) {
             break;
         }
-        put(heap, at, heap->slots[child]);
+        put(events, at, events->heap[child]);
         at = child;
     }
-    put(heap, at, slot);
+    put(events, at, event);
 }
 
-void sy_events_set(struct sy_events *heap, uint32_t slot, double key) {
-    double old = heap->key[slot];
+void sy_events_set(struct sy_events *events, uint32_t slot, double key) {
+    struct sy_world_event event = {key, slot};
+    double old = events->key[slot];
     SY_ASSERT(key < (double)INFINITY); /* that means: not in the heap */
-    heap->key[slot] = key;
+    events->key[slot] = key;
     if (old == INFINITY) {
-        rise(heap, heap->count++, slot);
+        rise(events, events->count++, event);
     } else if (key < old) {
-        rise(heap, heap->position[slot], slot);
+        rise(events, events->position[slot], event);
     } else {
-        sink(heap, heap->position[slot], slot);
+        sink(events, events->position[slot], event);
     }
 }
 
-void sy_events_remove(struct sy_events *heap, uint32_t slot) {
-    if (heap->key[slot] == INFINITY) {
+void sy_events_remove(struct sy_events *events, uint32_t slot) {
+    if (events->key[slot] == INFINITY) {
         return;
     }
-    uint32_t at = heap->position[slot], last = heap->slots[--heap->count];
-    heap->key[slot] = INFINITY;
-    if (last == slot) {
+    uint32_t at = events->position[slot];
+    struct sy_world_event last = events->heap[--events->count];
+    events->key[slot] = INFINITY;
+    if (last.slot == slot) {
         return;
     }
-    if (at && before(heap, last, heap->slots[(at - 1) / 2])) {
-        rise(heap, at, last);
+    if (at && before(last, events->heap[(at - 1) / 2])) {
+        rise(events, at, last);
     } else {
-        sink(heap, at, last);
+        sink(events, at, last);
     }
 }

@@ -15,14 +15,13 @@
 static bool take_tasks(struct sy_world *w, struct sy_arena *arena,
                        const struct sy_world_options *o) {
     size_t tasks = o->task_capacity + 1u, data = o->data_capacity + 1u;
-    size_t accesses = o->access_capacity + 1u;
     return TAKE(task_state, tasks) & TAKE(task_delayed, tasks) & TAKE(task_device, tasks) &
            TAKE(task_pending, tasks) & TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &
            TAKE(task_expected_ns, tasks) & TAKE(task_sequence, tasks) & TAKE(begin_ns, tasks) &
            TAKE(end_ns, tasks) & TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) &
            TAKE(data_valid, data) & TAKE(data_inflight, data) & TAKE(data_copies, data) &
-           TAKE(access_copy, accesses) & TAKE(access_next, accesses) & TAKE(access_task, accesses) &
-           TAKE(copies, w->copy_capacity) & TAKE(jobs, o->job_capacity + 1u);
+           TAKE(accesses, o->access_capacity + 1u) & TAKE(copies, w->copy_capacity) &
+           TAKE(jobs, o->job_capacity + 1u);
 }
 
 static bool take_machine(struct sy_world *w, struct sy_arena *arena,
@@ -40,9 +39,9 @@ static bool take_events(struct sy_world *w, struct sy_arena *arena, uint32_t dri
     w->slot_driver = w->slot_decision + 1;
     w->slot_copy = w->slot_driver + driver_slots;
     size_t slots = (size_t)w->slot_copy + w->copy_capacity;
-    bool taken = TAKE(events.key, slots) & TAKE(events.position, slots) & TAKE(events.slots, slots);
-    for (size_t i = 0; taken && i < slots; i++) {
-        w->events.key[i] = INFINITY;
+    bool taken = TAKE(events.key, slots) & TAKE(events.position, slots) & TAKE(events.heap, slots);
+    for (size_t i = 0; taken && i < w->slot_copy; i++) {
+        w->events.key[i] = INFINITY; /* those of copies when they are first used */
     }
     return taken;
 }
@@ -91,7 +90,7 @@ static void clear_machine(struct sy_world *w) {
 
 void sy_world_clear(struct sy_world *w) {
     while (w->events.count) {
-        sy_events_remove(&w->events, w->events.slots[w->events.count - 1]);
+        sy_events_remove(&w->events, w->events.heap[w->events.count - 1].slot);
     }
     w->failure = 0;
     w->news = false;
@@ -126,11 +125,11 @@ bool sy_world_step(struct sy_world *w) {
     if (!w->live_events) {
         return false;
     }
-    double now_ns = w->events.key[w->events.slots[0]];
+    double now_ns = w->events.heap[0].key;
     w->view.now_ns = now_ns;
     do {
-        happen(w, w->events.slots[0]);
-    } while (w->events.count && w->events.key[w->events.slots[0]] <= now_ns && !w->failure);
+        happen(w, w->events.heap[0].slot);
+    } while (w->events.count && w->events.heap[0].key <= now_ns && !w->failure);
     if (w->news && w->jobs_left && !w->failure) {
         sy_world_ask(w);
     }

@@ -80,10 +80,10 @@ static double speed_of(const struct sy_world *w, uint32_t device) {
     return beside * w->devices[device].speed;
 }
 
-static void set_rate(struct sy_world *w, uint32_t flow, double rate) {
+static void go_on_at(struct sy_world *w, uint32_t flow, double rate) {
     struct sy_world_flow *f = &w->flows[flow];
     f->rest -= f->rate * (world_now(w) - f->since_ns);
-    f->rest = fmax(f->rest, 0);
+    f->rest = f->rest > 0 ? f->rest : 0;
     f->since_ns = world_now(w);
     f->rate = rate;
     if (f->slot != SY_NONE) {
@@ -142,14 +142,9 @@ void sy_world_retune(struct sy_world *w, uint32_t device) {
         sy_flow_set_bound(w->net, device, speed_of(w, device));
         w->unsettled = true;
     } else {
-        set_rate(w, device, w->devices[device].speed);
+        go_on_at(w, device, w->devices[device].speed);
         w->unsettled |= w->sharing == SY_WORLD_TURNS;
     }
-}
-
-void sy_world_set_speed(struct sy_world *w, uint32_t device, double speed) {
-    w->devices[device].speed = speed;
-    sy_world_retune(w, device);
 }
 
 /* --- copies ------------------------------------------------------------------------------------
@@ -224,7 +219,7 @@ static void settle_turns(struct sy_world *w) {
         }
         double rate = fmax(share, SPEED_LEAST) * w->devices[d].speed;
         if (rate != w->flows[d].rate) {
-            set_rate(w, d, rate);
+            go_on_at(w, d, rate);
         }
     }
 }
@@ -244,7 +239,7 @@ void sy_world_settle(struct sy_world *w) {
     }
     uint32_t count = sy_flow_solve(w->net, &changed);
     for (uint32_t i = 0; i < count; i++) {
-        set_rate(w, changed[i], sy_flow_rate(w->net, changed[i]));
+        go_on_at(w, changed[i], sy_flow_rate(w->net, changed[i]));
     }
     if (w->hooks.flows_solved) {
         w->hooks.flows_solved(w->driver);

@@ -35,10 +35,14 @@ enum sy_world_phase {
 
 /* Indexed binary min-heap on (key, slot): one slot per device, one for the next delayed decision,
  * then the driver's, then one per copy. */
+struct sy_world_event {
+    double key;
+    uint32_t slot;
+};
 struct sy_events {
-    double *key;        /* per slot; INFINITY: not in the heap */
-    uint32_t *position; /* per slot */
-    uint32_t *slots;
+    double *key;                 /* per slot; INFINITY: not in the heap */
+    uint32_t *position;          /* per slot */
+    struct sy_world_event *heap; /* the least first */
     uint32_t count;
 };
 void sy_events_set(struct sy_events *events, uint32_t slot, double key); /* inserts or moves */
@@ -68,6 +72,12 @@ struct sy_world_copy {
     bool stale;           /* overwritten meanwhile: of no use when it arrives */
     bool fetched;         /* ahead of any commitment */
     double start_ns;
+};
+
+struct sy_world_access {
+    uint32_t copy; /* that it waits for, or SY_NONE */
+    uint32_t next; /* waiter of the same copy */
+    uint32_t task;
 };
 
 struct sy_world_channel {
@@ -161,10 +171,8 @@ struct sy_world {
     uint32_t *data_copies; /* first copy in flight */
     uint32_t
         *data_uses; /* accesses still to come; 0: its memory is free again. NULL: no accounts */
-    uint32_t access_first; /* index of the first access that the next three have a place for */
-    uint32_t *access_copy; /* copy this access waits for, or SY_NONE */
-    uint32_t *access_next; /* next waiter of the same copy */
-    uint32_t *access_task; /* whose it is */
+    uint32_t access_first; /* index of the first access that has a place here */
+    struct sy_world_access *accesses;
     struct sy_world_copy *copies;
     uint32_t copy_capacity, copy_unused, copy_free;
     uint32_t fetched_count, fetched_limit;
@@ -206,7 +214,6 @@ void sy_world_ask(struct sy_world *world);
 void sy_world_lose(struct sy_world *world, uint32_t device);
 void sy_world_return(struct sy_world *world, uint32_t device);
 void sy_world_end_loss(struct sy_world *world, uint32_t device); /* records it, if it is lost */
-void sy_world_set_speed(struct sy_world *world, uint32_t device, double speed);
 /* What the hook beside says of a device may have changed. */
 void sy_world_retune(struct sy_world *world, uint32_t device);
 /* A flow of the driver, counted from 0, that uses one resource; rate 0 bytes/s: none. */

@@ -31,8 +31,9 @@ static void heap_as_list(void **state) {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct sy_rng rng = sy_rng_make(seed, 1, 0);
         double key[SLOTS], plain[SLOTS];
-        uint32_t position[SLOTS], slots[SLOTS], present = 0;
-        struct sy_events heap = {.key = key, .position = position, .slots = slots};
+        uint32_t position[SLOTS], present = 0;
+        struct sy_world_event events[SLOTS];
+        struct sy_events heap = {.key = key, .position = position, .heap = events};
         for (uint32_t s = 0; s < SLOTS; s++) {
             key[s] = plain[s] = INFINITY;
         }
@@ -48,8 +49,8 @@ static void heap_as_list(void **state) {
             }
             present = present + (!was && !remove) - (was && remove);
             assert_int_equal(heap.count, present);
-            if (present && heap.slots[0] != least(plain)) {
-                fail_msg("seed %lu, step %u: slot %u first, not %u", seed, step, heap.slots[0],
+            if (present && heap.heap[0].slot != least(plain)) {
+                fail_msg("seed %lu, step %u: slot %u first, not %u", seed, step, heap.heap[0].slot,
                          least(plain));
             }
         }
