@@ -33,8 +33,9 @@ BELOW = {
     "kernels": ["base", "graph"],
     "engine": ["base", "trace", "graph", "topology", "cost", "planner", "world", "schedulers", "kernels",
                "listing", "counters", "belief", "nets"],
+    "supervise": ["base", "trace", "graph", "topology", "cost", "planner", "engine"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "planner", "world", "schedulers", "sim",
-            "kernels", "engine", "listing", "counters", "belief", "nets", "train",
+            "kernels", "engine", "supervise", "listing", "counters", "belief", "nets", "train",
             "papers"],
 }
 
@@ -43,7 +44,7 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
           "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/monitor.h", "planner/pipeline.h", "engine/times.h", "schedulers/policy.h"}
+SECOND = {"belief/monitor.h", "planner/pipeline.h", "engine/times.h", "engine/request.h", "schedulers/policy.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

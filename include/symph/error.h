@@ -20,11 +20,11 @@ extern "C" {
 #define SY_NONE       UINT32_MAX /* no task, device, datum ... where an index is expected */
 
 struct sy_error {
-    char message[320];
+    char message[1024];
     char file[256]; /* empty: not from a file */
     uint32_t line;  /* 1-based; 0: unknown */
     uint32_t column;
-    char hint[240]; /* empty: none */
+    char hint[512]; /* empty: none */
 };
 
 /* Writes "file:line:column: message (hint)" into buffer; always terminated. Returns buffer. */

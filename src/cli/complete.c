@@ -237,6 +237,7 @@ static const struct value *find_value(const struct value *values, size_t count, 
 static void offer_value(struct sy_offers *offers, const struct sy_command *command,
                         const struct sy_option *option) {
     const struct value *value = find_value(of_options, SY_COUNT(of_options), option->name);
+    enum sy_option_type type = sy_option_resolve(option).type;
     bool all = strcmp(command->name, "simulate") == 0 && strcmp(option->name, "policy") == 0;
     if (all) {
         offer_policies_or_all(offers);
@@ -246,15 +247,18 @@ static void offer_value(struct sy_offers *offers, const struct sy_command *comma
         value->offer(offers);
     } else if (strstr(option->metavar, "FOLDER")) {
         sy_buffer_printf(&offers->lines, "\tfolders\n");
-    } else if (option->type != SY_OPTION_U32 && option->type != SY_OPTION_U64 &&
-               option->type != SY_OPTION_NUMBER && option->type != SY_OPTION_TIME &&
-               option->type != SY_OPTION_SIZE) {
+    } else if (type != SY_OPTION_U32 && type != SY_OPTION_U64 && type != SY_OPTION_NUMBER &&
+               type != SY_OPTION_TIME && type != SY_OPTION_SIZE) {
         offer_files(offers);
     }
 }
 
 /* --- where the word stands ----------------------------------------------------------------------
  */
+static bool takes_value(const struct sy_option *option) {
+    return sy_option_resolve(option).type != SY_OPTION_FLAG;
+}
+
 /* The option whose value comes behind these words; NULL: none. */
 static const struct sy_option *expected(const struct sy_command *command, int argc, char **argv,
                                         bool *ret_only_operands) {
@@ -267,7 +271,7 @@ static const struct sy_option *expected(const struct sy_command *command, int ar
             option = NULL;
         } else if (word[0] == '-' && word[1]) {
             option = sy_options_find(command, word);
-            option = option && option->type != SY_OPTION_FLAG && !strchr(word, '=') ? option : NULL;
+            option = option && takes_value(option) && !strchr(word, '=') ? option : NULL;
         } else if (!option) {
             only_operands = command->first_operand_ends;
         } else if (option->type != SY_OPTION_LIST) {
@@ -309,7 +313,7 @@ int sy_options_complete(const struct sy_command *command, int argc, char **argv)
     } else if (equals) {
         option = sy_options_find(command, offers.word);
         offers.kept = (size_t)(equals - offers.word) + 1;
-        if (option && option->type != SY_OPTION_FLAG) {
+        if (option && takes_value(option)) {
             offer_value(&offers, command, option);
         }
     } else if (offers.word[0] == '-' || (!option && !command->operand_max)) {

@@ -30,7 +30,7 @@ static void print_line(const char *text, bool failure) {
 }
 
 void sy_message_error(const struct sy_error *error) {
-    char text[1024];
+    char text[2048];
     print_line(sy_error_format(error, text, sizeof(text)), true);
 }
 
@@ -39,12 +39,12 @@ void sy_message_about(const char *what, const char *text, const struct sy_error 
         sy_message_error(error);
         return;
     }
-    char message[1024];
+    char message[2048];
     sy_message_fail("%s '%s': %s", what, text, sy_error_format(error, message, sizeof(message)));
 }
 
 void sy_message_fail(const char *format, ...) {
-    char text[2048];
+    char text[4096];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
@@ -53,7 +53,7 @@ void sy_message_fail(const char *format, ...) {
 }
 
 void sy_message_note(bool quiet, const char *format, ...) {
-    char text[2048];
+    char text[4096];
     if (quiet) {
         return;
     }

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/complete.h"
 #include "cli/units.h"
+#include "engine/request.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,20 +227,41 @@ static int set_value(struct parser *parser, const struct sy_option *option, cons
     case SY_OPTION_REPEAT:
         return add_to_list((void *)(parser->args + option->target), text);
     case SY_OPTION_FLAG:
+    case SY_OPTION_KEY:
     case SY_OPTION_HEADING:
         break;
     }
     return SY_EXIT_OK;
 }
 
+struct sy_option sy_option_resolve(const struct sy_option *option) {
+    static const enum sy_option_type types[] = {
+        [SY_KEY_TEXT] = SY_OPTION_TEXT,     [SY_KEY_ANY] = SY_OPTION_ANY,
+        [SY_KEY_FLAG] = SY_OPTION_FLAG,     [SY_KEY_COUNT] = SY_OPTION_U32,
+        [SY_KEY_NUMBER] = SY_OPTION_U64,    [SY_KEY_SECONDS] = SY_OPTION_TIME,
+        [SY_KEY_AMOUNT] = SY_OPTION_NUMBER,
+    };
+    struct sy_option resolved = *option;
+    if (option->type == SY_OPTION_KEY) {
+        const struct sy_key *key = sy_request_key(option->name, strlen(option->name));
+        SY_ASSERT(key && !key->wired);
+        resolved.type = types[key->type];
+        resolved.target += key->offset;
+        resolved.low = key->low;
+        resolved.high = key->high;
+    }
+    return resolved;
+}
+
 static int parse_option(struct parser *parser, const char *name) {
     const char *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct sy_option *option = find(parser->command, name, length);
-    option = option ? option : find_renamed(parser->command, name, length);
-    if (!option) {
+    const struct sy_option *found = find(parser->command, name, length);
+    found = found ? found : find_renamed(parser->command, name, length);
+    if (!found) {
         return unknown_option(parser->command, name, length);
     }
+    struct sy_option resolved = sy_option_resolve(found), *option = &resolved;
     if (option->given) {
         *(bool *)(parser->args + option->given) = true;
     }

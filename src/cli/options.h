@@ -24,6 +24,7 @@ enum sy_option_type {
     SY_OPTION_NUMBER,  /* double */
     SY_OPTION_TIME,    /* double, seconds: 2ms, 0.5s, 10min */
     SY_OPTION_SIZE,    /* double, bytes: 500MB, 16GiB */
+    SY_OPTION_KEY,     /* a key of a struct sy_request: the rest is said there */
 };
 
 /* Texts borrowed from argv. */
@@ -39,7 +40,7 @@ struct sy_option {
     const char *name; /* without dashes */
     const char *metavar;
     const char *help;
-    size_t target;    /* offset of the value in the arguments' struct */
+    size_t target;    /* offset of the value, or of the request, in the arguments' struct */
     size_t given;     /* offset of a bool set when the option is there; 0: none */
     double low, high; /* what a number may be; of seconds, of bytes */
 };
@@ -64,6 +65,10 @@ struct sy_command {
     bool first_operand_ends; /* what follows it is not ours: a command line to be run */
 };
 
+/* An option by a key of engine/request.h, with the key's type, place and limits; others as they
+ * are.
+ */
+struct sy_option sy_option_resolve(const struct sy_option *option);
 /* The option that an argument such as --seed, --seed=3 or -o names; NULL: none. */
 const struct sy_option *sy_options_find(const struct sy_command *command, const char *argument);
 /* False: stop now with *ret_exit (help was asked for, or a message was printed). */

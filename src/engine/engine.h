@@ -29,6 +29,13 @@ enum sy_phase {
     SY_PHASE_FAILED,   /* message says why */
 };
 
+/* Whose fault a failure is. */
+enum sy_blame {
+    SY_BLAME_RUN = 1, /* it ran, and failed */
+    SY_BLAME_REQUEST, /* what was asked cannot be understood */
+    SY_BLAME_INPUT,   /* graph, plug-in, policy, device */
+};
+
 /* How long the rest of a run may take, for a limit of one task. Sign of life: a task's end, a call
  * of the driver, a beat. */
 static inline double sy_limit_start_s(double limit_s) { /* measures every link of the machine */
@@ -49,11 +56,8 @@ struct sy_page {
     uint32_t magic;
     _Atomic uint32_t phase;
     _Atomic uint32_t task_count, done_count; /* of a session: submitted so far */
-    _Atomic int32_t exit_code;               /* with SY_PHASE_FAILED: what symph shall exit with */
-    char message[1024]; /* what happened, with the kernel's name and its input */
-    char file[256];     /* of the error, where there is one */
-    uint32_t line, column;
-    char hint[512];
+    _Atomic int32_t blame;                   /* with SY_PHASE_FAILED: enum sy_blame */
+    struct sy_error error;         /* what happened, with the kernel's name and its input */
     _Atomic uint32_t session;      /* not 0: tasks are submitted as it goes */
     _Atomic uint32_t beat;         /* counts while it is busy without tasks, within its limits */
     _Atomic double done, total;    /* what it says of itself; total 0: not known */

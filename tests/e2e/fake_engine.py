@@ -14,7 +14,7 @@ import time
 
 MAGIC = 0x53594D50
 STARTING, READY, RUNNING, CHECKING, SAVING, DONE, FAILED = range(7)
-AT = {"magic": 0, "phase": 4, "tasks": 8, "done": 12, "exit_code": 16, "line": 1300, "column": 1304}
+AT = {"magic": 0, "phase": 4, "tasks": 8, "done": 12, "blame": 16, "line": 1300, "column": 1304}
 TEXT = {"message": (20, 1024), "file": (1044, 256), "hint": (1308, 512), "note": (1872, 512)}
 RECORD_BYTES_AT = 2384
 PAGE_BYTES = 2392
@@ -56,7 +56,7 @@ class Engine:
     def fail(self, **values):
         self.put(magic=MAGIC, **values)
         self.put(phase=FAILED)
-        os._exit(values["exit_code"])
+        os._exit(values["blame"])
 
 
 def hang():
@@ -79,15 +79,15 @@ def play(engine, what):
         hang()
     if what == "input":
         engine.fail(message="kernel spam is in no plug-in", file="g.json", line=3, column=7,
-                    hint="symph kernels lists them", exit_code=3)
+                    hint="symph kernels lists them", blame=3)
     if what == "odd code":
-        engine.fail(message="odd", exit_code=77)
+        engine.fail(message="odd", blame=77)
     if what == "unfinished text":
-        engine.fail(message="m" * 1024, hint="h" * 512, exit_code=1)
+        engine.fail(message="m" * 1024, hint="h" * 512, blame=1)
     engine.ready(magic=1 if what == "other magic" else MAGIC)
     if what == "kernel":
         engine.run(3)
-        engine.fail(message="kernel gemm failed on tile 3: bad weather", exit_code=1)
+        engine.fail(message="kernel gemm failed on tile 3: bad weather", blame=1)
     if what == "segfault told":
         engine.run(3)
         engine.put(message="kernel gemm crashed (SIGSEGV) with input tile 3")
@@ -133,7 +133,7 @@ def play(engine, what):
         hang()
     engine.hand_over()
     if what == "wrong":
-        engine.fail(message="the result is wrong: 0.01", exit_code=1)
+        engine.fail(message="the result is wrong: 0.01", blame=1)
     engine.put(phase=SAVING)
     if what == "not kept":
         engine.put(note="what was learned is not saved: the disk is full")

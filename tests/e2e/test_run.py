@@ -138,9 +138,12 @@ class Results(Fake):
                   "0", "--kernels", "a.so:b", "--models", "", "--no-check")
         self.assertLessEqual(
             {"spec": GRAPH, "policy": "dmdas", "seed": "7", "limit": "2.5", "cpus": "3",
-             "opencl": "0", "kernels": "a.so:b", "models": "", "check": "0"}.items(),
+             "opencl": "0", "kernels": "a.so:b", "models": ""}.items(),
             self.engines()[0].items())
-        self.assertNotIn("cuda", self.engines()[0])
+        for key in ["cuda", "check"]:  # as usual
+            self.assertNotIn(key, self.engines()[0])
+        self.good()
+        self.assertEqual(self.engines()[1]["check"], "1")
 
     def test_compare_takes_turns(self):
         text = self.good("--compare", "lb,starpu:dmdas,heft", "--repeat", "3").stdout

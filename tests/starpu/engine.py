@@ -14,7 +14,7 @@ class Page(ctypes.Structure):
     """struct sy_page of src/engine/engine.h."""
     _fields_ = [("magic", ctypes.c_uint32), ("phase", ctypes.c_uint32),
                 ("task_count", ctypes.c_uint32), ("done_count", ctypes.c_uint32),
-                ("exit_code", ctypes.c_int32), ("message", ctypes.c_char * 1024),
+                ("blame", ctypes.c_int32), ("message", ctypes.c_char * 1024),
                 ("file", ctypes.c_char * 256), ("line", ctypes.c_uint32),
                 ("column", ctypes.c_uint32), ("hint", ctypes.c_char * 512),
                 ("session", ctypes.c_uint32), ("beat", ctypes.c_uint32),

@@ -63,7 +63,7 @@ class Devices(unittest.TestCase):
         record, engine = run("faulty:chain:chains=2,kernel=crash_opencl,at=2", "starpu:eager",
                              *DEVICES)
         self.assertIsNone(record)
-        self.assertEqual(engine.page.exit_code, 1)
+        self.assertEqual(engine.page.blame, 1)
         self.assertIn("SIGSEGV", engine.message())
         self.assertIn("crash_opencl on OpenCL", engine.message())
 
@@ -80,7 +80,7 @@ class Devices(unittest.TestCase):
     def test_too_many_devices(self):
         record, engine = run("faulty:chain", "starpu:eager", "cuda=7")
         self.assertIsNone(record)
-        self.assertEqual(engine.page.exit_code, 3)
+        self.assertEqual(engine.page.blame, 3)
         self.assertIn("7 CUDA devices", engine.message())
 
 

@@ -20,7 +20,7 @@ class Pipeline(unittest.TestCase):
 
     def stream(self, *more, spec="faulty:line:items=24,inputs=3", opencl=1, cpus=2, code=0):
         engine = Engine(ENGINE, f"spec={spec}", "pipeline=1", "policy=starpu:eager",
-                        f"kernels={KERNELS}", f"record={self.record}", "check=1", "check_all=1",
+                        f"kernels={KERNELS}", f"record={self.record}", "check=1", "check-all=1",
                         "models=", f"cpus={cpus}", f"opencl={opencl}", "limit=20", *more)
         if engine.run() and "OpenCL devices were asked for" in engine.message():
             self.skipTest(engine.message())
@@ -65,7 +65,7 @@ class Pipeline(unittest.TestCase):
 
     def test_side_by_side(self):
         self.check_all(self.stream("plan=first+second+third@cpu || first+second+third@cpu",
-                                   "side_by_side=1", opencl=0))
+                                   "side-by-side=1", opencl=0))
 
     def test_wrong(self):
         record = self.stream(spec="faulty:line:items=24,inputs=3,wrong=17", opencl=0, code=1)

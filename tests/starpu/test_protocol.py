@@ -27,7 +27,7 @@ class Protocol(unittest.TestCase):
 
     def check_failed(self, engine, code, *words):
         self.assertEqual(engine.phase(), "failed", engine.said)
-        self.assertEqual(engine.page.exit_code, code)
+        self.assertEqual(engine.page.blame, code)
         for word in words:
             self.assertIn(word, engine.message() + engine.hint() + engine.page.file.decode())
         self.assertFalse(os.path.exists(self.record))
@@ -154,7 +154,7 @@ class Protocol(unittest.TestCase):
                   "print(p.pid, flush=True); time.sleep(600)\n")
         engine = Engine(sys.executable, "-c", script, ENGINE, "spec=faulty:chain:kernel=hang",
                         f"kernels={KERNELS}", f"record={self.record}", "policy=starpu:eager",
-                        "cpus=1", "limit=0")
+                        "cpus=1", "limit=3600")
         pid = int(engine.child.stdout.readline())
         self.assertEqual(engine.wait_phase("running", "failed"), "running", engine.message())
         engine.child.kill()

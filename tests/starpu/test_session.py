@@ -34,7 +34,7 @@ class Session(unittest.TestCase):
 
     def check_failed(self, engine, code, *words):
         self.assertEqual(engine.phase(), "failed", engine.said)
-        self.assertEqual(engine.page.exit_code, code, engine.message())
+        self.assertEqual(engine.page.blame, code, engine.message())
         for word in words:
             self.assertIn(word, engine.message() + engine.hint())
         self.assertEqual(os.listdir(self.folder.name), [])

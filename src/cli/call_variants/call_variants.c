@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AT(field) offsetof(struct sy_call_args, field)
+#define AT(field)    offsetof(struct sy_call_args, field)
+#define TASK_LIMIT_S 3600 /* a task may wait for reads */
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "ref", "REF.fa", "the reference genome; its index is built once and kept",
@@ -36,10 +37,10 @@ static const struct sy_option options[] = {
      0, 0, 0},
     {SY_OPTION_TEXT, "sample", "NAME", "the sample's name (default: from the output's)", AT(sample),
      0, 0, 0},
-    {SY_OPTION_TEXT, "samples", "TABLE",
+    {SY_OPTION_KEY, "samples", "TABLE",
      "call several samples at once; a line for each: name, first file, second file or "
      "-, output, BAM or -; separated by tabs",
-     AT(samples), 0, 0, 0},
+     AT(run.request), 0, 0, 0},
     {SY_OPTION_TEXT, "regions", "BED", "call variants only in these regions", AT(regions), 0, 0, 0},
     {SY_OPTION_ANY, "index", "FOLDER",
      "where the index is kept (default: next to the reference, or in your cache "
@@ -51,26 +52,26 @@ static const struct sy_option options[] = {
      AT(memory_bytes), 0, 1e6, 1e15},
     {SY_OPTION_U32, "batch", "PAIRS", "reads in one task (default 10000)", AT(batch), 0, 1,
      1000000},
-    {SY_OPTION_TIME, "limit", "T",
+    {SY_OPTION_KEY, "limit", "T",
      "fail the run if a task takes longer than this, even if it waits for reads "
      "(default 1h)",
-     AT(run.limit_s), 0, 0.001, 1e9},
+     AT(run.request), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Scheduling", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "policy", "NAME",
+    {SY_OPTION_KEY, "policy", "NAME",
      "a policy of symph simulate --list-policies, or starpu:NAME (default symphony)",
-     AT(run.policy), 0, 0, 0},
-    {SY_OPTION_ANY, "kernels", "PATH",
+     AT(run.request), 0, 0, 0},
+    {SY_OPTION_KEY, "kernels", "PATH",
      "kernel plug-ins: files or folders, separated by colons (default: those "
      "installed)",
-     AT(run.kernels), 0, 0, 0},
-    {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(run.models), 0,
-     0, 0},
-    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that this process may use)",
-     AT(run.cpus), 0, 0, 4096},
-    {SY_OPTION_U32, "opencl", "N", "use N OpenCL devices, CPUs included (default 0)",
-     AT(run.opencl), 0, 0, 4096},
-    {SY_OPTION_U32, "cuda", "N", "use N CUDA devices (default: all)", AT(run.cuda), 0, 0, 4096},
+     AT(run.request), 0, 0, 0},
+    {SY_OPTION_KEY, "models", "FOLDER",
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(run.request),
+     0, 0, 0},
+    {SY_OPTION_KEY, "cpus", "N", "use at most N cores (default: all that this process may use)",
+     AT(run.request), 0, 0, 0},
+    {SY_OPTION_KEY, "opencl", "N", "use N OpenCL devices, CPUs included (default 0)",
+     AT(run.request), 0, 0, 0},
+    {SY_OPTION_KEY, "cuda", "N", "use N CUDA devices (default: all)", AT(run.request), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FILE, "plot", "FILE.svg", "draw a Gantt chart of the run (SVG)", AT(run.plot), 0, 0,
      0},
@@ -265,32 +266,13 @@ static int check_args(const struct sy_call_args *args) {
 /* --- the run ------------------------------------------------------------------------------------
  */
 static int supervise(const struct sy_call_args *args, const char *spec, struct sy_buffer *text,
-                     struct sy_record **ret_record, struct sy_engine_run **ret_engine) {
-    const struct sy_run_args *run = &args->run;
-    struct sy_engine_start start = {.spec = spec,
-                                    .policy = run->policy,
-                                    .kernels = run->kernels,
-                                    .models = run->models,
-                                    .seed = 1,
-                                    .check = true,
-                                    .limit_s = run->limit_s > 0 ? run->limit_s : 3600,
-                                    .cpus = run->cpus,
-                                    .opencl = run->opencl,
-                                    .cuda = run->cuda,
-                                    .label = "calling variants",
-                                    .quiet = args->common.quiet};
-    struct sy_error error = {0};
+                     struct sy_record **ret_record, struct sy_child **ret_engine) {
+    struct sy_request request = args->run.request;
+    request.spec = spec;
+    request.check = true;
     sy_interrupt_watch();
-    int r = sy_engine_run_to_record(&start, text, ret_engine);
-    if (r != SY_EXIT_OK) {
-        return r;
-    }
-    if (sy_record_read_text("the engine's record", text->text ? text->text : "", text->length,
-                            ret_record, &error) < 0) {
-        sy_message_error(&error);
-        return SY_EXIT_FAILED;
-    }
-    return SY_EXIT_OK;
+    return sy_run_engine(&request, "calling variants", args->common.quiet, text, ret_record,
+                         ret_engine);
 }
 
 /* The pictures and the record, by what symph run has for them. */
@@ -326,7 +308,7 @@ static void tell_stderr(const struct sy_call_args *args, const struct sy_record 
 static int call(const struct sy_call_args *args, const char *out) {
     struct sy_buffer spec = {0}, text = {0};
     struct sy_record *record = NULL;
-    struct sy_engine_run *engine = NULL;
+    struct sy_child *engine = NULL;
     struct sy_run_figures figures = {0};
     struct sy_arena *arena = sy_arena_create();
     int r = SY_EXIT_OK;
@@ -347,7 +329,7 @@ static int call(const struct sy_call_args *args, const char *out) {
         tell_stderr(args, record, out != NULL);
         r = r ? r : told;
     }
-    int finished = sy_engine_finish(engine, NULL);
+    int finished = sy_run_finish(engine, args->common.quiet, NULL);
     r = r ? r : finished;
     sy_record_destroy(record);
     sy_buffer_finish(&text);
@@ -394,7 +376,9 @@ static int call_to_stdout(const struct sy_call_args *args) {
 }
 
 int sy_cmd_call_variants(int argc, char **argv) {
-    struct sy_call_args args = {.run = {.repeat = 1, .cpus = SY_NONE, .cuda = SY_NONE}};
+    struct sy_call_args args = {.run = {.repeat = 1, .request = sy_request_default}};
+    args.run.request.opencl = 0;
+    args.run.request.limit_s = TASK_LIMIT_S;
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = check_forms(&args);

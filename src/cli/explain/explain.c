@@ -41,7 +41,7 @@ int sy_input_record(const char *spec, char *ret_path, size_t path_size,
                     struct sy_record **ret_record) {
     struct sy_error error = {0};
     bool is_last = strcmp(spec, "last") == 0;
-    if (is_last && sy_run_last_path(false, ret_path, path_size, &error) < 0) {
+    if (is_last && sy_last_path(ret_path, path_size, &error) < 0) {
         char why[1024];
         sy_message_fail("there is no last run: %s", sy_error_format(&error, why, sizeof(why)));
         return SY_EXIT_INPUT;

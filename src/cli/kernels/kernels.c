@@ -19,28 +19,27 @@
 struct args {
     struct sy_common_args common;
     struct sy_text_list names;
-    const char *kernels, *models;
+    struct sy_request request;
     bool calibrate, forget;
-    uint32_t samples;
 };
 
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_ANY, "kernels", "PATH",
+    {SY_OPTION_KEY, "kernels", "PATH",
      "kernel plug-ins: files or folders, separated by colons (default: those "
      "installed)",
-     AT(kernels), 0, 0, 0},
-    {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "models", "FOLDER",
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(request), 0, 0,
      0},
     {SY_OPTION_FLAG, "calibrate", NULL,
      "run the workloads of the plug-ins to measure each kernel on each class of "
      "devices",
      AT(calibrate), 0, 0, 0},
-    {SY_OPTION_U32, "samples", "N",
-     "with --calibrate: run each kernel at least N times at each size (default 9)", AT(samples), 0,
-     1, 10000},
+    {SY_OPTION_KEY, "samples", "N",
+     "with --calibrate: run each kernel at least N times at each size (default 9)", AT(request), 0,
+     0, 0},
     {SY_OPTION_FLAG, "forget", NULL,
      "delete the measured times of the named kernels, or of all; before --calibrate", AT(forget), 0,
      0, 0},
@@ -200,19 +199,13 @@ static int calibrate_workload(const struct sy_kernel_table *table,
             sy_message_fail("out of memory");
             return SY_EXIT_FAILED;
         }
-        const struct sy_engine_start start = {.spec = spec.text,
-                                              .policy = "rr",
-                                              .kernels = args->kernels,
-                                              .models = args->models,
-                                              .seed = 1,
-                                              .cpus = SY_NONE,
-                                              .opencl = SY_NONE,
-                                              .cuda = SY_NONE,
-                                              .samples =
-                                                  args->samples ? args->samples : DEFAULT_SAMPLES,
-                                              .label = spec.text,
-                                              .quiet = args->common.quiet};
-        r = sy_engine_supervise(&start, NULL);
+        struct sy_request request = args->request;
+        request.spec = spec.text;
+        request.policy = "rr";
+        request.samples = request.samples ? request.samples : DEFAULT_SAMPLES;
+        struct sy_child *engine = NULL;
+        r = sy_run_engine(&request, spec.text, args->common.quiet, NULL, NULL, &engine);
+        r = r ? r : sy_run_finish(engine, args->common.quiet, NULL);
         (*run_count)++;
         sy_buffer_finish(&spec);
         at += length;
@@ -257,7 +250,8 @@ static int open_store(const struct args *args, const char *machine, const struct
                       struct sy_store **ret_store) {
     struct sy_error error = {0};
     char warning[512];
-    int code = sy_store_open(args->models, machine, ret_store, warning, sizeof warning, &error);
+    int code =
+        sy_store_open(args->request.models, machine, ret_store, warning, sizeof warning, &error);
     if (code) {
         sy_message_error(&error);
         return sy_message_exit(code);
@@ -306,7 +300,7 @@ static int run_with(const struct sy_kernel_set *set, const struct args *args) {
 static int run(const struct args *args) {
     struct sy_kernel_set *set;
     struct sy_error error = {0};
-    int code = sy_kernel_set_open(args->kernels, &set, &error);
+    int code = sy_kernel_set_open(args->request.kernels, &set, &error);
     if (code) {
         sy_message_error(&error);
         return sy_message_exit(code);
@@ -321,10 +315,10 @@ static int run(const struct args *args) {
 }
 
 int sy_cmd_kernels(int argc, char **argv) {
-    struct args args = {0};
+    struct args args = {.request = sy_request_default};
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = args.samples && !args.calibrate
+        r = args.request.samples && !args.calibrate
                 ? sy_options_usage(&command, "--samples is for --calibrate")
                 : run(&args);
     }

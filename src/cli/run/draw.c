@@ -112,12 +112,10 @@ static int draw(const struct sy_runs *runs, const struct sy_run_policy *policy, 
 /* A convenience: that it cannot be kept is no failure of the run. One message is enough where
  * nothing at all can be kept. */
 static void keep_last(const struct sy_runs *runs, const struct sy_buffer *text) {
-    char path[4096];
     struct sy_error error = {0};
-    int r = sy_run_last_path(true, path, sizeof(path), &error);
-    r = r ? r : sy_write_file(path, text->text, text->length, &error);
-    if (r < 0 && !runs->told[0] && !sy_engine_noted(runs->engine)) {
-        char reason[1024];
+    bool noted = runs->engine && sy_child_outcome(runs->engine).note[0];
+    if (sy_last_keep(text, &error) < 0 && !runs->told[0] && !noted) {
+        char reason[2048];
         sy_message_note(runs->args->common.quiet, "the record of the last run is not kept: %s",
                         sy_error_format(&error, reason, sizeof(reason)));
     }

@@ -48,20 +48,21 @@ static void put_machine(const struct sy_machine *machine, struct sy_json_writer 
 }
 
 static void put_options(const struct sy_run_args *args, struct sy_json_writer *writer) {
+    const struct sy_request *request = &args->request;
     sy_json_key(writer, "options");
     sy_json_open(writer, '{');
     sy_json_member_u64(writer, "repeat", args->repeat);
-    sy_json_member_u64(writer, "seed", args->seed);
+    sy_json_member_u64(writer, "seed", request->seed);
     sy_json_key(writer, "check");
     sy_json_put_bool(writer, !args->no_check);
     sy_json_key(writer, "emulate");
-    sy_json_put_bool(writer, args->emulate);
-    sy_json_member_number(writer, "limit_s", args->limit_s > 0 ? args->limit_s : SY_RUN_LIMIT_S);
-    put_text(writer, "kernels", args->kernels);
-    put_text(writer, "models", args->models);
-    put_count(writer, "cpus", args->cpus);
-    put_count(writer, "opencl", args->opencl);
-    put_count(writer, "cuda", args->cuda);
+    sy_json_put_bool(writer, request->emulate);
+    sy_json_member_number(writer, "limit_s", request->limit_s);
+    put_text(writer, "kernels", request->kernels);
+    put_text(writer, "models", request->models);
+    put_count(writer, "cpus", request->cpus);
+    put_count(writer, "opencl", request->opencl);
+    put_count(writer, "cuda", request->cuda);
     sy_json_close(writer, '}');
 }
 

@@ -40,15 +40,15 @@ static const char *first_option(const struct sy_run_args *args) {
         bool given;
         const char *name;
     } options[] = {
-        {args->objective != NULL, "--objective"},
+        {args->request.objective != NULL, "--objective"},
         {args->constraints.count > 0, "--constraint"},
-        {args->plan != NULL, "--plan"},
-        {args->side_by_side, "--side-by-side"},
-        {args->times != NULL, "--times"},
+        {args->request.plan != NULL, "--plan"},
+        {args->request.side_by_side, "--side-by-side"},
+        {args->request.times != NULL, "--times"},
         {args->calibrate, "--calibrate"},
-        {args->out != NULL, "--out"},
-        {args->watts, "--watts"},
-        {args->window > 0, "--window"},
+        {args->request.calibrate != NULL, "--out"},
+        {args->request.watts, "--watts"},
+        {args->request.window > 0, "--window"},
     };
     for (size_t i = 0; i < SY_COUNT(options); i++) {
         if (options[i].given) {
@@ -59,13 +59,15 @@ static const char *first_option(const struct sy_run_args *args) {
 }
 
 static int check_calibration(const struct sy_command *command, const struct sy_run_args *args) {
-    if ((args->watts || args->out) && !args->calibrate) {
-        return sy_options_usage(command, "--%s is for --calibrate", args->watts ? "watts" : "out");
+    if ((args->request.watts || args->request.calibrate) && !args->calibrate) {
+        return sy_options_usage(command, "--%s is for --calibrate",
+                                args->request.watts ? "watts" : "out");
     }
-    if (args->calibrate && !args->out) {
+    if (args->calibrate && !args->request.calibrate) {
         return sy_options_usage(command, "--calibrate needs a file for the times: -o FILE.csv");
     }
-    if (args->calibrate && (args->plan || args->objective || args->constraints.count)) {
+    if (args->calibrate &&
+        (args->request.plan || args->request.objective || args->constraints.count)) {
         return sy_options_usage(command, "--calibrate measures kernels alone: without --plan, "
                                          "--objective and --constraint");
     }
@@ -81,13 +83,13 @@ int sy_run_check_pipeline(const struct sy_command *command, const struct sy_run_
         return sy_options_usage(command, "name a graph or --pipeline, not both: '%s'",
                                 args->graphs.items[0]);
     }
-    if (args->policy || args->compare || args->repeat > 1 || args->emulate) {
+    if (args->request.policy || args->compare || args->repeat > 1 || args->request.emulate) {
         return sy_options_usage(
             command, "--policy, --compare, --repeat and --emulate are for graphs: the plan of a "
                      "pipeline decides where tasks run");
     }
     int r = check_calibration(command, args);
-    return r ? r : check_objective(command, args->objective);
+    return r ? r : check_objective(command, args->request.objective);
 }
 
 /* Limits of classes, which only the engine can match with what it finds: "gpu=1;memory.h200=4e10".
@@ -103,8 +105,8 @@ static void put_limits(const struct sy_constraint_list *list, struct sy_buffer *
     }
 }
 
-static int ask(const struct sy_run_args *args, struct sy_buffer *text,
-               struct sy_engine_run **ret_engine) {
+static int ask(const struct sy_run_args *args, struct sy_run_policy *policy,
+               struct sy_child **ret_engine) {
     struct sy_constraint_list list = {.count = 0};
     struct sy_error error = {0};
     struct sy_buffer limits = {0};
@@ -114,30 +116,17 @@ static int ask(const struct sy_run_args *args, struct sy_buffer *text,
         return SY_EXIT_USAGE;
     }
     put_limits(&list, &limits);
-    struct sy_engine_pipeline pipeline = {.objective = args->objective,
-                                          .plan = args->plan,
-                                          .times = args->times,
-                                          .calibrate = args->out,
-                                          .limits = limits.text,
-                                          .bounds = sy_constraints_bounds(&list, SY_NONE),
-                                          .window = args->window,
-                                          .check_all = args->check,
-                                          .watts = args->watts,
-                                          .side_by_side = args->side_by_side};
-    struct sy_engine_start start = {.spec = args->pipeline,
-                                    .policy = PIPELINE_POLICY,
-                                    .kernels = args->kernels,
-                                    .models = args->models,
-                                    .seed = args->seed,
-                                    .check = !args->no_check,
-                                    .limit_s = args->limit_s,
-                                    .cpus = args->cpus,
-                                    .opencl = args->opencl,
-                                    .cuda = args->cuda,
-                                    .label = args->pipeline,
-                                    .quiet = args->common.quiet,
-                                    .pipeline = &pipeline};
-    int r = limits.failed ? SY_EXIT_FAILED : sy_engine_run_to_record(&start, text, ret_engine);
+    struct sy_request request = args->request;
+    request.spec = args->pipeline;
+    request.pipeline = true;
+    request.policy = PIPELINE_POLICY;
+    request.check = !args->no_check;
+    request.check_all = args->check;
+    request.limits = limits.text;
+    request.bounds = sy_constraints_bounds(&list, SY_NONE);
+    int r = limits.failed ? SY_EXIT_FAILED
+                          : sy_run_engine(&request, args->pipeline, args->common.quiet,
+                                          &policy->text, &policy->record, ret_engine);
     sy_buffer_finish(&limits);
     return r;
 }
@@ -332,7 +321,7 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         put_text(&writer, "pipeline", record->spec);
         put_text(&writer, "host", record->host);
         put_text(&writer, "date", record->date);
-        sy_json_member_string(&writer, "file", args->out);
+        sy_json_member_string(&writer, "file", args->request.calibrate);
         sy_json_member_u64(&writer, "samples", count);
         sy_json_member_u64(&writer, "modelled", modelled);
         sy_json_close(&writer, '}');
@@ -343,7 +332,8 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         sy_print(&buffer, ", %llu of them from the model of an FPGA card,",
                  (unsigned long long)modelled);
     }
-    sy_print(&buffer, " in %s (symph plan --times %s uses them)\n", args->out, args->out);
+    sy_print(&buffer, " in %s (symph plan --times %s uses them)\n", args->request.calibrate,
+             args->request.calibrate);
     return sy_output(&buffer);
 }
 
@@ -365,32 +355,26 @@ static int show(struct sy_runs *runs) {
 
 int sy_run_pipeline(const struct sy_run_args *args) {
     struct sy_run_figures figures = {0};
-    struct sy_run_policy policy = {.name = args->plan ? args->plan : "planned", .runs = &figures};
+    struct sy_run_policy policy = {.name = args->request.plan ? args->request.plan : "planned",
+                                   .runs = &figures};
     struct sy_runs runs = {
         .args = args, .arena = sy_arena_create(), .policies = &policy, .policy_count = 1};
-    struct sy_error error = {0};
     if (!runs.arena) {
         sy_message_fail("out of memory");
         return SY_EXIT_FAILED;
     }
     sy_interrupt_watch();
-    int r = ask(args, &policy.text, &runs.engine);
-    const char *text = policy.text.text ? policy.text.text : "";
-    int code = sy_record_read_text("the engine's record", text, policy.text.length, &policy.record,
-                                   &error);
-    if (code == 0) { /* of a wrong result there is a record, too */
+    int r = ask(args, &policy, &runs.engine);
+    if (policy.record) { /* of a wrong result there is a record, too */
         int shown = show(&runs);
         r = r ? r : shown;
-    } else if (r == SY_EXIT_OK) {
-        sy_message_error(&error);
-        r = SY_EXIT_FAILED;
     }
     if (r == SY_EXIT_OK && args->check && !args->calibrate &&
         policy.record->stream->checked_count == 0) {
         sy_message_fail("the results of %s cannot be checked (leave out --check)", args->pipeline);
         r = SY_EXIT_FAILED;
     }
-    int finished = sy_engine_finish(runs.engine, NULL);
+    int finished = sy_run_finish(runs.engine, args->common.quiet, NULL);
     r = r ? r : finished;
     sy_record_destroy(policy.record);
     sy_buffer_finish(&policy.text);

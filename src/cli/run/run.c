@@ -14,79 +14,77 @@
 #include <string.h>
 
 #define AT(field) offsetof(struct sy_run_args, field)
-#define SEED_MAX  9007199254740992.0 /* what a JSON number carries exactly */
 #define STARPU    "starpu:"
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "policy", "NAME",
+    {SY_OPTION_KEY, "policy", "NAME",
      "a policy of symph simulate --list-policies, or starpu:NAME for one of the "
      "schedulers of StarPU (default symphony)",
-     AT(policy), 0, 0, 0},
+     AT(request), 0, 0, 0},
     {SY_OPTION_TEXT, "compare", "A,B,...",
      "run these policies in turn and compare them with the first one, or with "
      "--policy if it is given",
      AT(compare), 0, 0, 0},
     {SY_OPTION_U32, "repeat", "N", "runs of each policy (default 1)", AT(repeat), 0, 1, 10000},
-    {SY_OPTION_U64, "seed", "N", "seed of the policy's random numbers (default 1)", AT(seed), 0, 0,
-     SEED_MAX},
+    {SY_OPTION_KEY, "seed", "N", "seed of the policy's random numbers (default 1)", AT(request), 0,
+     0, 0},
     {SY_OPTION_FLAG, "check", NULL, "fail if the result cannot be checked", AT(check), 0, 0, 0},
     {SY_OPTION_FLAG, "no-check", NULL,
      "do not check the result, nor whether kernels write past their data", AT(no_check), 0, 0, 0},
-    {SY_OPTION_TIME, "limit", "T", "fail the run if a task takes longer than this (default 60s)",
-     AT(limit_s), 0, 1e-3, 1e6},
+    {SY_OPTION_KEY, "limit", "T", "fail the run if a task takes longer than this (default 60s)",
+     AT(request), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Kernels and devices", 0, 0, 0, 0},
-    {SY_OPTION_ANY, "kernels", "PATH",
+    {SY_OPTION_KEY, "kernels", "PATH",
      "kernel plug-ins: files or folders, separated by colons (default: those "
      "installed)",
-     AT(kernels), 0, 0, 0},
-    {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "models", "FOLDER",
+     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(request), 0, 0,
      0},
-    {SY_OPTION_U32, "cpus", "N", "use at most N cores (default: all that this process may use)",
-     AT(cpus), 0, 0, 4096},
-    {SY_OPTION_U32, "opencl", "N",
+    {SY_OPTION_KEY, "cpus", "N", "use at most N cores (default: all that this process may use)",
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "opencl", "N",
      "use N OpenCL devices, CPUs included (default: GPUs only, and none if CUDA "
      "drives them)",
-     AT(opencl), 0, 0, 4096},
-    {SY_OPTION_U32, "cuda", "N", "use N CUDA devices (default: all)", AT(cuda), 0, 0, 4096},
-    {SY_OPTION_FLAG, "emulate", NULL,
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "cuda", "N", "use N CUDA devices (default: all)", AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "emulate", NULL,
      "replace kernels that no plug-in has by busy waiting for the time stated in the "
      "graph",
-     AT(emulate), 0, 0, 0},
+     AT(request), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Pipelines (the same kernels for every item of a stream)", 0, 0,
      0, 0},
     {SY_OPTION_TEXT, "pipeline", "SPEC",
      "instead of a graph: PLUGIN:PIPELINE:ARGUMENTS (symph kernels lists them); a "
      "plan decides where kernels run, and changes with the data",
      AT(pipeline), 0, 0, 0},
-    {SY_OPTION_TEXT, "objective", "O",
+    {SY_OPTION_KEY, "objective", "O",
      "what to optimise: throughput, latency, energy, money or balanced (energy * "
      "time); default throughput",
-     AT(objective), 0, 0, 0},
+     AT(request), 0, 0, 0},
     {SY_OPTION_REPEAT, "constraint", "C",
      "a limit that the plan must keep, as in symph plan: 'latency<=2ms', 'gpu<=1'; "
      "may be repeated",
      AT(constraints), 0, 0, 0},
-    {SY_OPTION_TEXT, "plan", "TEXT",
+    {SY_OPTION_KEY, "plan", "TEXT",
      "use this plan and no other, as symph plan prints it; \"cpu\" or \"gpu\": the best "
      "plan on these devices alone",
-     AT(plan), 0, 0, 0},
-    {SY_OPTION_FLAG, "side-by-side", NULL,
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "side-by-side", NULL,
      "also try several copies of the pipeline, each on its own devices (throughput "
      "only)",
-     AT(side_by_side), 0, 0, 0},
-    {SY_OPTION_TEXT, "times", "FILE",
-     "measured times to start with (default: what was learned here)", AT(times), 0, 0, 0},
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "times", "FILE",
+     "measured times to start with (default: what was learned here)", AT(request), 0, 0, 0},
     {SY_OPTION_FLAG, "calibrate", NULL,
      "measure every kernel alone on every device, with the inputs of the items", AT(calibrate), 0,
      0, 0},
-    {SY_OPTION_FILE, "out", "FILE.csv", "with --calibrate: write the times to this file", AT(out),
-     0, 0, 0},
-    {SY_OPTION_FLAG, "watts", NULL, "with --calibrate: also measure power, where it can be read",
-     AT(watts), 0, 0, 0},
-    {SY_OPTION_U32, "window", "N",
-     "number of items in progress (default: from the plan and the memory)", AT(window), 0, 1,
-     65536},
+    {SY_OPTION_FILE, "out", "FILE.csv", "with --calibrate: write the times to this file",
+     AT(request.calibrate), 0, 0, 0},
+    {SY_OPTION_KEY, "watts", NULL, "with --calibrate: also measure power, where it can be read",
+     AT(request), 0, 0, 0},
+    {SY_OPTION_KEY, "window", "N",
+     "number of items in progress (default: from the plan and the memory)", AT(request), 0, 0, 0},
     {SY_OPTION_HEADING, NULL, NULL, "Output", 0, 0, 0, 0},
     {SY_OPTION_FILE, "plot", "FILE.svg",
      "draw a Gantt chart of the fastest run (SVG); with several policies, one file "
@@ -171,7 +169,7 @@ static int add_policies(struct sy_runs *runs) {
     if (!runs->policies) {
         return no_memory();
     }
-    const char *first = runs->args->policy;
+    const char *first = runs->args->request.policy;
     if (!first && !runs->args->compare) {
         first = sy_scheduler_default();
     }
@@ -262,38 +260,21 @@ static int run_once(struct sy_runs *runs, struct sy_run_policy *policy, bool is_
     } else {
         snprintf(label, sizeof(label), "%s", policy->name);
     }
-    struct sy_engine_start start = {.spec = args->graphs.items[0],
-                                    .policy = policy->name,
-                                    .kernels = args->kernels,
-                                    .models = args->models,
-                                    .seed = args->seed,
-                                    .check = !args->no_check,
-                                    .emulate = args->emulate,
-                                    .limit_s = args->limit_s,
-                                    .cpus = args->cpus,
-                                    .opencl = args->opencl,
-                                    .cuda = args->cuda,
-                                    .label = label,
-                                    .quiet = args->common.quiet};
+    struct sy_request request = args->request;
+    request.spec = args->graphs.items[0];
+    request.policy = policy->name;
+    request.check = !args->no_check;
     struct sy_buffer text = {0};
     struct sy_record *record = NULL;
-    struct sy_error error = {0};
-    struct sy_engine_run *engine = NULL;
-    int r = sy_engine_run_to_record(&start, &text, &engine);
+    struct sy_child *engine = NULL;
+    int r = sy_run_engine(&request, label, args->common.quiet, &text, &record, &engine);
     if (is_last) {
         runs->engine = engine; /* the results come first */
     } else {
-        int finished = sy_engine_finish(engine, runs->told);
+        int finished = sy_run_finish(engine, args->common.quiet, runs->told);
         r = r ? r : finished;
     }
-    int code = sy_record_read_text("the engine's record", text.text ? text.text : "", text.length,
-                                   &record, &error);
-    if (r == SY_EXIT_OK && code < 0) {
-        sy_message_error(&error);
-        r = SY_EXIT_FAILED;
-    }
-    if (code < 0) {
-        sy_buffer_finish(&text);
+    if (!record) {
         return r;
     }
     int kept = keep(runs, policy, record, &text);
@@ -345,7 +326,7 @@ static int run(const struct sy_run_args *args) {
         int told = args->common.json ? sy_run_print_json(&runs) : sy_run_print_table(&runs);
         r = r ? r : told;
     }
-    int finished = sy_engine_finish(runs.engine, runs.told);
+    int finished = sy_run_finish(runs.engine, args->common.quiet, runs.told);
     r = r ? r : finished;
     for (uint32_t i = 0; i < runs.policy_count; i++) {
         sy_record_destroy(runs.policies[i].record);
@@ -356,8 +337,7 @@ static int run(const struct sy_run_args *args) {
 }
 
 int sy_cmd_run(int argc, char **argv) {
-    struct sy_run_args args = {
-        .repeat = 1, .seed = 1, .cpus = SY_NONE, .opencl = SY_NONE, .cuda = SY_NONE};
+    struct sy_run_args args = {.repeat = 1, .request = sy_request_default};
     int r = SY_EXIT_OK;
     if (sy_options_parse(&command, argc, argv, &args, &r)) {
         r = run(&args);

@@ -264,7 +264,7 @@ static void prepare_here(void **buffers, void *argument) {
             sy_fail(&error, code, "kernel %s cannot be prepared on %s: %s", entry->name,
                     worker->name,
                     worker->message[0] ? worker->message : strerror(code < 0 ? -code : code));
-            sy_engine_fail(engine, SY_EXIT_RUN, &error);
+            sy_engine_fail(engine, SY_BLAME_RUN, &error);
         }
     }
 }
@@ -281,7 +281,7 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
     codelet.cuda_funcs[0] = prepare_here;
     codelet.opencl_funcs[0] = prepare_here;
     if (first == 0) { /* else a driver asks for more kernels, and goes on with what it does */
-        sy_engine_doing(" while it prepared the kernels of ", engine->options.spec);
+        sy_engine_doing(" while it prepared the kernels of ", engine->request.spec);
     }
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         struct starpu_task *task = starpu_task_create();

@@ -25,7 +25,7 @@ uint64_t sy_engine_datum_bytes(const struct sy_engine *engine, uint32_t datum) {
 
 /* Room in the block, with its guards where there are some. */
 static uint64_t room_of(const struct sy_engine *engine, uint32_t datum) {
-    uint64_t guards = engine->options.check ? 2 * SY_GUARD_BYTES : 0;
+    uint64_t guards = engine->request.check ? 2 * SY_GUARD_BYTES : 0;
     return (size_of(engine->graph, datum) + guards + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -35,7 +35,7 @@ static int check_memory(const struct sy_engine *engine, double need, struct sy_e
         return 0;
     }
     sy_fail(error, -ENOMEM, "the data of %s need %.1f GB, this machine has %.1f GB",
-            engine->options.spec, need / 1e9, have / 1e9);
+            engine->request.spec, need / 1e9, have / 1e9);
     sy_hint(error, "make the problem smaller");
     return -ENOMEM;
 }
@@ -63,7 +63,7 @@ int sy_engine_add_data(struct sy_engine *engine, struct sy_error *error) {
     at += (ALIGNMENT - (uintptr_t)at % ALIGNMENT) % ALIGNMENT;
     for (uint32_t d = 0; d < graph->data_count; d++) {
         engine->pointers[d] = at;
-        if (engine->options.check) {
+        if (engine->request.check) {
             engine->pointers[d] = at + SY_GUARD_BYTES;
             sy_guard_set(engine->pointers[d], size_of(graph, d));
         }
@@ -105,13 +105,13 @@ int sy_engine_fill_data(struct sy_engine *engine, struct sy_error *error) {
         if (!code && !engine->workload) {
             fill_pattern(d, engine->pointers[d], bytes);
         } else if (!code && engine->workload->fill) {
-            sy_engine_doing(" while it filled the data of ", engine->options.spec);
+            sy_engine_doing(" while it filled the data of ", engine->request.spec);
             code = engine->workload->fill(engine->state, d, engine->pointers[d], bytes);
             sy_engine_leave();
         }
         if (code) {
             const char *name = graph->data_names[d];
-            return sy_fail(error, code, "%s: datum %s cannot be filled: %s", engine->options.spec,
+            return sy_fail(error, code, "%s: datum %s cannot be filled: %s", engine->request.spec,
                            name ? name : "", strerror(code < 0 ? -code : code));
         }
         starpu_data_release(engine->handles[d]);

@@ -66,8 +66,8 @@ static void put_seconds(struct text *text, double seconds) {
 }
 
 static struct text page_text(struct sy_page *page) {
-    page->message[0] = '\0';
-    return (struct text){page->message, page->message + sizeof page->message - 1};
+    page->error.message[0] = '\0';
+    return (struct text){page->error.message, page->error.message + sizeof page->error.message - 1};
 }
 
 static const char *kernel_name(const struct sy_engine *engine, const struct sy_engine_slot *slot) {
@@ -128,10 +128,10 @@ static bool begin_telling(void) {
     return telling;
 }
 
-static void publish(struct sy_page *page, int exit_code, const char *hint) {
-    struct text text = {page->hint, page->hint + sizeof page->hint - 1};
+static void publish(struct sy_page *page, enum sy_blame blame, const char *hint) {
+    struct text text = {page->error.hint, page->error.hint + sizeof page->error.hint - 1};
     put(&text, hint);
-    atomic_store(&page->exit_code, exit_code);
+    atomic_store(&page->blame, (int)blame);
     atomic_store(&page->phase, SY_PHASE_FAILED);
 }
 
@@ -156,7 +156,7 @@ void sy_engine_note(struct sy_engine *engine, const char *format, ...) {
     va_end(list);
 }
 
-_Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
+_Noreturn void sy_engine_fail(struct sy_engine *engine, enum sy_blame blame,
                               const struct sy_error *error) {
     if (!begin_telling()) {
         wait_for_end();
@@ -164,12 +164,12 @@ _Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
     struct sy_page *page = engine->page;
     struct text text = page_text(page);
     put(&text, error->message);
-    struct text file = {page->file, page->file + sizeof page->file - 1};
+    struct text file = {page->error.file, page->error.file + sizeof page->error.file - 1};
     put(&file, error->file);
-    page->line = error->line;
-    page->column = error->column;
-    publish(page, exit_code, error->hint);
-    _exit(exit_code);
+    page->error.line = error->line;
+    page->error.column = error->column;
+    publish(page, blame, error->hint);
+    _exit(blame);
 }
 
 _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
@@ -183,8 +183,8 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
     put(&text, ": ");
     put(&text, worker->message[0] ? worker->message : strerrordesc_np(code < 0 ? -code : code));
     put_input(&text, engine, slot);
-    publish(engine->page, SY_EXIT_RUN, "");
-    _exit(SY_EXIT_RUN);
+    publish(engine->page, SY_BLAME_RUN, "");
+    _exit(SY_BLAME_RUN);
 }
 
 /* "64 bytes behind the end of v0 4096 bytes were overwritten while kernel ..." */
@@ -203,9 +203,9 @@ _Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_en
         put_kernel(&text, engine, slot, worker, " ran on ");
         put_input(&text, engine, slot);
     }
-    publish(engine->page, SY_EXIT_RUN,
+    publish(engine->page, SY_BLAME_RUN,
             "a kernel writes past its data; build it with -fsanitize=address to see where");
-    _exit(SY_EXIT_RUN);
+    _exit(SY_BLAME_RUN);
 }
 
 /* --- signals ------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     } else if (engine->kernel_names) {
         put_in_flight(&text, engine);
     }
-    publish(engine->page, SY_EXIT_RUN,
+    publish(engine->page, SY_BLAME_RUN,
             here.worker ? "the kernel's own code did this: compare what it reads and writes with "
                           "the sizes above"
                         : "");
@@ -363,10 +363,10 @@ static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker
     put(&text, ": it has run for ");
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
-    put_seconds(&text, engine->options.limit_s);
+    put_seconds(&text, engine->request.limit_s);
     put_input(&text, engine, slot);
-    publish(engine->page, SY_EXIT_RUN, "--limit sets a longer limit");
-    _exit(SY_EXIT_RUN);
+    publish(engine->page, SY_BLAME_RUN, "--limit sets a longer limit");
+    _exit(SY_BLAME_RUN);
 }
 
 /* True: some worker is at work. */
@@ -385,8 +385,7 @@ static bool look_at_workers(struct sy_engine *engine) {
         uint64_t now = now_ns();
         double seconds = now > since ? (double)(now - since) * 1e-9 : 0;
         /* Read again: it may have ended meanwhile, and another one begun. */
-        if (engine->options.limit_s > 0 && seconds > engine->options.limit_s &&
-            first == atomic_load(&flight->first)) {
+        if (seconds > engine->request.limit_s && first == atomic_load(&flight->first)) {
             fail_overdue(engine, worker, slot, seconds);
         }
     }
@@ -430,37 +429,36 @@ static void fail_step(struct sy_engine *engine, double seconds, double limit_s) 
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
     put_seconds(&text, limit_s);
-    publish(engine->page, SY_EXIT_RUN,
+    publish(engine->page, SY_BLAME_RUN,
             atomic_load(&engine->page->phase) == SY_PHASE_STARTING
                 ? "SYMPH_START_LIMIT=SECONDS sets a longer limit"
                 : "--limit sets the limit of a task, and ten times that for such a step");
-    _exit(SY_EXIT_RUN);
+    _exit(SY_BLAME_RUN);
 }
 
 /* Everything but tasks. */
 static void look_at_step(struct watch *watch) {
     struct sy_engine *engine = watch->engine;
-    const struct sy_engine_options *options = &engine->options;
+    const struct sy_request *request = &engine->request;
     double seconds = (double)(now_ns() - watch->since_ns) * 1e-9, limit_s = 0;
     switch (watch->phase) {
     case SY_PHASE_STARTING:
-        limit_s = options->start_limit_s > 0 ? options->start_limit_s
-                                             : sy_limit_start_s(options->limit_s);
+        limit_s = sy_request_start_limit_s(request);
         break;
     case SY_PHASE_RUNNING:
     case SY_PHASE_CHECKING:
-        limit_s = sy_limit_step_s(options->limit_s);
+        limit_s = sy_limit_step_s(request->limit_s);
         break;
     case SY_PHASE_SAVING:
     case SY_PHASE_DONE:
-        if (options->limit_s > 0 && seconds > sy_limit_leave_s(options->limit_s)) {
+        if (seconds > sy_limit_leave_s(request->limit_s)) {
             give_up_leaving(engine, (enum sy_phase)watch->phase);
         }
         break;
     default: /* waits for a word */
         break;
     }
-    if (options->limit_s > 0 && limit_s > 0 && seconds > limit_s) {
+    if (limit_s > 0 && seconds > limit_s) {
         fail_step(engine, seconds, limit_s);
     }
     atomic_fetch_add(&engine->page->beat, 1);
@@ -470,19 +468,18 @@ static void look_at_tasks(struct sy_engine *engine) {
     struct sy_error error = {0};
     const char *failure = engine->ours ? sy_starpu_failure() : NULL;
     if (failure) {
-        sy_fail(&error, -EPROTO, "policy %s: %s", engine->options.policy, failure);
-        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+        sy_fail(&error, -EPROTO, "policy %s: %s", engine->request.policy, failure);
+        sy_engine_fail(engine, SY_BLAME_RUN, &error);
     }
     bool busy = look_at_workers(engine);
     uint64_t idle_ns = now_ns() - atomic_load(&engine->progress_ns);
-    double stall_s = STALL_S + engine->options.limit_s;
-    if (!busy && engine->options.limit_s > 0 && (double)idle_ns > stall_s * 1e9 &&
-        idle_ns < UINT64_MAX / 2) {
+    double stall_s = STALL_S + engine->request.limit_s;
+    if (!busy && (double)idle_ns > stall_s * 1e9 && idle_ns < UINT64_MAX / 2) {
         sy_fail(&error, -EDEADLK,
                 "no task has run for %.1f s, and %u of %u are done: policy %s gives no work",
                 stall_s, atomic_load(&engine->page->done_count),
-                atomic_load(&engine->page->task_count), engine->options.policy);
-        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+                atomic_load(&engine->page->task_count), engine->request.policy);
+        sy_engine_fail(engine, SY_BLAME_RUN, &error);
     }
 }
 
@@ -513,8 +510,7 @@ static void look(struct watch *watch) {
 
 static void *watch_over(void *argument) {
     struct watch watch = {.engine = argument, .since_ns = now_ns()};
-    double limit_s = watch.engine->options.limit_s;
-    double tick_s = limit_s > 0 ? limit_s / 8 : 0.25;
+    double tick_s = watch.engine->request.limit_s / 8;
     tick_s = tick_s > 0.25 ? 0.25 : tick_s < 0.01 ? 0.01 : tick_s;
     struct timespec tick = {0, (long)(tick_s * 1e9)};
     for (;;) {

@@ -54,7 +54,7 @@ static const void *guarded(const struct sy_engine *engine, uint32_t datum, uint6
 
 void sy_engine_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
                           const struct sy_engine_slot *slot) {
-    for (uint32_t a = 0; engine->options.check && a < slot->access_count; a++) {
+    for (uint32_t a = 0; engine->request.check && a < slot->access_count; a++) {
         uint32_t before, behind, datum = slot->accesses[a].datum;
         uint64_t bytes;
         const void *pointer = guarded(engine, datum, &bytes);
@@ -67,7 +67,7 @@ void sy_engine_check_call(struct sy_engine *engine, const struct sy_engine_worke
 }
 
 void sy_engine_check_data(struct sy_engine *engine) {
-    for (uint32_t d = 0; engine->options.check && d < engine->graph->data_count; d++) {
+    for (uint32_t d = 0; engine->request.check && d < engine->graph->data_count; d++) {
         uint32_t before, behind;
         uint64_t bytes;
         const void *pointer = guarded(engine, d, &bytes);

@@ -67,8 +67,8 @@ static int set_models(struct sy_error *error) {
 
 int sy_engine_set_home(struct sy_engine *engine, struct sy_error *error) {
     char name[64];
-    snprintf(name, sizeof name, "starpu-%d.%d-opencl%d", STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION,
-             engine->options.opencl > 0 ? engine->options.opencl : 0);
+    snprintf(name, sizeof name, "starpu-%d.%d-opencl%u", STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION,
+             engine->request.opencl == SY_NONE ? 0 : engine->request.opencl);
     int code = set_folder(engine, "STARPU_HOME", name, error);
     code = code ? code : set_models(error);
     return code ? code : set_folder(engine, "POCL_CACHE_DIR", "pocl", error);

@@ -122,7 +122,7 @@ _Noreturn static void end_like(int status) {
         raise(number);
         sigprocmask(SIG_UNBLOCK, &one, NULL);
     }
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : SY_EXIT_RUN);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : SY_BLAME_RUN);
 }
 
 _Noreturn static void keep(struct keeper *keeper, const sigset_t *wanted, const char *scratch) {
@@ -137,7 +137,7 @@ _Noreturn static void keep(struct keeper *keeper, const sigset_t *wanted, const 
     if (scratch[0]) {
         sy_remove_folder(scratch);
     }
-    end_like(keeper->engine_gone ? keeper->status : SY_EXIT_RUN << 8);
+    end_like(keeper->engine_gone ? keeper->status : SY_BLAME_RUN << 8);
 }
 
 int sy_engine_keep(pid_t parent, const char *scratch) {
@@ -161,7 +161,7 @@ int sy_engine_keep(pid_t parent, const char *scratch) {
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != self) {
-        _exit(SY_EXIT_RUN);
+        _exit(SY_BLAME_RUN);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return 0;

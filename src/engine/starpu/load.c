@@ -15,11 +15,11 @@
 
 static int load_file(struct sy_engine *engine, struct sy_error *error) {
     struct sy_graph_list list = {0};
-    const char *colon = strchr(engine->options.spec, ':');
-    int code = sy_graph_read_file(engine->options.spec, NULL, &list, error);
+    const char *colon = strchr(engine->request.spec, ':');
+    int code = sy_graph_read_file(engine->request.spec, NULL, &list, error);
     if (code == -ENOENT && colon) {
         sy_fail(error, code, "there is no plug-in '%.*s', and no file %s",
-                (int)(colon - engine->options.spec), engine->options.spec, engine->options.spec);
+                (int)(colon - engine->request.spec), engine->request.spec, engine->request.spec);
         sy_hint(error, "symph kernels lists the plug-ins; --kernels PATH adds one");
     } else if (code == -ENOENT) {
         sy_hint(error, "a workload of a plug-in is PLUGIN:NAME; symph kernels lists them");
@@ -32,7 +32,7 @@ static int load_file(struct sy_engine *engine, struct sy_error *error) {
         list.count = 0;
     } else {
         code = sy_fail(error, -EINVAL, "%s contains %u graphs, but a run takes only one",
-                       engine->options.spec, list.count);
+                       engine->request.spec, list.count);
         sy_hint(error, "split the file, or try them all with symph simulate");
     }
     sy_graph_list_finish(&list);
@@ -40,9 +40,9 @@ static int load_file(struct sy_engine *engine, struct sy_error *error) {
 }
 
 static int load_graph(struct sy_engine *engine, struct sy_error *error) {
-    const char *spec = engine->options.spec, *arguments = NULL;
+    const char *spec = engine->request.spec, *arguments = NULL;
     struct sy_error nothing = {0};
-    if (engine->options.pipeline) {
+    if (engine->request.pipeline) {
         return sy_engine_load_pipeline(engine, error);
     }
     if (strncmp(spec, "gen:", 4) == 0) {
@@ -193,7 +193,7 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
         return code;
     }
     if (engine->graph->task_count == 0) {
-        return sy_fail(error, -EINVAL, "%s has no task", engine->options.spec);
+        return sy_fail(error, -EINVAL, "%s has no task", engine->request.spec);
     }
     uint32_t kernel_count = engine->graph->kernel_count;
     if (sy_engine_make_kernels(engine, kernel_count) < 0) {
@@ -203,7 +203,7 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
     for (uint32_t k = 0; k < kernel_count; k++) {
         engine->kernel_names[k] = engine->graph->kernels[k].name;
     }
-    if (engine->options.emulate) {
+    if (engine->request.emulate) {
         code = bind_or_emulate(engine, error);
     } else {
         code = sy_kernel_set_bind(engine->kernels, engine->graph, engine->entries, error);

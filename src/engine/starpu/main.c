@@ -21,9 +21,11 @@
 void sy_starpu_closing(void) {
 }
 
-static struct sy_page *map_page(int fd) {
+static struct sy_page *map_page(uint32_t number) {
     struct stat info;
-    bool shared = fd >= 0 && fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(struct sy_page);
+    int fd = (int)number;
+    bool shared =
+        number != SY_NONE && fstat(fd, &info) == 0 && info.st_size >= (off_t)sizeof(struct sy_page);
     void *page = mmap(NULL, sizeof(struct sy_page), PROT_READ | PROT_WRITE,
                       shared ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, shared ? fd : -1, 0);
     if (page == MAP_FAILED) {
@@ -74,7 +76,7 @@ static bool wait_for_word(void) {
 /* Plug-ins are tried in a child, which a process with threads could not fork: so they come first.
  */
 static int load(struct sy_engine *engine, struct sy_error *error) {
-    int code = sy_kernel_set_open(engine->options.kernels, &engine->kernels, error);
+    int code = sy_kernel_set_open(engine->request.kernels, &engine->kernels, error);
     if (!code && (code = sy_engine_start_watchdog(engine)) < 0) {
         sy_fail(error, code, "the engine cannot start its watchdog");
     }
@@ -84,7 +86,7 @@ static int load(struct sy_engine *engine, struct sy_error *error) {
 static int start(struct sy_engine *engine, struct sy_error *error) {
     int code = load(engine, error);
     if (!code) {
-        sy_engine_doing(" while StarPU started for ", engine->options.spec);
+        sy_engine_doing(" while StarPU started for ", engine->request.spec);
         code = sy_engine_start_workers(engine, error);
         sy_engine_leave();
     }
@@ -106,13 +108,13 @@ static int judge(const struct sy_engine *engine, struct sy_error *error) {
         return 0;
     }
     return sy_fail(error, -EDOM, "%s: the result is wrong: relative error %.3g, tolerance %.3g",
-                   engine->options.spec, engine->result_error, engine->result_tolerance);
+                   engine->request.spec, engine->result_error, engine->result_tolerance);
 }
 
 /* Leaves the workers paused: they would poll. */
 static int finish(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_kernel_workload *workload = engine->workload;
-    bool check = engine->options.check && workload && workload->check;
+    bool check = engine->request.check && workload && workload->check;
     sy_engine_phase(engine, SY_PHASE_CHECKING);
     if (!engine->session) {
         sy_engine_check_data(engine);
@@ -121,16 +123,16 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
     starpu_pause();
     if (!code && check) {
         double deviation = NAN, tolerance = NAN;
-        sy_engine_doing(" while it checked the result of ", engine->options.spec);
+        sy_engine_doing(" while it checked the result of ", engine->request.spec);
         code = workload->check(engine->state, engine->pointers, &deviation, &tolerance, error);
         sy_engine_leave();
         if (code < 0 && !error->message[0]) {
-            sy_fail(error, code, "%s cannot be checked: %s", engine->options.spec, strerror(-code));
+            sy_fail(error, code, "%s cannot be checked: %s", engine->request.spec, strerror(-code));
         }
         engine->result_error = deviation;
         engine->result_tolerance = tolerance;
     }
-    sy_engine_doing(" while it wrote the record of ", engine->options.spec);
+    sy_engine_doing(" while it wrote the record of ", engine->request.spec);
     if (!code) {
         code = sy_engine_report(engine, error);
     }
@@ -143,7 +145,7 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
 
 /* StarPU keeps its own models on the way. */
 static void stop(struct sy_engine *engine) {
-    sy_engine_doing(" while it shut StarPU down after ", engine->options.spec);
+    sy_engine_doing(" while it shut StarPU down after ", engine->request.spec);
     starpu_resume();
     for (uint32_t t = 0; t < engine->graph->task_count && !engine->session; t++) {
         starpu_task_destroy(engine->slots[t].starpu);
@@ -154,7 +156,7 @@ static void stop(struct sy_engine *engine) {
     starpu_shutdown();
     sy_energy_close(engine->energy);
     if (engine->workload && engine->workload->destroy) {
-        sy_engine_doing(" while it freed ", engine->options.spec);
+        sy_engine_doing(" while it freed ", engine->request.spec);
         engine->workload->destroy(engine->state);
     }
 }
@@ -165,30 +167,30 @@ static struct sy_engine *create(int count, char **arguments) {
     if (!engine) {
         return NULL;
     }
-    int code = sy_engine_parse(count, arguments, &engine->options, &error);
-    engine->page = map_page(engine->options.page_fd);
+    int code = sy_request_read((uint32_t)count, arguments, true, &engine->request, &error);
+    engine->page = map_page(engine->request.page_fd);
     engine->arena = sy_arena_create();
     engine->result_error = engine->result_tolerance = engine->energy_joules = NAN;
     if (!engine->page || !engine->arena || sy_engine_catch_faults(engine) < 0) {
         return NULL;
     }
     if (code < 0) {
-        sy_engine_fail(engine, SY_EXIT_USAGE, &error);
+        sy_engine_fail(engine, SY_BLAME_REQUEST, &error);
     }
-    if (check_record_path(engine->options.record, &error) < 0) {
-        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+    if (check_record_path(engine->request.record, &error) < 0) {
+        sy_engine_fail(engine, SY_BLAME_RUN, &error);
     }
     return engine;
 }
 
 /* Of a session that failed: malformed input may be noticed late; one that submitted nothing was
  * asked for wrongly, unless the machine failed it. */
-static int whose_fault(const struct sy_engine *engine, int code) {
+static enum sy_blame whose_fault(const struct sy_engine *engine, int code) {
     if (!engine->session || code == -EIO || code == -ENOSPC || code == -ENOMEM) {
-        return SY_EXIT_RUN;
+        return SY_BLAME_RUN;
     }
     bool started = atomic_load(&engine->page->task_count) > 0;
-    return code == -EBADMSG || !started ? SY_EXIT_INPUT : SY_EXIT_RUN;
+    return code == -EBADMSG || !started ? SY_BLAME_INPUT : SY_BLAME_RUN;
 }
 
 /* Behind a keeper, with folders to write to. */
@@ -196,14 +198,14 @@ static void settle(struct sy_engine *engine) {
     struct sy_error error = {0};
     sy_engine_phase(engine, SY_PHASE_STARTING);
     int code = sy_engine_set_home(engine, &error);
-    if (!code && (code = sy_engine_keep(engine->options.parent, engine->scratch)) < 0) {
+    if (!code && (code = sy_engine_keep((pid_t)engine->request.parent, engine->scratch)) < 0) {
         sy_fail(&error, code, "the engine cannot start its keeper: %s", strerror(-code));
     }
     if (code < 0) {
         if (engine->scratch[0]) {
             sy_remove_folder(engine->scratch);
         }
-        sy_engine_fail(engine, SY_EXIT_RUN, &error);
+        sy_engine_fail(engine, SY_BLAME_RUN, &error);
     }
 }
 
@@ -211,12 +213,12 @@ int main(int count, char **arguments) {
     quiet_blas();
     struct sy_engine *engine = create(count - 1, arguments + 1);
     if (!engine) {
-        return SY_EXIT_RUN;
+        return SY_BLAME_RUN;
     }
     struct sy_error error = {0};
     settle(engine);
     if (start(engine, &error) < 0) {
-        sy_engine_fail(engine, SY_EXIT_INPUT, &error);
+        sy_engine_fail(engine, SY_BLAME_INPUT, &error);
     }
     atomic_store(&engine->page->task_count, engine->session ? 0 : engine->graph->task_count);
     atomic_store(&engine->page->session, engine->session != NULL);
@@ -233,7 +235,7 @@ int main(int count, char **arguments) {
         sy_engine_fail(engine, whose_fault(engine, code), &error);
     }
     sy_engine_phase(engine, SY_PHASE_SAVING);
-    sy_engine_doing(" while it saved what was learned of ", engine->options.spec);
+    sy_engine_doing(" while it saved what was learned of ", engine->request.spec);
     sy_engine_save(engine);
     sy_engine_phase(engine, SY_PHASE_DONE);
     stop(engine);

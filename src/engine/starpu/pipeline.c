@@ -36,7 +36,7 @@ struct pipeline_run {
 /* --- before the workers start -------------------------------------------------------------------
  */
 int sy_engine_load_pipeline(struct sy_engine *engine, struct sy_error *error) {
-    const char *spec = engine->options.spec, *arguments = NULL;
+    const char *spec = engine->request.spec, *arguments = NULL;
     *error = (struct sy_error){0};
     engine->pipeline = sy_kernel_set_pipeline(engine->kernels, spec, &arguments, error);
     if (!engine->pipeline) {
@@ -255,7 +255,7 @@ static int read_times(struct pipeline_run *run, const char *path, bool must,
 }
 
 static int prepare_times(struct pipeline_run *run, struct sy_error *error) {
-    const struct sy_engine_options *options = &run->engine->options;
+    const struct sy_request *asked = &run->engine->request;
     run->estimator = sy_estimator_create();
     run->times = sy_times_create();
     int code = run->estimator && run->times ? 0 : sy_fail(error, -ENOMEM, "no memory for times");
@@ -263,9 +263,9 @@ static int prepare_times(struct pipeline_run *run, struct sy_error *error) {
         code = sy_estimator_set_roofline(run->estimator, &run->system.classes[c].roofline);
         code = code ? sy_fail(error, code, "no memory for times") : 0;
     }
-    code = code ? code : sy_times_path(options->models, run->path, sizeof run->path, error);
-    if (!code && options->times) {
-        code = read_times(run, options->times, true, error);
+    code = code ? code : sy_times_path(asked->models, run->path, sizeof run->path, error);
+    if (!code && asked->times) {
+        code = read_times(run, asked->times, true, error);
     } else if (!code && run->path[0]) {
         code = read_times(run, run->path, false, error);
     }
@@ -336,7 +336,7 @@ static int calibrate(struct pipeline_run *run, const struct sy_stream_options *s
     const struct sy_stream_calibration calibration = {
         .stream = *stream,
         .entries = entries,
-        .watts = engine->options.watts,
+        .watts = engine->request.watts,
         .cpu_metered = source && strstr(source, "RAPL"),
         .input_max = INPUT_MAX,
     };
@@ -346,7 +346,7 @@ static int calibrate(struct pipeline_run *run, const struct sy_stream_options *s
         sy_times_write(run->times, &text);
         code = text.failed
                    ? sy_fail(error, -ENOMEM, "no memory for the samples")
-                   : sy_write_file(engine->options.calibrate, text.text, text.length, error);
+                   : sy_write_file(engine->request.calibrate, text.text, text.length, error);
     }
     sy_buffer_finish(&text);
     char number[32];
@@ -401,7 +401,7 @@ static double memory_there(void) {
 }
 
 static int prepare(struct pipeline_run *run, struct sy_error *error) {
-    const struct sy_engine_options *asked = &run->engine->options;
+    const struct sy_request *asked = &run->engine->request;
     int code = sy_system_from_machine(run->engine->machine, &run->system, error);
     if (code) {
         return code;
@@ -415,7 +415,7 @@ static int prepare(struct pipeline_run *run, struct sy_error *error) {
 }
 
 int sy_engine_stream(struct sy_engine *engine, const char *arguments, struct sy_error *error) {
-    const struct sy_engine_options *asked = &engine->options;
+    const struct sy_request *asked = &engine->request;
     struct pipeline_run run = {.engine = engine};
     struct sy_stream_options options = {
         .source = engine->pipeline,
@@ -423,7 +423,7 @@ int sy_engine_stream(struct sy_engine *engine, const char *arguments, struct sy_
         .pipeline = engine->description,
         .system = &run.system,
         .replan = sy_replan_usual,
-        .window = asked->window > 0 ? (uint32_t)asked->window : 0,
+        .window = asked->window,
         .host_bytes = HOST_SHARE * memory_there(),
         .check = asked->check_all ? SY_STREAM_CHECK_ALL
                  : asked->check   ? SY_STREAM_CHECK_SOME

@@ -11,33 +11,12 @@
 
 #include "base/folder.h"
 #include "engine/engine.h"
+#include "engine/request.h"
 #include "engine/starpu/hooks.h"
 #include "graph/graph.h"
 #include "kernels/kernels.h"
-#include "planner/planner.h"
 #include <limits.h>
 #include <sys/types.h>
-
-#define SY_EXIT_RUN   1 /* ran and failed */
-#define SY_EXIT_USAGE 2
-#define SY_EXIT_INPUT 3 /* graph, plug-in, policy, device */
-
-struct sy_engine_options {
-    const char *spec, *policy, *record, *kernels, *models; /* NULL: not given */
-    uint64_t seed;
-    int page_fd;            /* -1: nobody watches */
-    int parent;             /* who started it: its process id; 0: not told */
-    int cpus, opencl, cuda; /* most workers of each; -1: as many as there are */
-    int samples;            /* > 0: calibration, so many per kernel, size and class of device */
-    double limit_s;         /* of one task; 0: none. All others follow from it: engine.h */
-    double start_limit_s;   /* until it is ready; 0: as the limit says */
-    bool check, emulate;
-    /* Of a pipeline: */
-    bool pipeline, check_all, watts, side_by_side;
-    const char *objective, *plan, *times, *calibrate, *limits;
-    struct sy_plan_bounds bounds;
-    int window; /* 0: not given */
-};
 
 /* What one worker has started and not yet ended, oldest first: asynchronous devices hold several.
  * Written by the worker alone; read by the watchdog and by the signal handler. */
@@ -93,7 +72,7 @@ struct sy_pipeline;
 struct sy_times;
 
 struct sy_engine {
-    struct sy_engine_options options;
+    struct sy_request request;
     struct sy_arena *arena;
     struct sy_page *page;
     char scratch[PATH_MAX]; /* a folder that the keeper removes; "": none */
@@ -143,10 +122,6 @@ struct sy_engine {
     double energy_joules;      /* NAN: nothing readable */
     const char *energy_source; /* NULL: none */
 };
-
-/* settings.c */
-SY_MUST_CHECK int sy_engine_parse(int count, char *const *arguments,
-                                  struct sy_engine_options *ret_options, struct sy_error *error);
 
 /* home.c */
 /* Where StarPU and PoCL put their files; before the keeper is made. */
@@ -276,7 +251,7 @@ void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase);
 __attribute__((format(printf, 2, 3))) void sy_engine_note(struct sy_engine *engine,
                                                           const char *format, ...);
 /* Tells and ends the process. The first to fail is told; a second one waits for its end. */
-_Noreturn void sy_engine_fail(struct sy_engine *engine, int exit_code,
+_Noreturn void sy_engine_fail(struct sy_engine *engine, enum sy_blame blame,
                               const struct sy_error *error);
 /* What a kernel itself answered. */
 _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,

@@ -143,7 +143,7 @@ static int add_decisions(struct sy_engine *engine, struct sy_record *record) {
  */
 static char *label(struct sy_record *record, const struct sy_engine *engine) {
     struct sy_buffer text = {0};
-    sy_buffer_printf(&text, "%s", engine->options.spec);
+    sy_buffer_printf(&text, "%s", engine->request.spec);
     if (engine->emulated_count) {
         sy_buffer_printf(&text, " [%u of %u kernels emulated]", engine->emulated_count,
                          engine->graph->kernel_count);
@@ -162,7 +162,7 @@ static int add_names(struct sy_engine *engine, struct sy_record *record) {
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
     }
     record->spec = label(record, engine);
-    record->policy = engine->options.policy ? engine->options.policy : sy_scheduler_default();
+    record->policy = engine->request.policy ? engine->request.policy : sy_scheduler_default();
     record->runtime = engine->runtime;
     record->host = sy_arena_strdup(record->arena, host);
     record->date = sy_arena_strdup(record->arena, date);
@@ -213,7 +213,7 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
         return sy_fail(error, code, "the record cannot be made: %s", strerror(-code));
     }
     atomic_store(&engine->page->record_bytes, text.length);
-    code = sy_write_file(engine->options.record, text.text, text.length, error);
+    code = sy_write_file(engine->request.record, text.text, text.length, error);
     sy_buffer_finish(&text);
     return code;
 }

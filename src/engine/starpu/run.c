@@ -72,7 +72,7 @@ static int pin(const struct sy_engine *engine, struct calibration *calibration, 
     uint32_t *promised = &calibration->promised[engine->slots[task].like * machine->class_count];
     uint32_t best = SY_NONE;
     for (uint32_t c = 0; c < machine->class_count; c++) {
-        if (class_runs(engine, c, task) && promised[c] < (uint32_t)engine->options.samples &&
+        if (class_runs(engine, c, task) && promised[c] < engine->request.samples &&
             (best == SY_NONE || promised[c] < promised[best])) {
             best = c;
         }
@@ -104,7 +104,7 @@ static bool needs_more(const struct sy_engine *engine, struct calibration *calib
         for (uint32_t c = 0; c < machine->class_count; c++) {
             more |= class_runs(engine, c, t) &&
                     calibration->seen[engine->slots[t].like * machine->class_count + c] <
-                        (uint32_t)engine->options.samples;
+                        engine->request.samples;
         }
     }
     memcpy(calibration->promised, calibration->seen,
@@ -308,7 +308,7 @@ static int run_round(struct sy_engine *engine, struct calibration *calibration,
     stop_energy(engine);
     read_buses(engine);
     const char *failure = engine->ours ? sy_starpu_failure() : NULL;
-    return failure ? sy_fail(error, -EPROTO, "policy %s: %s", engine->options.policy, failure) : 0;
+    return failure ? sy_fail(error, -EPROTO, "policy %s: %s", engine->request.policy, failure) : 0;
 }
 
 static void forget_round(struct sy_engine *engine) {
@@ -328,14 +328,14 @@ int sy_engine_run(struct sy_engine *engine, struct sy_error *error) {
     engine->moved_bytes =
         sy_arena_alloc(engine->arena, (size_t)memories * memories + 1, sizeof(double));
     struct calibration calibration = {0};
-    bool calibrate = engine->options.samples > 0 && !engine->session;
+    bool calibrate = engine->request.samples > 0 && !engine->session;
     if (!engine->session) {
         engine->priorities = make_priorities(engine, starpu_sched_get_min_priority(),
                                              starpu_sched_get_max_priority());
     }
     if (!engine->moved_bytes || (!engine->priorities && !engine->session) ||
         (calibrate && start_calibration(engine, &calibration) < 0)) {
-        return sy_fail(error, -ENOMEM, "no memory to run %s", engine->options.spec);
+        return sy_fail(error, -ENOMEM, "no memory to run %s", engine->request.spec);
     }
     starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
     if (engine->ours) {

@@ -239,7 +239,7 @@ int sy_session_drive(struct sy_engine *engine, struct sy_error *error) {
     struct session *session = engine->session;
     look_at_machine(session);
     engine->start_us = starpu_timing_now();
-    sy_engine_doing(" while it drove ", engine->options.spec);
+    sy_engine_doing(" while it drove ", engine->request.spec);
     int code = engine->pipeline
                    ? sy_engine_stream(engine, session->arguments, error)
                    : engine->workload->drive(session->arguments, &session->base, error);
@@ -248,7 +248,7 @@ int sy_session_drive(struct sy_engine *engine, struct sy_error *error) {
         *error = session->error;
     }
     if (code < 0 && !error->message[0]) {
-        sy_fail(error, code, "%s: %s", engine->options.spec, strerror(-code));
+        sy_fail(error, code, "%s: %s", engine->request.spec, strerror(-code));
     }
     if (code < 0) {
         return code;

@@ -92,8 +92,8 @@ static void release_guarded(struct session *session, void *pointer) {
                 "%u bytes %s memory of %llu bytes, which %s allocated, were "
                 "overwritten",
                 behind ? behind : before, behind ? "after the end of" : "before the start of",
-                (unsigned long long)allocation->bytes, session->engine->options.spec);
-        sy_engine_fail(session->engine, SY_EXIT_RUN, &error);
+                (unsigned long long)allocation->bytes, session->engine->request.spec);
+        sy_engine_fail(session->engine, SY_BLAME_RUN, &error);
     }
     tdelete(allocation, &session->allocations, compare_allocations);
     give_memory(session, (char *)pointer - SY_GUARD_BYTES, allocation->bytes + 2 * SY_GUARD_BYTES);
@@ -113,13 +113,13 @@ void *session_allocate(struct sy_session *base, uint64_t bytes) {
     if (bytes > UINT64_C(1) << 60) {
         return NULL;
     }
-    return session->engine->options.check ? allocate_guarded(session, bytes)
+    return session->engine->request.check ? allocate_guarded(session, bytes)
                                           : take_memory(session, bytes);
 }
 
 void session_release(struct sy_session *base, void *pointer, uint64_t bytes) {
     struct session *session = session_of(base);
-    if (pointer && session->engine->options.check) {
+    if (pointer && session->engine->request.check) {
         release_guarded(session, pointer);
     } else if (pointer) {
         give_memory(session, pointer, bytes);

@@ -153,7 +153,7 @@ struct shared {
     float *decision_ns; /* ring */
     uint64_t decision_samples;
     uint64_t task_total;
-    char failure[400];
+    char failure[sizeof((struct sy_error *)0)->message];
 };
 
 extern struct shared sy_shared;

@@ -22,8 +22,18 @@ static int gpu_count(void) {
     return ask && ask(&count) == 0 ? count : 0;
 }
 
-static void set_opencl(const struct sy_engine_options *options, int cuda) {
-    if (options->opencl <= 0) {
+/* OpenCL devices that were asked for by number. */
+static uint32_t asked_opencl(const struct sy_request *request) {
+    return request->opencl == SY_NONE ? 0 : request->opencl;
+}
+
+/* As StarPU counts: -1 is as many as there are. */
+static int at_most(uint32_t count) {
+    return count == SY_NONE ? -1 : (int)count;
+}
+
+static void set_opencl(uint32_t count, int cuda) {
+    if (count == 0) {
         return;
     }
     setenv("STARPU_OPENCL_ON_CPUS", "1", 1);
@@ -31,7 +41,7 @@ static void set_opencl(const struct sy_engine_options *options, int cuda) {
         setenv("STARPU_OPENCL_ONLY_ON_CPUS", "1", 1); /* a GPU is driven once, by CUDA */
     }
     struct sy_buffer devices = {0};
-    for (int i = 0; i < options->opencl && options->opencl > 1; i++) {
+    for (uint32_t i = 0; i < count && count > 1; i++) {
         sy_buffer_printf(&devices, "%spthread", i ? " " : "");
     }
     if (devices.text) {
@@ -40,14 +50,14 @@ static void set_opencl(const struct sy_engine_options *options, int cuda) {
     sy_buffer_finish(&devices);
 }
 
-static void set_environment(const struct sy_engine_options *options, int cuda) {
+static void set_environment(uint32_t opencl, int cuda) {
     if (sy_engine_cores().restricted) {
         setenv("STARPU_WORKERS_NOBIND", "1", 1); /* else it binds outside of the mask */
     }
     setenv("STARPU_SILENT", "1", 1);
     unsetenv("STARPU_SCHED");
     unsetenv("STARPU_SCHED_LIB");
-    set_opencl(options, cuda);
+    set_opencl(opencl, cuda);
 }
 
 /* A session may have hundreds of thousands of tasks, and a decision takes half a kilobyte. */
@@ -78,15 +88,15 @@ static int set_starpu_policy(const char *name, struct starpu_conf *conf, struct 
 }
 
 static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct sy_error *error) {
-    const struct sy_engine_options *options = &engine->options;
-    engine->ours = !options->policy || strncmp(options->policy, "starpu:", 7) != 0;
+    const struct sy_request *request = &engine->request;
+    engine->ours = !request->policy || strncmp(request->policy, "starpu:", 7) != 0;
     if (!engine->ours) {
-        return set_starpu_policy(options->policy + 7, conf, error);
+        return set_starpu_policy(request->policy + 7, conf, error);
     }
     struct sy_starpu_options settings = {
-        .policy = options->policy,
-        .models = options->models,
-        .seed = options->seed,
+        .policy = request->policy,
+        .models = request->models,
+        .seed = request->seed,
         .record = true,
         .identify = sy_engine_identify,
         .features = sy_engine_features,
@@ -126,16 +136,16 @@ static int add_workers(struct sy_engine *engine, struct sy_error *error) {
         }
     }
     engine->worker_count = count;
-    const struct sy_engine_options *options = &engine->options;
-    int opencl = (int)numbers[SY_FLAVOUR_OPENCL], cuda = (int)numbers[SY_FLAVOUR_CUDA];
-    if (options->opencl > opencl) {
-        sy_fail(error, -ENODEV, "%d OpenCL devices were requested, but StarPU uses %d",
-                options->opencl, opencl);
+    const struct sy_request *request = &engine->request;
+    uint32_t opencl = numbers[SY_FLAVOUR_OPENCL], cuda = numbers[SY_FLAVOUR_CUDA];
+    if (asked_opencl(request) > opencl) {
+        sy_fail(error, -ENODEV, "%u OpenCL devices were requested, but StarPU uses %u",
+                request->opencl, opencl);
         sy_hint(error, "clinfo -l lists them; PoCL offers as many as POCL_DEVICES names");
         return -ENODEV;
     }
-    if (options->cuda > cuda) {
-        sy_fail(error, -ENODEV, "%d CUDA devices were requested, but StarPU uses %d", options->cuda,
+    if (request->cuda != SY_NONE && request->cuda > cuda) {
+        sy_fail(error, -ENODEV, "%u CUDA devices were requested, but StarPU uses %u", request->cuda,
                 cuda);
         sy_hint(error, "is StarPU built with CUDA, and does nvidia-smi show the device?");
         return -ENODEV;
@@ -160,36 +170,36 @@ static void describe_runtime(struct sy_engine *engine, int cpus_wanted) {
  * policy, so that they can be compared. */
 #define PLANNER_CORES 8
 
-/* How many of each; what the options leave open is what this process may use. Returns CPU workers
+/* How many of each; what the request leaves open is what this process may use. Returns CPU workers
  * before StarPU's own maximum. */
-static int set_counts(const struct sy_engine_options *options, int gpus, struct starpu_conf *conf) {
+static int set_counts(const struct sy_request *request, int gpus, struct starpu_conf *conf) {
     int cores = (int)sy_engine_cores().count;
-    int cpus = options->cpus;
+    int cpus = at_most(request->cpus), opencl = at_most(request->opencl);
     if (cpus < 0) {
-        cpus = cores - gpus - (options->opencl > 0 ? options->opencl : 0);
+        cpus = cores - gpus - (int)asked_opencl(request);
         cpus -= gpus > 0 && cores >= PLANNER_CORES;
         cpus = cpus < 1 ? 1 : cpus;
     }
     cpus = cpus > cores ? cores : cpus;
     conf->ncpus = cpus > STARPU_MAXCPUS ? STARPU_MAXCPUS : cpus;
-    conf->ncuda = options->cuda;
-    conf->nopencl = options->opencl < 0 && gpus > 0 ? 0 : options->opencl;
+    conf->ncuda = at_most(request->cuda);
+    conf->nopencl = opencl < 0 && gpus > 0 ? 0 : opencl;
     return cpus;
 }
 
 int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error) {
-    const struct sy_engine_options *options = &engine->options;
+    const struct sy_request *request = &engine->request;
     struct starpu_conf conf;
     starpu_conf_init(&conf);
     int code = set_policy(engine, &conf, error);
     if (code < 0) {
         return code;
     }
-    int gpus = options->cuda >= 0 ? options->cuda : gpu_count();
-    set_environment(options, gpus);
+    int gpus = request->cuda == SY_NONE ? gpu_count() : (int)request->cuda;
+    set_environment(asked_opencl(request), gpus);
     conf.precedence_over_environment_variables = 1;
     conf.catch_signals = 0; /* ours tell more */
-    int cpus = set_counts(options, gpus, &conf);
+    int cpus = set_counts(request, gpus, &conf);
     code = starpu_init(&conf);
     if (code != 0) {
         sy_fail(error, -ENODEV, "StarPU cannot start: %s", strerror(code < 0 ? -code : code));

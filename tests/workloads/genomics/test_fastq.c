@@ -251,7 +251,7 @@ static void test_long_lines(void **state) {
 
 /* How a file is read that says nothing but its reads: "interleaved", "single" or what is wrong. */
 static const char *look_at(const char *content, const struct gn_fastq_options *options) {
-    static char answer[400];
+    static char answer[1100];
     char *path = write_file(content, false, 0);
     struct gn_fastq *file;
     struct gn_text text = {0};
