@@ -37,10 +37,10 @@ static const struct sy_option options[] = {
      0, 0, 0},
     {SY_OPTION_TEXT, "sample", "NAME", "the sample's name (default: from the output's)", AT(sample),
      0, 0, 0},
-    {SY_OPTION_KEY, "samples", "TABLE",
+    {SY_OPTION_TEXT, "samples", "TABLE",
      "call several samples at once; a line for each: name, first file, second file or "
      "-, output, BAM or -; separated by tabs",
-     AT(run.request), 0, 0, 0},
+     AT(samples), 0, 0, 0},
     {SY_OPTION_TEXT, "regions", "BED", "call variants only in these regions", AT(regions), 0, 0, 0},
     {SY_OPTION_ANY, "index", "FOLDER",
      "where the index is kept (default: next to the reference, or in your cache "
