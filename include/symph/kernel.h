@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SY_KERNEL_ABI         3
+#define SY_KERNEL_ABI         4
 #define SY_ARGUMENT_MAX       16
 #define SY_CALL_PARAMETER_MAX 8
 #define SY_CALL_MESSAGE_MAX   256
@@ -31,8 +31,12 @@ struct sy_argument {
     uint32_t mode; /* enum sy_access_mode, as the task accesses it */
 };
 
+struct sy_kernel_entry;
+
 /* One task handed to one device. */
 struct sy_call {
+    const struct sy_kernel_entry *entry; /* which kernel: its row in the plug-in's table */
+    void *user;                          /* what the submitter gave; NULL for tasks of a graph */
     const struct sy_argument *arguments;
     uint32_t argument_count;
     double work; /* the task's */

@@ -45,6 +45,9 @@ struct sy_session_task {
      * decides. Several, all C: the call is split into as many parts, one on each. */
     const struct sy_session_place *places;
     uint32_t place_count;
+    /* Comes to the kernel's functions as it is. What it points to is no datum: nothing is moved,
+     * and no order between tasks follows from it. */
+    void *user;
 };
 
 /* How a task that ended ran. Of parts: from the first start to the last end. */

@@ -109,7 +109,8 @@ static int ask_model(struct calibration *calibration, const struct stream_item *
     for (uint32_t p = 0; p < kernel->parameter_count; p++) {
         parameters[p] = item->numbers[kernel->parameters[p]];
     }
-    const struct sy_call call = {.arguments = arguments,
+    const struct sy_call call = {.entry = entry,
+                                 .arguments = arguments,
                                  .argument_count = kernel->argument_count,
                                  .work = item->numbers[kernel->costs[0]],
                                  .parameters = parameters,

@@ -241,7 +241,9 @@ struct sy_cost_features sy_kernel_features(const struct sy_kernel_entry *entry,
                                            const struct sy_call *call) {
     struct sy_cost_features features = {.flops = call->work};
     if (entry->features) {
-        entry->features(call, &features);
+        struct sy_call mine = *call;
+        mine.entry = entry;
+        entry->features(&mine, &features);
     } else {
         for (uint32_t i = 0; i < call->argument_count; i++) {
             features.bytes += (double)call->arguments[i].bytes;

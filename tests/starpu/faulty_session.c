@@ -19,6 +19,7 @@ struct run {
     const struct state *state;
     struct sy_error *error;
     uint32_t job;
+    _Atomic uint32_t called; /* by kernels, which get its address */
 };
 
 struct chain {
@@ -39,7 +40,8 @@ static int submit(struct run *run, struct chain *chain, bool last) {
                                          .access_count = 1,
                                          .job = run->job,
                                          .priority = (int32_t)chain->number,
-                                         .tag = last ? chain : NULL};
+                                         .tag = last ? chain : NULL,
+                                         .user = &run->called};
     chain->submitted++;
     return run->session->ops->submit(run->session, &task);
 }
@@ -147,5 +149,7 @@ int drive_session(const char *arguments, struct sy_session *session, struct sy_e
     char text[NAME_MAX_LEN];
     snprintf(text, sizeof text, "%u", session->ops->device_count(session, "ok", SY_FLAVOUR_C));
     session->ops->note(session, "cores", text);
+    snprintf(text, sizeof text, "%u", (unsigned)run.called);
+    session->ops->note(session, "called", text);
     return code;
 }

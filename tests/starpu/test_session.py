@@ -68,6 +68,11 @@ class Session(unittest.TestCase):
                     self.skipTest(engine.message())
                 self.assertEqual(engine.phase(), "done", engine.message())
 
+    def test_user_pointer(self):
+        """Kernels get the pointer of the submitter, and know which kernel they are."""
+        record = self.run_ok(self.engine("faulty:session:chains=3,tasks=20"))
+        self.assertIn(["called", "60"], record["notes"])
+
     def test_parts(self):
         """Calls split between cores and tasks on places, beside tasks that the policy places."""
         for policy in POLICIES:

@@ -173,5 +173,6 @@ static int run_there(const struct sy_kernel_entry *entry, struct sy_call *call,
 
 int run_call(const struct sy_kernel_entry *entry, struct sy_call *call,
              const struct device *device) {
+    call->entry = entry;
     return device ? run_there(entry, call, device) : entry->functions[SY_FLAVOUR_C](call);
 }

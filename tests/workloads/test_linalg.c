@@ -175,9 +175,10 @@ static void features_follow_the_tile(void **state) {
     struct sy_argument tiles[3] = {{NULL, 8 * 64 * 64, SY_READ},
                                    {NULL, 8 * 64 * 64, SY_READ},
                                    {NULL, 8 * 64 * 64, SY_READ_WRITE}};
-    struct sy_call call = {.arguments = tiles, .argument_count = 3};
+    const struct sy_kernel_entry *gemm = find_kernel(table, "gemm");
+    struct sy_call call = {.entry = gemm, .arguments = tiles, .argument_count = 3};
     struct sy_cost_features features = {0, 0};
-    find_kernel(table, "gemm")->features(&call, &features);
+    gemm->features(&call, &features);
     assert_true(features.flops == 2.0 * 64 * 64 * 64);
     assert_true(features.bytes == 3.0 * 8 * 64 * 64);
 }

@@ -12,7 +12,14 @@
 /* Loaded at most once; holds nothing but an atomic pointer. */
 static struct guest_part cuda = {ATTN_CUDA_FILE, ATTN_CUDA_SYMBOL, NULL};
 
-static int run_c(enum attn_kernel kernel, const struct sy_call *call) {
+static const struct sy_kernel_entry kernels[ATTN_KERNEL_COUNT];
+
+static enum attn_kernel kernel_of(const struct sy_call *call) {
+    return (enum attn_kernel)(call->entry - kernels);
+}
+
+static int run_c(const struct sy_call *call) {
+    enum attn_kernel kernel = kernel_of(call);
     struct attn_shape shape;
     int code = attn_shape_of(call, kernel, &shape);
     if (code) {
@@ -26,7 +33,8 @@ static int run_c(enum attn_kernel kernel, const struct sy_call *call) {
     return 0;
 }
 
-static int run_cuda(enum attn_kernel kernel, const struct sy_call *call) {
+__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
+    enum attn_kernel kernel = kernel_of(call);
     const void *table = NULL;
     struct attn_shape shape;
     int code = attn_shape_of(call, kernel, &shape);
@@ -40,14 +48,15 @@ static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
     return code || !table ? code : ((const struct attn_device_part *)table)->prepare(call);
 }
 
-static double model_ns(enum attn_kernel kernel, const struct sy_call *call) {
+static double model_ns(const struct sy_call *call) {
+    enum attn_kernel kernel = kernel_of(call);
     struct attn_shape shape;
     return attn_shape_of(call, kernel, &shape) ? NAN : attn_fpga_model_ns(kernel, &shape);
 }
 
 /* Without parameters there is nothing but sizes. */
-static void features(enum attn_kernel kernel, const struct sy_call *call,
-                     struct sy_cost_features *ret_features) {
+static void features(const struct sy_call *call, struct sy_cost_features *ret_features) {
+    enum attn_kernel kernel = kernel_of(call);
     struct attn_shape shape;
     double bytes = 0, flops = call->work;
     for (uint32_t i = 0; i < call->argument_count; i++) {
@@ -62,40 +71,20 @@ static void features(enum attn_kernel kernel, const struct sy_call *call,
     *ret_features = (struct sy_cost_features){flops, bytes};
 }
 
-/* A call says nothing of which kernel it is. */
-#define KERNEL(word, kernel)                                                                       \
-    static int word##_c(const struct sy_call *call) {                                              \
-        return run_c(kernel, call);                                                                \
-    }                                                                                              \
-    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
-        return run_cuda(kernel, call);                                                             \
-    }                                                                                              \
-    static double word##_model_ns(const struct sy_call *call) {                                    \
-        return model_ns(kernel, call);                                                             \
-    }                                                                                              \
-    static void word##_features(const struct sy_call *call, struct sy_cost_features *ret) {        \
-        features(kernel, call, ret);                                                               \
-    }
-
-KERNEL(scores, ATTN_SCORES)
-KERNEL(softmax, ATTN_SOFTMAX)
-KERNEL(mix, ATTN_MIX)
-KERNEL(attention, ATTN_ATTENTION)
-
 #define R SY_READ
 #define W SY_WRITE
-#define ENTRY(title, word, about, count, ...)                                                      \
+#define ENTRY(title, about, count, ...)                                                            \
     {                                                                                              \
         .name = title, .summary = about, .argument_count = count, .modes = {__VA_ARGS__},          \
-        .functions = {word##_c, GUEST_IF_CUDA(word##_cuda)}, .features = word##_features,          \
-        .fpga_model_ns = word##_model_ns, .prepare = prepare                                       \
+        .functions = {run_c, GUEST_IF_CUDA(run_cuda)}, .features = features,                       \
+        .fpga_model_ns = model_ns, .prepare = prepare                                              \
     }
 
 static const struct sy_kernel_entry kernels[ATTN_KERNEL_COUNT] = {
-    ENTRY("window_scores", scores, "queries times keys in a window", 2, R, W),
-    ENTRY("window_softmax", softmax, "softmax of a window's scores", 2, R, W),
-    ENTRY("window_mix", mix, "values in a window, by probability", 3, R, R, W),
-    ENTRY("window_attention", attention, "attention in a window; no scores are stored", 2, R, W),
+    ENTRY("window_scores", "queries times keys in a window", 2, R, W),
+    ENTRY("window_softmax", "softmax of a window's scores", 2, R, W),
+    ENTRY("window_mix", "values in a window, by probability", 3, R, R, W),
+    ENTRY("window_attention", "attention in a window; no scores are stored", 2, R, W),
 };
 
 #define PIPELINE(title, about, words)                                                              \

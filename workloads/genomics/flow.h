@@ -46,8 +46,6 @@ struct gn_sample;
 enum { GN_OPEN_MAX = 256 /* batches that one file may be ahead of the other */ };
 
 struct gn_step {
-    struct gn_step *self; /* the datum of stages that only cores run */
-    uint32_t datum;
     enum gn_stage stage;
     uint32_t file; /* inflate: which one */
     int code;      /* what the kernel found wrong with the input; error says what */
@@ -152,8 +150,8 @@ SY_MUST_CHECK int gn_submit_kernel(struct gn_sample *sample, enum gn_stage stage
                                    bool uses_index, const struct gn_blob *const *reads,
                                    uint32_t read_count, const struct gn_blob *written,
                                    struct sy_error *error);
-/* After a step has ended: its datum is gone. What the kernel found wrong comes back. */
-SY_MUST_CHECK int gn_step_close(struct gn_step *step, struct sy_error *error);
+/* After a step has ended: what the kernel found wrong. */
+SY_MUST_CHECK int gn_step_close(const struct gn_step *step, struct sy_error *error);
 
 /* Where reads wait that do not fit into memory. */
 const char *gn_spill_folder(void);

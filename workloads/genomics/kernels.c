@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The stages on cores. Those that devices share take blobs; the others find their step in their
- * first argument. What is wrong with the user's files is left in the step, for the driver to tell;
- * only what is wrong with us (no memory, a blob that makes no sense) fails the call.
+ * The stages on cores. All take blobs; those that only cores run have a step, too. What is wrong
+ * with the user's files is left in the step, for the driver to tell; only what is wrong with us (no
+ * memory, a blob that makes no sense) fails the call.
  */
 #include "genomics/align/choose.h"
 #include "genomics/align/extend.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 
 static struct gn_step *step_of(const struct sy_call *call) {
-    return *(struct gn_step *const *)call->arguments[0].pointer;
+    return call->user;
 }
 
 static void *argument(const struct sy_call *call, uint32_t number) {
@@ -55,7 +55,7 @@ static int choose(const struct sy_call *call) {
     struct gn_step *step = step_of(call);
     struct gn_flow_batch *batch = step->subject;
     struct gn_jobs *jobs = NULL;
-    int code = gn_choose(step->sample->index, argument(call, 1), argument(call, 2), &jobs);
+    int code = gn_choose(step->sample->index, argument(call, 0), argument(call, 1), &jobs);
     batch->jobs.memory = jobs;
     return outcome(call, code);
 }
@@ -83,11 +83,11 @@ static int pair(const struct sy_call *call) {
     struct gn_flow_batch *batch = step->subject;
     struct gn_sample *sample = step->sample;
     struct gn_aligned *aligned = NULL;
-    const struct gn_extension *extensions = call->argument_count > 4 ? argument(call, 4) : NULL;
-    int code = gn_pair(sample->index, argument(call, 1), &batch->batch.notes, argument(call, 3),
-                       argument(call, 2), extensions, &aligned);
+    const struct gn_extension *extensions = call->argument_count > 3 ? argument(call, 3) : NULL;
+    int code = gn_pair(sample->index, argument(call, 0), &batch->batch.notes, argument(call, 2),
+                       argument(call, 1), extensions, &aligned);
     if (code == 0) {
-        code = gn_bins_add(sample->bins, argument(call, 1), &batch->batch.notes, aligned);
+        code = gn_bins_add(sample->bins, argument(call, 0), &batch->batch.notes, aligned);
         count(sample, aligned);
     }
     free(aligned);
@@ -136,10 +136,10 @@ static uint64_t duplicates_of(const struct gn_bin *bin, const struct gn_order *o
 static int assemble(const struct sy_call *call) {
     struct gn_step *step = step_of(call);
     struct gn_part *part = step->subject;
-    const struct gn_order *order = argument(call, 2);
-    atomic_fetch_add(&step->sample->counts.duplicates, duplicates_of(argument(call, 1), order));
-    return outcome(call, gn_assemble(step->sample->index, argument(call, 1), order,
-                                     argument(call, 3), &step->sample->options, &part->regions));
+    const struct gn_order *order = argument(call, 1);
+    atomic_fetch_add(&step->sample->counts.duplicates, duplicates_of(argument(call, 0), order));
+    return outcome(call, gn_assemble(step->sample->index, argument(call, 0), order,
+                                     argument(call, 2), &step->sample->options, &part->regions));
 }
 
 static int pairhmm(const struct sy_call *call) {
@@ -149,7 +149,7 @@ static int pairhmm(const struct sy_call *call) {
 static int genotype(const struct sy_call *call) {
     struct gn_step *step = step_of(call);
     struct gn_part *part = step->subject;
-    const float *sums = call->argument_count > 1 ? argument(call, 1) : part->sums.memory;
+    const float *sums = call->argument_count > 0 ? argument(call, 0) : part->sums.memory;
     return outcome(call, gn_genotype(step->sample->index, part->regions, sums, &part->lines));
 }
 
@@ -181,7 +181,7 @@ static int write_out(const struct sy_call *call) {
     }
     step->code = gn_vcf_write(sample->vcf, &part->lines, &step->error);
     if (step->code == 0 && sample->bam) {
-        step->code = gn_bam_write(sample->bam, argument(call, 1), argument(call, 2), &step->error);
+        step->code = gn_bam_write(sample->bam, argument(call, 0), argument(call, 1), &step->error);
     }
     return 0;
 }

@@ -13,10 +13,24 @@ static struct guest_part parts[SY_FLAVOUR_COUNT] = {
     [SY_FLAVOUR_OPENCL] = {GN_OPENCL_FILE, GN_OPENCL_SYMBOL, NULL},
 };
 
-static int run(enum sy_flavour flavour, enum gn_stage stage, const struct sy_call *call) {
+static const struct sy_kernel_entry kernels[GN_STAGE_COUNT];
+
+static int run_there(enum sy_flavour flavour, const struct sy_call *call) {
     const void *table = NULL;
     int code = guest_part_load(&parts[flavour], call, &table);
-    return code ? code : ((const struct gn_device_part *)table)->run[stage](call);
+    return code ? code : ((const struct gn_device_part *)table)->run[call->entry - kernels](call);
+}
+
+static int run_c(const struct sy_call *call) {
+    return gn_kernels_c[call->entry - kernels](call);
+}
+
+__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
+    return run_there(SY_FLAVOUR_CUDA, call);
+}
+
+__attribute__((unused)) static int run_opencl(const struct sy_call *call) {
+    return run_there(SY_FLAVOUR_OPENCL, call);
 }
 
 static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
@@ -34,39 +48,6 @@ static void features(const struct sy_call *call, struct sy_cost_features *ret_fe
     *ret_features = (struct sy_cost_features){call->work, call->work};
 }
 
-/* A call says nothing of which kernel it is. */
-#define DEVICE(word, flavour, stage)                                                               \
-    __attribute__((unused)) static int word(const struct sy_call *call) {                          \
-        return run(flavour, stage, call);                                                          \
-    }
-
-DEVICE(map_cuda, SY_FLAVOUR_CUDA, GN_MAP)
-DEVICE(extend_cuda, SY_FLAVOUR_CUDA, GN_EXTEND)
-DEVICE(sort_cuda, SY_FLAVOUR_CUDA, GN_SORT)
-DEVICE(activity_cuda, SY_FLAVOUR_CUDA, GN_ACTIVITY)
-DEVICE(pairhmm_cuda, SY_FLAVOUR_CUDA, GN_PAIRHMM)
-DEVICE(extend_opencl, SY_FLAVOUR_OPENCL, GN_EXTEND)
-DEVICE(pairhmm_opencl, SY_FLAVOUR_OPENCL, GN_PAIRHMM)
-
-#define HOST(word, stage)                                                                          \
-    static int word##_c(const struct sy_call *call) {                                              \
-        return gn_kernels_c[stage](call);                                                          \
-    }
-
-HOST(inflate, GN_INFLATE)
-HOST(parse, GN_PARSE)
-HOST(map, GN_MAP)
-HOST(choose, GN_CHOOSE)
-HOST(extend, GN_EXTEND)
-HOST(pair, GN_PAIR)
-HOST(gather, GN_GATHER)
-HOST(sort, GN_SORT)
-HOST(activity, GN_ACTIVITY)
-HOST(assemble, GN_ASSEMBLE)
-HOST(pairhmm, GN_PAIRHMM)
-HOST(genotype, GN_GENOTYPE)
-HOST(write, GN_WRITE)
-
 #define R SY_READ
 #define W SY_WRITE
 
@@ -77,26 +58,24 @@ HOST(write, GN_WRITE)
     { word, summary, count, list, functions, features, .prepare = prepares }
 
 static const struct sy_kernel_entry kernels[GN_STAGE_COUNT] = {
-    ENTRY("inflate", "the next reads of a FASTQ file; work: reads", 1, LIST(0), LIST(inflate_c),
-          NULL),
-    ENTRY("parse", "text into a batch of reads; work: bytes", 1, LIST(0), LIST(parse_c), NULL),
+    ENTRY("inflate", "the next reads of a FASTQ file; work: reads", 0, LIST(0), LIST(run_c), NULL),
+    ENTRY("parse", "text into a batch of reads; work: bytes", 0, LIST(0), LIST(run_c), NULL),
     ENTRY("map", "places of reads: seeds, votes, Hamming distance; work: reads", 3, LIST(R, R, W),
-          LIST(map_c, GUEST_IF_CUDA(map_cuda)), prepare),
-    ENTRY("choose", "which reads need gaps; work: reads", 3, LIST(0), LIST(choose_c), NULL),
+          LIST(run_c, GUEST_IF_CUDA(run_cuda)), prepare),
+    ENTRY("choose", "which reads need gaps; work: reads", 2, LIST(R, R), LIST(run_c), NULL),
     ENTRY("extend", "alignments with gaps (Smith-Waterman); work: cells", 4, LIST(R, R, R, W),
-          LIST(extend_c, GUEST_IF_CUDA(extend_cuda), GUEST_IF_OPENCL(extend_opencl)), prepare),
-    ENTRY("pair", "final places of pairs, into bins; work: reads", 0, LIST(0), LIST(pair_c), NULL),
-    ENTRY("gather", "a bin's reads together; work: bytes", 1, LIST(0), LIST(gather_c), NULL),
+          LIST(run_c, GUEST_IF_CUDA(run_cuda), GUEST_IF_OPENCL(run_opencl)), prepare),
+    ENTRY("pair", "final places of pairs, into bins; work: reads", 0, LIST(0), LIST(run_c), NULL),
+    ENTRY("gather", "a bin's reads together; work: bytes", 0, LIST(0), LIST(run_c), NULL),
     ENTRY("sort", "order and duplicates of a bin; work: reads", 2, LIST(R, W),
-          LIST(sort_c, GUEST_IF_CUDA(sort_cuda)), prepare),
+          LIST(run_c, GUEST_IF_CUDA(run_cuda)), prepare),
     ENTRY("activity", "where reads differ from the reference; work: bases", 4, LIST(R, R, R, W),
-          LIST(activity_c, GUEST_IF_CUDA(activity_cuda)), prepare),
-    ENTRY("assemble", "haplotypes of active regions; work: bases", 0, LIST(0), LIST(assemble_c),
-          NULL),
+          LIST(run_c, GUEST_IF_CUDA(run_cuda)), prepare),
+    ENTRY("assemble", "haplotypes of active regions; work: bases", 0, LIST(0), LIST(run_c), NULL),
     ENTRY("pairhmm", "how likely reads are given haplotypes; work: cells", 2, LIST(R, W),
-          LIST(pairhmm_c, GUEST_IF_CUDA(pairhmm_cuda), GUEST_IF_OPENCL(pairhmm_opencl)), prepare),
-    ENTRY("genotype", "variants of a bin; work: pairs", 0, LIST(0), LIST(genotype_c), NULL),
-    ENTRY("write", "lines and reads into files; work: bytes", 0, LIST(0), LIST(write_c), NULL),
+          LIST(run_c, GUEST_IF_CUDA(run_cuda), GUEST_IF_OPENCL(run_opencl)), prepare),
+    ENTRY("genotype", "variants of a bin; work: pairs", 0, LIST(0), LIST(run_c), NULL),
+    ENTRY("write", "lines and reads into files; work: bytes", 0, LIST(0), LIST(run_c), NULL),
 };
 
 static const struct sy_kernel_workload workloads[] = {

@@ -60,7 +60,7 @@ void gn_blob_drop(struct gn_sample *sample, struct gn_blob *blob, bool release) 
 }
 
 static int submit(struct gn_sample *sample, enum gn_stage stage, double work,
-                  const struct sy_access *accesses, uint32_t count, void *tag,
+                  const struct sy_access *accesses, uint32_t count, struct gn_step *step,
                   struct sy_error *error) {
     struct sy_session_task task = {.kernel = gn_stage_names[stage],
                                    .work = work,
@@ -68,7 +68,8 @@ static int submit(struct gn_sample *sample, enum gn_stage stage, double work,
                                    .access_count = count,
                                    .job = sample->job,
                                    .priority = priority_of(stage),
-                                   .tag = tag};
+                                   .tag = step,
+                                   .user = step};
     int code = sample->session->ops->submit(sample->session, &task);
     return code < 0 ? failed(sample, code, gn_stage_names[stage], error) : 0;
 }
@@ -76,21 +77,13 @@ static int submit(struct gn_sample *sample, enum gn_stage stage, double work,
 int gn_submit_step(struct gn_step *step, enum gn_stage stage, double work,
                    const struct gn_blob *const *reads, uint32_t read_count,
                    struct sy_error *error) {
-    struct gn_sample *sample = step->sample;
-    struct sy_session *session = sample->session;
     struct sy_access accesses[SY_ARGUMENT_MAX];
-    step->self = step;
     step->stage = stage;
     step->code = 0;
-    int code = session->ops->add_data(session, NULL, &step->self, sizeof step->self, &step->datum);
-    if (code < 0) {
-        return failed(sample, code, gn_stage_names[stage], error);
-    }
-    accesses[0] = (struct sy_access){step->datum, SY_READ_WRITE};
     for (uint32_t i = 0; i < read_count; i++) {
-        accesses[1 + i] = (struct sy_access){reads[i]->datum, SY_READ};
+        accesses[i] = (struct sy_access){reads[i]->datum, SY_READ};
     }
-    return submit(sample, stage, work, accesses, 1 + read_count, step, error);
+    return submit(step->sample, stage, work, accesses, read_count, step, error);
 }
 
 int gn_submit_kernel(struct gn_sample *sample, enum gn_stage stage, double work, bool uses_index,
@@ -108,13 +101,11 @@ int gn_submit_kernel(struct gn_sample *sample, enum gn_stage stage, double work,
     return submit(sample, stage, work, accesses, count, NULL, error);
 }
 
-int gn_step_close(struct gn_step *step, struct sy_error *error) {
-    struct gn_sample *sample = step->sample;
-    sample->session->ops->drop_data(sample->session, step->datum);
+int gn_step_close(const struct gn_step *step, struct sy_error *error) {
     if (step->code == 0) {
         return 0;
     }
     *error = step->error;
     return error->message[0] ? step->code
-                             : failed(sample, step->code, gn_stage_names[step->stage], error);
+                             : failed(step->sample, step->code, gn_stage_names[step->stage], error);
 }

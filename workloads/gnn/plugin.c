@@ -19,7 +19,14 @@ static struct guest_part cuda_part = {GNN_CUDA_FILE, GNN_CUDA_SYMBOL, NULL};
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static int run_c(enum gnn_kernel kernel, const struct sy_call *call) {
+static const struct sy_kernel_entry kernels[GNN_KERNEL_COUNT];
+
+static enum gnn_kernel kernel_of(const struct sy_call *call) {
+    return (enum gnn_kernel)(call->entry - kernels);
+}
+
+static int run_c(const struct sy_call *call) {
+    enum gnn_kernel kernel = kernel_of(call);
     struct gnn_task task;
     int code = gnn_task_read(kernel, call, &task);
     code = code ? code : gnn_run_c(&task, guest_simd());
@@ -29,10 +36,10 @@ static int run_c(enum gnn_kernel kernel, const struct sy_call *call) {
                : code;
 }
 
-static int run_cuda(enum gnn_kernel kernel, const struct sy_call *call) {
+__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
     const void *part = NULL;
     struct gnn_task task;
-    int code = gnn_task_read(kernel, call, &task);
+    int code = gnn_task_read(kernel_of(call), call, &task);
     code = code ? code : guest_part_load(&cuda_part, call, &part);
     return code ? code : ((const struct gnn_part *)part)->run(call, &task);
 }
@@ -47,8 +54,8 @@ static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
 }
 
 /* Without parameters a call says nothing of its sizes: bytes and work remain. */
-static void features(enum gnn_kernel kernel, const struct sy_call *call,
-                     struct sy_cost_features *ret_features) {
+static void features(const struct sy_call *call, struct sy_cost_features *ret_features) {
+    enum gnn_kernel kernel = kernel_of(call);
     struct gnn_task task;
     struct sy_call quiet = *call;
     double bytes = 0;
@@ -64,43 +71,20 @@ static void features(enum gnn_kernel kernel, const struct sy_call *call,
     }
 }
 
-static double model_ns(enum gnn_kernel kernel, const struct sy_call *call) {
+static double model_ns(const struct sy_call *call) {
     struct gnn_task task;
     struct sy_call quiet = *call;
     quiet.message = NULL;
-    return gnn_task_read(kernel, &quiet, &task) ? (double)NAN : gnn_fpga_ns(&task);
+    return gnn_task_read(kernel_of(call), &quiet, &task) ? (double)NAN : gnn_fpga_ns(&task);
 }
-
-/* A call says nothing of which kernel it is. */
-#define KERNEL(word, kernel)                                                                       \
-    static int word##_c(const struct sy_call *call) {                                              \
-        return run_c(kernel, call);                                                                \
-    }                                                                                              \
-    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
-        return run_cuda(kernel, call);                                                             \
-    }                                                                                              \
-    static void word##_features(const struct sy_call *call, struct sy_cost_features *ret) {        \
-        features(kernel, call, ret);                                                               \
-    }                                                                                              \
-    static double word##_model(const struct sy_call *call) {                                       \
-        return model_ns(kernel, call);                                                             \
-    }
-
-KERNEL(sgemm, GNN_GEMM)
-KERNEL(sgemm_add, GNN_GEMM_ADD)
-KERNEL(sgemm2, GNN_GEMM2)
-KERNEL(spmm, GNN_SPMM)
-KERNEL(spmm_weighted, GNN_SPMM_WEIGHTED)
-KERNEL(sddmm, GNN_SDDMM)
-KERNEL(edge_softmax, GNN_EDGE_SOFTMAX)
 
 #define R SY_READ
 #define W SY_WRITE
 #define ENTRY(word, what, count, ...)                                                              \
     {                                                                                              \
         .name = #word, .summary = what, .argument_count = count, .modes = {__VA_ARGS__},           \
-        .functions = {word##_c, GUEST_IF_CUDA(word##_cuda), NULL}, .features = word##_features,    \
-        .fpga_model_ns = word##_model, .prepare = prepare                                          \
+        .functions = {run_c, GUEST_IF_CUDA(run_cuda), NULL}, .features = features,                 \
+        .fpga_model_ns = model_ns, .prepare = prepare                                              \
     }
 
 static const struct sy_kernel_entry kernels[GNN_KERNEL_COUNT] = {

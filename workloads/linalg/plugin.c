@@ -84,8 +84,15 @@ static int part_of(enum sy_flavour flavour, const struct sy_call *call,
     return 0;
 }
 
-static int run(enum sy_flavour flavour, enum linalg_kernel kernel, const struct sy_call *call) {
+static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT];
+
+static enum linalg_kernel kernel_of(const struct sy_call *call) {
+    return (enum linalg_kernel)(call->entry - kernels);
+}
+
+static int run(enum sy_flavour flavour, const struct sy_call *call) {
     const struct linalg_part *part = NULL;
+    enum linalg_kernel kernel = kernel_of(call);
     int side = 0;
     int code = tile_side(call, linalg_names[kernel], &side);
     code = code ? code : part_of(flavour, call, &part);
@@ -106,48 +113,31 @@ static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
     return part->prepare(call, side);
 }
 
-/* The three functions of a kernel and its features; a call says nothing of which kernel it is. */
-#define KERNEL(word, kernel)                                                                       \
-    static int word##_c(const struct sy_call *call) {                                              \
-        return run(SY_FLAVOUR_C, kernel, call);                                                    \
-    }                                                                                              \
-    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
-        return run(SY_FLAVOUR_CUDA, kernel, call);                                                 \
-    }                                                                                              \
-    __attribute__((unused)) static int word##_opencl(const struct sy_call *call) {                 \
-        return run(SY_FLAVOUR_OPENCL, kernel, call);                                               \
-    }                                                                                              \
-    static void word##_features(const struct sy_call *call, struct sy_cost_features *ret) {        \
-        features(kernel, call, ret);                                                               \
-    }
+static int run_c(const struct sy_call *call) {
+    return run(SY_FLAVOUR_C, call);
+}
 
-static void features(enum linalg_kernel kernel, const struct sy_call *call,
-                     struct sy_cost_features *ret_features) {
+__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
+    return run(SY_FLAVOUR_CUDA, call);
+}
+
+__attribute__((unused)) static int run_opencl(const struct sy_call *call) {
+    return run(SY_FLAVOUR_OPENCL, call);
+}
+
+static void features(const struct sy_call *call, struct sy_cost_features *ret_features) {
     double bytes = 0;
     for (uint32_t at = 0; at < call->argument_count; at++) {
         bytes += (double)call->arguments[at].bytes;
     }
     double side = call->argument_count ? sqrt((double)call->arguments[0].bytes / 8) : 0;
-    *ret_features = (struct sy_cost_features){linalg_flops(kernel, side), bytes};
+    *ret_features = (struct sy_cost_features){linalg_flops(kernel_of(call), side), bytes};
 }
-
-KERNEL(potrf, LINALG_POTRF)
-KERNEL(trsm, LINALG_TRSM)
-KERNEL(syrk, LINALG_SYRK)
-KERNEL(gemm, LINALG_GEMM)
-KERNEL(getrf, LINALG_GETRF)
-KERNEL(trsm_lower, LINALG_TRSM_LOWER)
-KERNEL(trsm_upper, LINALG_TRSM_UPPER)
-KERNEL(gemm_nn, LINALG_GEMM_NN)
-KERNEL(geqrt, LINALG_GEQRT)
-KERNEL(ormqr, LINALG_ORMQR)
-KERNEL(tsqrt, LINALG_TSQRT)
-KERNEL(tsmqr, LINALG_TSMQR)
 
 #define ENTRY(word, summary, opencl, count, ...)                                                   \
     {                                                                                              \
 #word, summary, count,                                                                     \
-            {__VA_ARGS__ }, {word##_c, GUEST_IF_CUDA(word##_cuda), opencl }, word##_features,      \
+            {__VA_ARGS__ }, {run_c, GUEST_IF_CUDA(run_cuda), opencl }, features,                   \
                              .prepare = prepare                                                    \
     }
 #define R  SY_READ
@@ -156,17 +146,17 @@ KERNEL(tsmqr, LINALG_TSMQR)
 
 static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT] = {
     ENTRY(potrf, "Cholesky factor of a tile", NULL, 1, RW),
-    ENTRY(trsm, "B = B L^-T", GUEST_IF_OPENCL(trsm_opencl), 2, R, RW),
-    ENTRY(syrk, "C = C - A A^T, lower triangle", GUEST_IF_OPENCL(syrk_opencl), 2, R, RW),
-    ENTRY(gemm, "C = C - A B^T", GUEST_IF_OPENCL(gemm_opencl), 3, R, R, RW),
+    ENTRY(trsm, "B = B L^-T", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
+    ENTRY(syrk, "C = C - A A^T, lower triangle", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
+    ENTRY(gemm, "C = C - A B^T", GUEST_IF_OPENCL(run_opencl), 3, R, R, RW),
     ENTRY(getrf, "LU factors of a tile, no pivoting", NULL, 1, RW),
-    ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", GUEST_IF_OPENCL(trsm_lower_opencl), 2, R, RW),
-    ENTRY(trsm_upper, "B = B U^-1", GUEST_IF_OPENCL(trsm_upper_opencl), 2, R, RW),
-    ENTRY(gemm_nn, "C = C - A B", GUEST_IF_OPENCL(gemm_nn_opencl), 3, R, R, RW),
+    ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
+    ENTRY(trsm_upper, "B = B U^-1", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
+    ENTRY(gemm_nn, "C = C - A B", GUEST_IF_OPENCL(run_opencl), 3, R, R, RW),
     ENTRY(geqrt, "QR factors of a tile, reflectors apart", NULL, 2, RW, W),
-    ENTRY(ormqr, "C = Q^T C, Q of geqrt", GUEST_IF_OPENCL(ormqr_opencl), 2, R, RW),
+    ENTRY(ormqr, "C = Q^T C, Q of geqrt", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
     ENTRY(tsqrt, "QR factors of a triangle on a tile", NULL, 2, RW, RW),
-    ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", GUEST_IF_OPENCL(tsmqr_opencl), 3, R, RW, RW),
+    ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", GUEST_IF_OPENCL(run_opencl), 3, R, RW, RW),
 };
 
 #define TILES_MAX 256u /* per side: 17 million tasks in a product */

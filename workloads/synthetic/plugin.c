@@ -26,10 +26,12 @@ static int part_of(enum sy_flavour flavour, const struct sy_call *call,
     return code;
 }
 
-static int run(enum sy_flavour flavour, enum synthetic_kernel kernel, const struct sy_call *call) {
+static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT];
+
+static int run(enum sy_flavour flavour, const struct sy_call *call) {
     const struct synthetic_part *part = NULL;
     int code = part_of(flavour, call, &part);
-    return code ? code : part->run[kernel](call);
+    return code ? code : part->run[call->entry - kernels](call);
 }
 
 static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
@@ -55,28 +57,23 @@ static void transfer_features(const struct sy_call *call, struct sy_cost_feature
     *ret_features = (struct sy_cost_features){0, call->work};
 }
 
-/* The three functions of a kernel; a call says nothing of which kernel it is. */
-#define KERNEL(word, kernel)                                                                       \
-    static int word##_c(const struct sy_call *call) {                                              \
-        return run(SY_FLAVOUR_C, kernel, call);                                                    \
-    }                                                                                              \
-    __attribute__((unused)) static int word##_cuda(const struct sy_call *call) {                   \
-        return run(SY_FLAVOUR_CUDA, kernel, call);                                                 \
-    }                                                                                              \
-    __attribute__((unused)) static int word##_opencl(const struct sy_call *call) {                 \
-        return run(SY_FLAVOUR_OPENCL, kernel, call);                                               \
-    }
+static int run_c(const struct sy_call *call) {
+    return run(SY_FLAVOUR_C, call);
+}
 
-KERNEL(spin, SYNTHETIC_SPIN)
-KERNEL(stream, SYNTHETIC_STREAM)
-KERNEL(transfer, SYNTHETIC_TRANSFER)
-KERNEL(emulate, SYNTHETIC_EMULATE)
+__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
+    return run(SY_FLAVOUR_CUDA, call);
+}
+
+__attribute__((unused)) static int run_opencl(const struct sy_call *call) {
+    return run(SY_FLAVOUR_OPENCL, call);
+}
 
 #define ENTRY(word, summary, features)                                                             \
     {                                                                                              \
 #word, summary, 0,                                                                         \
-            {0 }, {word##_c, GUEST_IF_CUDA(word##_cuda), GUEST_IF_OPENCL(word##_opencl) },         \
-                   features, .prepare = prepare                                                    \
+            {0 }, {run_c, GUEST_IF_CUDA(run_cuda), GUEST_IF_OPENCL(run_opencl) }, features,        \
+                   .prepare = prepare                                                              \
     }
 
 static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT] = {

@@ -53,7 +53,10 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
     struct sy_engine *engine = slot->engine;
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
+    const struct sy_kernel_entry *entry = engine->entries[slot->kernel];
     struct sy_call call = {
+        .entry = entry,
+        .user = slot->user,
         .arguments = worker->arguments,
         .argument_count = slot->access_count,
         .work = slot->work,
@@ -75,7 +78,7 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
     worker->message[0] = '\0';
     sy_flight_begin(engine, worker, slot);
     sy_engine_enter(worker, slot);
-    int code = engine->entries[slot->kernel]->functions[flavour](&call);
+    int code = entry->functions[flavour](&call);
     sy_engine_leave();
     if (code != 0) {
         sy_engine_fail_kernel(engine, worker, slot, code);
@@ -256,6 +259,7 @@ static void prepare_here(void **buffers, void *argument) {
             continue;
         }
         worker->message[0] = '\0';
+        call.entry = entry;
         sy_engine_doing(" while it prepared kernel ", entry->name);
         int code = entry->prepare(worker->flavour, &call);
         sy_engine_leave();

@@ -52,6 +52,7 @@ struct sy_engine_slot {
     double work; /* handed to the kernel: the graph's, or the time to emulate */
     const double *parameters;
     uint32_t parameter_count;
+    void *user;
     uint32_t part, part_count; /* 0 of 0: all of it */
     struct sy_cost_features features;
     uint32_t footprint;         /* of the features, where sizes hardly ever repeat; 0: exact */

@@ -392,6 +392,7 @@ static void fill_task(struct session *session, struct session_task *task,
         .work = desc->work,
         .parameters = task->parameters,
         .parameter_count = desc->parameter_count,
+        .user = desc->user,
         .part_count = parts,
         .job = {desc->job, job->tenant, job->weight},
     };

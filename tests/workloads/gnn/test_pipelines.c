@@ -301,7 +301,8 @@ static void bad_calls_are_refused(void **state) {
     const struct sy_kernel_entry *gemm = find_kernel(table, "sgemm");
     for (uint32_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         char message[SY_CALL_MESSAGE_MAX] = "";
-        struct sy_call call = {.arguments = arguments,
+        struct sy_call call = {.entry = gemm,
+                               .arguments = arguments,
                                .argument_count = 3,
                                .parameters = wrong[i],
                                .parameter_count = 4,
@@ -316,14 +317,16 @@ static void bad_calls_are_refused(void **state) {
     static const double sizes[] = {2, 4, 1, 0, 0, 0};
     static uint32_t graph[] = {0, 1, 2, 0, 1, 0, 0, 0, 0, 0, 0};
     char message[SY_CALL_MESSAGE_MAX] = "";
-    struct sy_call call = {.arguments = arguments,
+    const struct sy_kernel_entry *spmm = find_kernel(table, "spmm");
+    struct sy_call call = {.entry = spmm,
+                           .arguments = arguments,
                            .argument_count = 3,
                            .parameters = sizes,
                            .parameter_count = 6,
                            .part_count = 1,
                            .message = message};
     arguments[0] = (struct sy_argument){graph, sizeof(graph), SY_READ};
-    assert_int_equal(find_kernel(table, "spmm")->functions[SY_FLAVOUR_C](&call), -EINVAL);
+    assert_int_equal(spmm->functions[SY_FLAVOUR_C](&call), -EINVAL);
     assert_true(message[0]);
 }
 
