@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Features of the learned correction, and their sums; see learned.h. Work per event is a few dozen
+ * The policy learned: late binding, corrected by a small network; its features, and their sums; see
+ * learned.h. Work per event is a few dozen
  * multiplications: what belongs to a task alone is summed once when it becomes ready, what belongs
  * to a job once a round, and only pairs of task and device are looked at anew.
  */
-#include "schedulers/learned.h"
+#include "schedulers/late_binding.h"
 #include <errno.h>
 #include <string.h>
 
@@ -376,3 +377,24 @@ struct learned_slopes sy_learned_slopes(const struct learned *n, uint32_t job, f
                                    .slowed = weights[SLOWED],
                                    .harm = weights[HARM]};
 }
+
+static int init_learned(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    struct late_mode mode = {.locality = true, .contention = true, .learned = true};
+    return sy_late_init(s, view, args, sizeof(struct late), mode);
+}
+
+const struct sy_scheduler_ops sy_policy_learned = {
+    .name = "learned",
+    .summary = "lb-cont+wspt, corrected by a small trained network",
+    .needs_readings = true,
+    .weights_kind = LEARNED_KIND,
+    .weights_shape = LEARNED_SHAPE,
+    .weights_count = LEARNED_COUNT,
+    .parts = SY_PART_BELIEF | SY_PART_GUARD | SY_PART_NET,
+    .init = init_learned,
+    .finish = sy_policy_finish,
+    .job_arrived = sy_late_job_arrived,
+    .job_left = sy_late_job_left,
+    .task_ready = sy_late_task_ready,
+    .task_done = sy_late_task_done,
+    .decide = sy_late_decide};

@@ -175,7 +175,8 @@ void sy_draft_place(struct draft *plan, uint32_t task, uint32_t device, double s
 void sy_draft_sort(uint32_t *tasks, uint32_t count, const double *start_ns, const double *end_ns,
                    uint32_t *scratch);
 void sy_draft_remove(struct draft *plan, uint32_t task);
-/* --- what stands behind a policy's name: [+ORDER][:NUMBER][@WEIGHTS][~PART]...; see name.c */
+/* --- what stands behind a policy's name: [+ORDER][:NUMBER][@WEIGHTS][~PART]...; see policy_name.c
+ */
 struct policy_args {
     enum order order;
     uint64_t number;     /* 0: none */
@@ -193,22 +194,22 @@ SY_MUST_CHECK int sy_policy_weights(const struct sy_scheduler_ops *ops,
                                     const struct policy_args *args, struct sy_weights *ret_weights,
                                     struct sy_error *error);
 
-/* --- policies in shared objects; see plugin.c */
+/* --- policies in shared objects; see policy_plugin.c */
 /* Where the path in a policy's name ends, or NULL if it names no shared object. */
 const char *sy_policy_path_end(const char *name);
 const struct sy_scheduler_ops *sy_policy_from_file(const char *name, const char *end,
                                                    struct sy_error *error);
 
-/* A policy whose callbacks have their usual names in its file; reads: it wants counters. */
-#define SY_POLICY(identifier, policy_name, text, start, reads)                                     \
+/* A policy with the callbacks that most have; reads: it wants counters. */
+#define SY_POLICY(identifier, policy_name, text, start, arrived, ready, answer, reads)             \
     const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
                                                 .summary = text,                                   \
                                                 .init = start,                                     \
                                                 .finish = sy_policy_finish,                        \
-                                                .job_arrived = job_arrived,                        \
-                                                .task_ready = task_ready,                          \
+                                                .job_arrived = arrived,                            \
+                                                .task_ready = ready,                               \
                                                 .task_done = sy_policy_task_done,                  \
-                                                .decide = decide,                                  \
+                                                .decide = answer,                                  \
                                                 .needs_readings = reads}
 
 extern const struct sy_scheduler_ops sy_policy_random, sy_policy_round_robin, sy_policy_sparrow,

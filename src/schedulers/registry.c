@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of policies, and their names as people type them: NAME; name.c reads what follows. Rooms
- * above add theirs by defining sy_more_policies; a program without that room has the list below.
+ * The list of policies, and their names as people type them: NAME; policy_name.c reads what
+ * follows. Rooms above add theirs by defining sy_more_policies; a program without that room has the
+ * list below.
  */
 #include "schedulers/policy.h"
 #include <errno.h>

@@ -11,9 +11,10 @@
 #include "nets/nets.h"
 #include <symph/scheduler.h>
 
-/* --- the learned policy's alternatives: crossroads.c --------------------------------------------
- * For expert iteration: a run records where it could have decided otherwise, further runs of the
- * same world try that. Both take one decision at a time. */
+/* --- the learned policy's alternatives: learned_probe.c
+ * -------------------------------------------- For expert iteration: a run records where it could
+ * have decided otherwise, further runs of the same world try that. Both take one decision at a
+ * time. */
 #define SY_OTHERS_MAX 8
 struct sy_other {
     uint32_t task;   /* device SY_NONE: it goes first, where the policy wants it */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The default. A job that has the machine for itself is planned in several ways when it arrives
- * (portfolio.c), the best plan is improved (improve.c), and followed, late (follow.c). Before that
- * the job is rehearsed (rehearsal.c) under the plan and under the usual policies: where one of them
- * would end it sooner than any plan, that policy decides instead. As tasks end the spread of their
- * times is seen; where it is large, what is left is rehearsed in several sampled worlds, and the
- * plan is given up if something else ends sooner in them. When jobs share the machine, or a device
- * is lost, late binding takes over, short jobs first, corrected by a network (late.c, learned.c).
- * Jobs of a single task never end a plan: they are bound late beside it.
- * docs/design/006-default-policy.md.
+ * (plan_portfolio.c), the best plan is improved (plan_improve.c), and followed, late
+ * (follow_plan.c). Before that the job is rehearsed (rehearsal.c) under the plan and under the
+ * usual policies: where one of them would end it sooner than any plan, that policy decides instead.
+ * As tasks end the spread of their times is seen; where it is large, what is left is rehearsed in
+ * several sampled worlds, and the plan is given up if something else ends sooner in them. When jobs
+ * share the machine, or a device is lost, late binding takes over, short jobs first, corrected by a
+ * network (late_binding.c, learned.c). Jobs of a single task never end a plan: they are bound late
+ * beside it. docs/design/006-default-policy.md.
  */
-#include "schedulers/follow.h"
-#include "schedulers/portfolio.h"
+#include "schedulers/follow_plan.h"
+#include "schedulers/plan_portfolio.h"
 #include "schedulers/rehearsal.h"
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

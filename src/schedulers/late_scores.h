@@ -8,8 +8,8 @@
  * long inputs travel, what sharing does, what the network thinks of the rest) may be some rounds
  * old, but never of a task that is committed. Invariant: nothing is allocated after init.
  */
-#ifndef SY_SCHEDULERS_QUICK_H
-#define SY_SCHEDULERS_QUICK_H
+#ifndef SY_SCHEDULERS_LATE_SCORES_H
+#define SY_SCHEDULERS_LATE_SCORES_H
 
 #include "schedulers/learned.h"
 #include "schedulers/sharing.h"

@@ -6,7 +6,7 @@
  * makespan waits for, and plans anew from the first place that changed; it ends as soon as it must
  * fail. What a trial may cost is counted in tasks planned: a policy cannot see the clock.
  */
-#include "schedulers/portfolio.h"
+#include "schedulers/plan_portfolio.h"
 #include <errno.h>
 #include <string.h>
 

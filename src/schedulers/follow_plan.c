@@ -5,7 +5,7 @@
  * that would finish it later. Inputs of the next tasks of a sequence travel as soon as they exist.
  * docs/design/006-default-policy.md.
  */
-#include "schedulers/follow.h"
+#include "schedulers/follow_plan.h"
 #include <errno.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * In: struct sy_view and a job. Out: per task a device and a start, per device a sequence. Never
  * knows: who follows the plan. Invariant: nothing is allocated after init.
  */
-#ifndef SY_SCHEDULERS_PORTFOLIO_H
-#define SY_SCHEDULERS_PORTFOLIO_H
+#ifndef SY_SCHEDULERS_PLAN_PORTFOLIO_H
+#define SY_SCHEDULERS_PLAN_PORTFOLIO_H
 
 #include "schedulers/heap.h"
 
@@ -18,7 +18,7 @@ struct rehearsed {
     double queued_ns;
 };
 
-/* A local search over orders and groups of devices; improve.c. */
+/* A local search over orders and groups of devices; plan_improve.c. */
 struct search {
     uint32_t *order, *position; /* the state: tasks in turn, and where each stands */
     uint32_t *group;            /* likewise, per task: of devices */

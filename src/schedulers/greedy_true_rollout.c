@@ -6,7 +6,7 @@
  * is no policy for use. The argument is the number of rollouts ("greedy-true-rollout:200"), 64 if
  * none is given.
  */
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

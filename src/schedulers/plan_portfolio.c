@@ -8,7 +8,7 @@
  * The price of a class is what the area bound's proof charges for its time (docs/design/004): work
  * that gains little from a scarce device then yields it to work that gains more.
  */
-#include "schedulers/portfolio.h"
+#include "schedulers/plan_portfolio.h"
 #include <errno.h>
 #include <string.h>
 

@@ -2,10 +2,10 @@
  *
  * Follows a plan of one job, late; late binding beside it and when the plan is given up.
  */
-#ifndef SY_SCHEDULERS_FOLLOW_H
-#define SY_SCHEDULERS_FOLLOW_H
+#ifndef SY_SCHEDULERS_FOLLOW_PLAN_H
+#define SY_SCHEDULERS_FOLLOW_PLAN_H
 
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 
 struct follow {
     struct late late;  /* first: its functions are handed this state */

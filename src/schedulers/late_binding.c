@@ -7,7 +7,7 @@
  * counters; the two first steps of the 2017 poster's ablation (affinity only, + locality); and the
  * one that is told true times and true contention. PAPERS.md section 1.10; docs/design/005.
  */
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 #include <errno.h>
 
 static bool by_falling(const struct late *l, uint32_t a, uint32_t b) {
@@ -659,37 +659,9 @@ static int init_contention(struct sy_scheduler *s, const struct sy_view *view, c
                         (struct late_mode){.locality = true, .contention = true});
 }
 
-static int init_learned(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    struct late_mode mode = {.locality = true, .contention = true, .learned = true};
-    return sy_late_init(s, view, args, sizeof(struct late), mode);
-}
-
 static int init_affinity(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
     return sy_late_init(s, view, args, sizeof(struct late), (struct late_mode){0});
 }
-
-static int init_true(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_late_init(s, view, args, sizeof(struct late),
-                        (struct late_mode){.locality = true, .contention = true});
-}
-
-static int init_gate(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    struct late_mode mode = {.locality = true, .contention = true, .gate = true};
-    return sy_late_init(s, view, args, sizeof(struct late), mode);
-}
-
-#define LATE(identifier, policy_name, text, start, reads, truthful)                                \
-    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
-                                                .summary = text,                                   \
-                                                .needs_truth = truthful,                           \
-                                                .needs_readings = reads,                           \
-                                                .init = start,                                     \
-                                                .finish = sy_policy_finish,                        \
-                                                .job_arrived = sy_late_job_arrived,                \
-                                                .job_left = sy_late_job_left,                      \
-                                                .task_ready = sy_late_task_ready,                  \
-                                                .task_done = sy_late_task_done,                    \
-                                                .decide = sy_late_decide}
 
 LATE(sy_policy_late, "lb", "late binding: list scheduling, committed when a device has room",
      init_late, false, false);
@@ -698,25 +670,5 @@ LATE(sy_policy_late_hist, "lb-hist", "late binding with times corrected by histo
 LATE(sy_policy_late_contention, "lb-cont",
      "late binding with times corrected for contention seen in the counters", init_contention, true,
      false);
-const struct sy_scheduler_ops sy_policy_learned = {
-    .name = "learned",
-    .summary = "lb-cont+wspt, corrected by a small trained network",
-    .needs_readings = true,
-    .weights_kind = LEARNED_KIND,
-    .weights_shape = LEARNED_SHAPE,
-    .weights_count = LEARNED_COUNT,
-    .parts = SY_PART_BELIEF | SY_PART_GUARD | SY_PART_NET,
-    .init = init_learned,
-    .finish = sy_policy_finish,
-    .job_arrived = sy_late_job_arrived,
-    .job_left = sy_late_job_left,
-    .task_ready = sy_late_task_ready,
-    .task_done = sy_late_task_done,
-    .decide = sy_late_decide};
 LATE(sy_policy_affinity, "affinity", "late binding by execution time and queue alone",
      init_affinity, false, false);
-LATE(sy_policy_greedy_true, "greedy-true", "late binding with true times and true contention",
-     init_true, false, true);
-LATE(sy_policy_gate, "greedy-true-gate",
-     "greedy-true with a gate: a task waits instead of starting during contention", init_gate,
-     false, true);

@@ -2,12 +2,12 @@
  *
  * Late binding's state, shared by its variants and by the one that improves it with rollouts.
  */
-#ifndef SY_SCHEDULERS_LATE_H
-#define SY_SCHEDULERS_LATE_H
+#ifndef SY_SCHEDULERS_LATE_BINDING_H
+#define SY_SCHEDULERS_LATE_BINDING_H
 
+#include "schedulers/late_scores.h"
 #include "schedulers/learned.h"
 #include "schedulers/policy.h"
-#include "schedulers/quick.h"
 #include "schedulers/sharing.h"
 
 #define LATE_WINDOW  128 /* ready tasks looked at in one round */
@@ -125,5 +125,19 @@ bool sy_late_stays(const struct late *late, const struct sy_view *view, uint32_t
  * schedule in mind. */
 bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
                     double wait_ns);
+
+/* A policy of them; truthful: it is told the hidden state. */
+#define LATE(identifier, policy_name, text, start, reads, truthful)                                \
+    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
+                                                .summary = text,                                   \
+                                                .needs_truth = truthful,                           \
+                                                .needs_readings = reads,                           \
+                                                .init = start,                                     \
+                                                .finish = sy_policy_finish,                        \
+                                                .job_arrived = sy_late_job_arrived,                \
+                                                .job_left = sy_late_job_left,                      \
+                                                .task_ready = sy_late_task_ready,                  \
+                                                .task_done = sy_late_task_done,                    \
+                                                .decide = sy_late_decide}
 
 #endif

@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "view.h"
 
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Figures of waiting tasks, kept; see quick.h. Groups are devices of one class and one memory; a
- * region of an FPGA is one of its own. Figures are floats, relative to now, in arrays over groups:
- * to choose among those of a task takes some dozen nanoseconds.
+ * Figures of waiting tasks, kept; see late_scores.h. Groups are devices of one class and one
+ * memory; a region of an FPGA is one of its own. Figures are floats, relative to now, in arrays
+ * over groups: to choose among those of a task takes some dozen nanoseconds.
  */
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 #include <errno.h>
 #include <string.h>
 

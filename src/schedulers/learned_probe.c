@@ -8,7 +8,7 @@
  * Never writes what the policy reads, but where it is forced. Invariant: up to the forced decision
  * a run is the same as the one that was recorded. Offline: no run of a user comes here.
  */
-#include "schedulers/late.h"
+#include "schedulers/late_binding.h"
 #include "schedulers/schedulers.h"
 #include <errno.h>
 #include <string.h>
