@@ -208,6 +208,10 @@ int sy_generator_kernels(struct sy_graph *graph, const struct sy_generator_kerne
             }
         }
         desc.variants[SY_CPU].demand_bytes_per_s = kernel->cpu_bytes_per_s;
+        if (kernel->gpu_ns > 0) { /* the same bytes in less time */
+            desc.variants[SY_GPU].demand_bytes_per_s =
+                kernel->cpu_bytes_per_s * (kernel->cpu_ns / kernel->gpu_ns);
+        }
         desc.variants[SY_GPU].link_demand_bytes_per_s = kernel->gpu_link_bytes_per_s;
         desc.variants[SY_FPGA].link_demand_bytes_per_s = kernel->fpga_link_bytes_per_s;
         sy_kernel_id id;

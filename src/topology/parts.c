@@ -141,6 +141,10 @@ uint32_t sy_builder_add_accelerator(struct sy_builder *builder,
                                .capacity_bytes = accelerator->capacity_bytes,
                                .resource = SY_NONE,
                                .dma_count = ACCELERATOR_DMA_COUNT};
+    if (accelerator->memory_bytes_per_s > 0) {
+        memory.resource = add_resource(builder, SY_RES_DRAM, accelerator->memory_bytes_per_s,
+                                       "%s.dram", accelerator->name);
+    }
     uint32_t index = sy_builder_add_memory(builder, &memory);
     uint32_t near = accelerator->bus == SY_NONE ? accelerator->host : accelerator->bus;
     struct sy_link down = {.from = near,

@@ -17,7 +17,7 @@ struct sy_text_part {
     const char *at;        /* where it stands, for errors */
     const char *bus;       /* NULL: none; not terminated */
     size_t bus_length;
-    double speed_ratio, memory_bytes, link_bytes_per_s, latency_ns;
+    double speed_ratio, memory_bytes, memory_bytes_per_s, link_bytes_per_s, latency_ns;
     double busy_watts, idle_watts;
     double port_bytes_per_s, image_bytes, init_ns;
     uint32_t split; /* smt=, streams= or regions= */

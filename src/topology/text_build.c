@@ -177,6 +177,7 @@ static int add_accelerator(struct expansion *expansion, const struct sy_text_par
         .up_bytes_per_s = part->link_bytes_per_s,
         .latency_ns = part->latency_ns,
         .capacity_bytes = part->memory_bytes,
+        .memory_bytes_per_s = part->memory_bytes_per_s,
         .speed_ratio = part->speed_ratio,
         .busy_watts = part->busy_watts,
         .idle_watts = part->idle_watts,

@@ -28,6 +28,7 @@ static const struct option {
     {"latency", TIME, ACCELERATORS, FIELD(latency_ns)},
     {"speed", RATIO, KIND(SY_CPU) | ACCELERATORS, FIELD(speed_ratio)},
     {"memory", SIZE, ACCELERATORS, FIELD(memory_bytes)},
+    {"dram", BANDWIDTH, ACCELERATORS, FIELD(memory_bytes_per_s)},
     {"watts", WATTS, KIND(SY_CPU) | ACCELERATORS, FIELD(busy_watts)},
     {"bus", NAME, ACCELERATORS, FIELD(bus)},
     {"smt", COUNT, KIND(SY_CPU), FIELD(split)},

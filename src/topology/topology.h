@@ -95,6 +95,7 @@ struct sy_accelerator {
     double down_bytes_per_s, up_bytes_per_s; /* from and to the host */
     double latency_ns;
     double capacity_bytes;
+    double memory_bytes_per_s; /* that tasks share; 0: not modelled */
     double speed_ratio;
     double busy_watts, idle_watts; /* of the whole; divided among its devices */
     uint32_t part_count;           /* streams, or regions of an FPGA */

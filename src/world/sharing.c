@@ -70,7 +70,10 @@ static void demand_of(const struct sy_world *w, uint32_t device, struct sy_deman
     double own = v->demand_bytes_per_s ? v->demand_bytes_per_s[at] : 0; /* not in every world */
     double link = v->link_demand_bytes_per_s ? v->link_demand_bytes_per_s[at] : 0;
     sy_cost_demand(w->machine, device, own, link, ret);
-    *ret_most_bytes_per_s = fmax(own, link);
+    *ret_most_bytes_per_s = 0; /* of what is shared */
+    for (uint32_t i = 0; i < ret->count; i++) {
+        *ret_most_bytes_per_s = sy_most(*ret_most_bytes_per_s, ret->bytes_per_s[i]);
+    }
 }
 
 /* --- tasks -------------------------------------------------------------------------------------
