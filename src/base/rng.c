@@ -56,12 +56,10 @@ double sy_rng_exponential(struct sy_rng *rng) {
     return -log(1 - sy_rng_uniform(rng));
 }
 
+/* Bailey's polar method. */
 double sy_rng_student(struct sy_rng *rng, uint32_t degrees) {
     SY_ASSERT(degrees > 0);
-    double normal = sy_rng_normal(rng), squares = 0;
-    for (uint32_t i = 0; i < degrees; i++) {
-        double x = sy_rng_normal(rng);
-        squares += x * x;
-    }
-    return normal / sqrt(squares / degrees);
+    double u = 1 - sy_rng_uniform(rng), angle = 6.283185307179586 * sy_rng_uniform(rng);
+    double stretched = degrees == 4 ? 1 / sqrt(u) : pow(u, -2.0 / degrees);
+    return sqrt(degrees * (stretched - 1)) * cos(angle);
 }
