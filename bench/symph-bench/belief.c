@@ -17,6 +17,7 @@
 #define POLICY  "lb-cont+srpt"
 #define PLAIN   "lb+srpt"
 #define LONG    "300ms"
+#define OFTEN   "0.3ms" /* so that the short loads can be followed at all */
 #define NOISE   0.4
 #define SEED    1 /* of the bootstrap */
 
@@ -35,6 +36,8 @@ struct setting {
     double noise;
     const char *belief, *policy;
     bool judge;
+    const char *events, *often; /* what counters count, and how often they are read; NULL: usual */
+    double outliers;
 };
 
 struct outcome {
@@ -55,6 +58,9 @@ static int run_setting(const struct setting *setting, const struct sy_bench_beli
                                     .hidden_period = setting->period,
                                     .counter_noise = setting->noise,
                                     .counters = setting->counters,
+                                    .counter_events = setting->events,
+                                    .counter_period = setting->often,
+                                    .counter_outliers = setting->outliers,
                                     .belief = setting->belief,
                                     .judge = setting->judge,
                                     .contention = true,
@@ -108,6 +114,7 @@ static void put_accuracy(const struct setting *s, const struct sy_sim_accuracy *
     sy_table_cell(table, "%u", s->counters);
     sy_table_cell(table, "%g", s->noise);
     sy_table_cell(table, "%s", s->belief);
+    sy_table_cell(table, "%s%s", s->events, s->outliers > 0 ? ", 3 % wild" : "");
     put_points(table, a->error_points[SY_RES_DRAM]);
     put_points(table, a->error_points[SY_RES_LINK]);
     put_points(table, a->error_points[SY_RES_INTERCONNECT]);
@@ -121,6 +128,8 @@ static void put_accuracy(const struct setting *s, const struct sy_sim_accuracy *
     sy_json_member_u64(out, "counters", s->counters);
     sy_json_member_number(out, "counter_noise", s->noise);
     sy_json_member_string(out, "belief", s->belief);
+    sy_json_member_string(out, "counter_events", s->events);
+    sy_json_member_number(out, "counter_outliers", s->outliers);
     sy_json_member_number(out, "dram_error_points", a->error_points[SY_RES_DRAM]);
     sy_json_member_number(out, "link_error_points", a->error_points[SY_RES_LINK]);
     sy_json_member_number(out, "interconnect_error_points", a->error_points[SY_RES_INTERCONNECT]);
@@ -131,33 +140,67 @@ static void put_accuracy(const struct setting *s, const struct sy_sim_accuracy *
     sy_json_close(out, '}');
 }
 
+/* What is true depends on no counter. */
+#define COUNTED(period, counters, noise)                                                           \
+    {false, period, counters, noise, "raw", "traffic", 0}, {                                       \
+        false, period, counters, noise, "filtered", "traffic", 0                                   \
+    }
+#define ON_SOCKETS(period)                                                                         \
+    {true, period, 4, NOISE, "raw", "traffic", 0},                                                 \
+        {true, period, 4, NOISE, "filtered", "traffic", 0}, {                                      \
+        true, period, 4, NOISE, "true", "traffic", 0                                               \
+    }
+
+static const struct row {
+    bool sockets; /* where more tasks are slowed; else mixed */
+    const char *period;
+    uint32_t counters;
+    double noise;
+    const char *belief, *events;
+    double outliers;
+} rows[] = {
+    COUNTED(NULL, 4, 0.1),
+    {false, NULL, 4, 0.1, "true", "traffic", 0},
+    COUNTED(NULL, 4, NOISE),
+    COUNTED(NULL, 10, 0.1),
+    COUNTED(NULL, 10, NOISE),
+    {false, NULL, 4, NOISE, "filtered", "traffic", 0.03},
+    {false, NULL, 4, NOISE, "filtered", "listing", 0},
+    COUNTED(LONG, 4, 0.1),
+    {false, LONG, 4, 0.1, "true", "traffic", 0},
+    COUNTED(LONG, 4, NOISE),
+    COUNTED(LONG, 10, 0.1),
+    COUNTED(LONG, 10, NOISE),
+    {false, LONG, 4, NOISE, "filtered", "traffic", 0.03},
+    {false, LONG, 4, NOISE, "filtered", "listing", 0},
+    ON_SOCKETS(NULL),
+    ON_SOCKETS(LONG),
+};
+
 static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *out,
                     struct sy_buffer *text) {
-    static const char *const headers[] = {"machine", "period", "counters",    "noise",
-                                          "told",    "DRAM",   "PCIe",        "interconnect",
-                                          "in band", "slowed", "within 10 %", "in band"};
-    static const char *const periods[] = {NULL, LONG}, *const kinds[] = {"raw", "filtered", "true"};
-    static const uint32_t counters[] = {4, 10};
-    static const double noises[] = {0.1, NOISE};
+    static const char *const headers[] = {
+        "machine", "period",       "counters", "noise",  "told",        "counters of", "DRAM",
+        "PCIe",    "interconnect", "in band",  "slowed", "within 10 %", "in band"};
     struct sy_table table;
-    sy_table_init(&table, headers, "llrrlrrrrrrr");
+    sy_table_init(&table, headers, "llrrllrrrrrrr");
     int r = SY_EXIT_OK;
-    for (uint32_t i = 0; !r && i < 30; i++) {
-        bool mixed = i < 24; /* then sockets, where more tasks are slowed */
-        struct setting s = {mixed ? SY_BENCH_MIXED : SOCKETS,
-                            mixed ? six : narrow,
-                            mixed ? 0.5 : 0.3,
-                            0.4,
-                            periods[mixed ? i / 12 : i / 3 % 2],
-                            counters[mixed ? i / 6 % 2 : 0],
-                            noises[mixed ? i / 3 % 2 : 1],
-                            kinds[i % 3],
-                            POLICY,
-                            true};
+    for (uint32_t i = 0; !r && i < SY_COUNT(rows); i++) {
+        const struct row *row = &rows[i];
+        struct setting s = {.machine = row->sockets ? SOCKETS : SY_BENCH_MIXED,
+                            .graphs = row->sockets ? narrow : six,
+                            .load = row->sockets ? 0.3 : 0.5,
+                            .hidden_load = 0.4,
+                            .period = row->period,
+                            .counters = row->counters,
+                            .noise = row->noise,
+                            .belief = row->belief,
+                            .policy = POLICY,
+                            .judge = true,
+                            .events = row->events,
+                            .often = OFTEN,
+                            .outliers = row->outliers};
         struct outcome o = {0};
-        if (mixed && i % 3 == 2 && i % 12 != 2) {
-            continue; /* what is true depends on no counter */
-        }
         r = run_setting(&s, bench, &o);
         if (!r) {
             put_accuracy(&s, &o.accuracy, &table, out);
@@ -171,7 +214,7 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
         "mixed: " SY_BENCH_MIXED ", six graphs, load 0.5, 10 resources;\nsockets: " SOCKETS
         ", narrow graphs that need much memory bandwidth, load 0.3, 16 "
         "resources.\nperiod: mean time between changes of the hidden load; short: 1/20 "
-        "of the longest job, 50 readings.\nColumns: mean error of the use of "
+        "of the longest job. A reading every " OFTEN ".\nColumns: mean error of the use of "
         "resources, in percentage points; tasks slowed by over 10 %%;\ntasks whose "
         "slowdown was predicted within 10 %% at their start, and inside the 95 %% "
         "interval\n\n",
@@ -281,15 +324,16 @@ static void add_total(struct total *total, const struct outcome *o, const struct
 }
 
 static void put_total(const struct total *total, uint32_t seeds, struct sy_buffer *text) {
-    sy_buffer_printf(
-        text,
-        "\nWhat do policies gain? Mean job slowdown (p99 of all jobs) of " PLAIN " and of " POLICY
-        " with no counters, raw counters,\nthe estimate and the true load; 4 counters "
-        "at a time, noise %g, %u seeds from 1, [95 %% bootstrap intervals].\nsockets: " SOCKETS
-        ", narrow graphs that need much memory bandwidth; GPUs: " GPUS
-        ", six graphs.\nRecovered: (raw - filtered) / (raw - true), where knowing the "
-        "true load helps.\n",
-        NOISE, seeds);
+    sy_buffer_printf(text,
+                     "\nWhat do policies gain? Mean job slowdown (p99 of all jobs) of " PLAIN
+                     " and of " POLICY
+                     " with no counters, raw counters,\nthe estimate and the true load; 4 counters "
+                     "at a time, noise %g, read every 2 ms, %u seeds from 1, [95 %% bootstrap "
+                     "intervals].\nsockets: " SOCKETS
+                     ", narrow graphs that need much memory bandwidth; GPUs: " GPUS
+                     ", six graphs.\nRecovered: (raw - filtered) / (raw - true), where knowing the "
+                     "true load helps.\n",
+                     NOISE, seeds);
     sy_buffer_printf(text,
                      "Knowing the true load helps compared with raw counters in %u of %u settings; "
                      "in %u of these the estimate recovers at least half.\nOver all settings: true "
@@ -320,7 +364,10 @@ static int worth(const struct sy_bench_belief *bench, struct sy_json_writer *out
                             NOISE,
                             NULL,
                             NULL,
-                            false};
+                            false,
+                            NULL,
+                            NULL,
+                            0};
         struct outcome outcomes[KINDS] = {0};
         r = compare(s, bench, outcomes);
         if (!r) {
@@ -337,8 +384,84 @@ static int worth(const struct sy_bench_belief *bench, struct sy_json_writer *out
     return r;
 }
 
+/* --- the loop, under the default policy ----------------------------------------------------------
+ */
+static const char *const wide[] = {"gen:cholesky:8", "gen:layered:width=8,depth=12,seed=3,ccr=0.5",
+                                   "gen:fft:5", NULL};
+
+static const struct {
+    const char *name, *machine;
+    const char *const *graphs;
+    double load, hidden_load;
+    const char *period;
+} loops[] = {
+    {"neighbours on NUMA nodes", "8x(cpu:2 dram:8GB/s)", narrow, 0.2, 0.5, "3s"},
+    {"PCIe switches", "2x(cpu:2 dram:80GB/s gpu:4@pcie3x16,bus=s)", wide, 0.2, 0.6, "1s"},
+    {"memory of GPUs", "cpu:2 gpu:8@pcie4x16,dram=150GB/s", narrow, 0.2, 0.5, "3s"},
+};
+
+/* Without counters over with them, in each world. */
+static double *gains(const struct outcome *o) {
+    double *logs = calloc(o[FILTERED].count + 1u, sizeof *logs);
+    for (uint32_t i = 0; logs && i < o[FILTERED].count; i++) {
+        logs[i] = log(o[NOTHING].values[i] / o[FILTERED].values[i]);
+    }
+    return logs;
+}
+
+static int loop(const struct sy_bench_belief *bench, struct sy_json_writer *out,
+                struct sy_buffer *text) {
+    static const char *const headers[] = {"others load", "lb+srpt", "none",           "raw",
+                                          "filtered",    "true",    "none / filtered"};
+    static const char *const kinds[KINDS] = {"none", "none", "raw", "filtered", "true"};
+    struct sy_table table;
+    sy_table_init(&table, headers, "lrrrrrr");
+    int r = SY_EXIT_OK;
+    for (uint32_t i = 0; !r && i < SY_COUNT(loops); i++) {
+        struct outcome o[KINDS] = {0};
+        sy_table_cell(&table, "%s", loops[i].name);
+        sy_json_open(out, '{');
+        sy_json_member_string(out, "loop", loops[i].name);
+        sy_json_member_string(out, "machine", loops[i].machine);
+        for (uint32_t k = 0; !r && k < KINDS; k++) {
+            struct setting s = {.machine = loops[i].machine,
+                                .graphs = loops[i].graphs,
+                                .load = loops[i].load,
+                                .hidden_load = loops[i].hidden_load,
+                                .period = loops[i].period,
+                                .counters = 4,
+                                .noise = NOISE,
+                                .belief = kinds[k],
+                                .policy = k == PLAIN_LB ? PLAIN : "symphony"};
+            r = run_setting(&s, bench, &o[k]);
+            sy_table_cell(&table, "%.3f", o[k].mean);
+            sy_json_member_number(out, k == PLAIN_LB ? "plain" : kinds[k], o[k].mean);
+        }
+        double *logs = r ? NULL : gains(o);
+        if (logs) {
+            struct sy_interval interval =
+                sy_bootstrap_mean(logs, o[FILTERED].count, (struct sy_clusters){0}, SEED);
+            double gain = exp(sy_mean(logs, o[FILTERED].count));
+            sy_table_cell(&table, "%.3f [%.3f, %.3f]", gain, exp(interval.low), exp(interval.high));
+            sy_json_member_number(out, "gain", gain);
+        }
+        free(logs);
+        sy_json_close(out, '}');
+        for (uint32_t k = 0; k < KINDS; k++) {
+            free(o[k].values);
+        }
+    }
+    sy_buffer_printf(text,
+                     "\nThe default policy where others load what it uses: mean job slowdown; 4 "
+                     "counters at a time, noise %g, read every 2 ms.\n\n",
+                     NOISE);
+    sy_table_write(&table, 0, false, text);
+    return r;
+}
+
 int sy_bench_belief(const struct sy_bench_belief *bench, struct sy_json_writer *out,
                     struct sy_buffer *text) {
     int r = accuracy(bench, out, text);
-    return r ? r : worth(bench, out, text);
+    r = r ? r : worth(bench, out, text);
+    return r ? r : loop(bench, out, text);
 }

@@ -107,6 +107,9 @@ struct sy_view {
     const double *demand_bytes_per_s; /* [kernel * class_count + class], own memory */
     const double *link_demand_bytes_per_s; /* [kernel * class_count + class], link to the host */
     const double *image_ns; /* [kernel * board_count + board] to configure a region for a kernel */
+    /* [kernel * device_count + device] how much longer a task takes there because of others, for
+     * whoever plans ahead; NULL: not known. Policies set it in copies of a view, worlds do not. */
+    const double *slowdown;
 
     /* Data. */
     const double *data_bytes;

@@ -34,7 +34,9 @@ int sy_belief_create(const struct sy_machine *machine, const struct sy_listing *
     belief->counter_count = counter_count;
     belief->pmus = pmus;
     belief->pmu_count = pmu_count;
-    int code = sy_layout_make(belief);
+    belief->layout = (struct sy_layout){
+        .machine = machine, .counters = counters, .counter_count = counter_count};
+    int code = sy_layout_make(&belief->layout, belief->arena);
     code = code ? code : sy_parts_make(belief, error);
     code = code ? code : sy_parts_show(belief);
     sy_found_finish(&belief->core_found);

@@ -4,7 +4,7 @@
  *
  * In: a model (variables = logarithms of true rates; factors = how the architecture ties them
  * together) and observations. Out: the posterior of every rate, utilisations in [0,1] with bands,
- * which counters to read next, samples and gradients for training, expected slowdown of kernels.
+ * which counters to read next. What policies see of shared resources is senses.h.
  * Never knows: where an observation came from, schedulers, or the real clock.
  * Invariants: no allocation after create; one filter is small (a core, a socket, a GPU), filters
  * are joined by sums; every relation has a width that is learned and is left out while it is
@@ -192,98 +192,5 @@ SY_MUST_CHECK int sy_model_of_listing(const struct sy_listing *listing, enum sy_
 /* Traffic of each of the machine's resources, one variable each, in the machine's order. */
 SY_MUST_CHECK int sy_model_of_machine(const struct sy_machine *machine, struct sy_model **ret_model,
                                       struct sy_error *error);
-
-/* --- load: what others take of one resource, as levels that come and go; load.c ----------------
- */
-#define SY_LOAD_LEVELS 21
-#define SY_LOAD_TIMES  5
-
-struct sy_load {
-    double capacity, step_ns, watched_ns;
-    double time_ns[SY_LOAD_TIMES]; /* candidates for how long a level lasts, and their weights */
-    double weight[SY_LOAD_TIMES];
-    double share[SY_LOAD_TIMES][SY_LOAD_LEVELS]; /* probability of each level now */
-    double usual[SY_LOAD_LEVELS];                /* and on average */
-    double whole[SY_LOAD_LEVELS]; /* window so far: traffic that each level would make * time */
-    double own_sum, window_ns;
-    double idle_ns, stays_ns, stays[SY_LOAD_TIMES]; /* time not yet counted; of one such step */
-};
-/* step_ns: about the time between two observations. Level k is k / (levels - 1) of the capacity. */
-void sy_load_init(struct sy_load *load, double capacity, double step_ns);
-void sy_load_pass(struct sy_load *load, double elapsed_ns);
-/* Something was seen that is so likely if others take each level. */
-void sy_load_weigh(struct sy_load *load, const double *likelihood);
-/* In this part of the window of the next reading we would take own of it, if nobody else did. */
-void sy_load_own(struct sy_load *load, double own, double elapsed_ns);
-/* The window ends: the mean of the whole traffic was seen. NAN: nobody looked. */
-void sy_load_see(struct sy_load *load, double rate, double noise_ratio);
-void sy_load_now(struct sy_load *load, double *ret_share);
-/* What others take, and with our own part the whole, with its standard deviation. */
-void sy_load_mean(struct sy_load *load, double own, double *ret_others, double *ret_whole,
-                  double *ret_sd);
-/* Share of the time ahead in which the level will be the present one. */
-double sy_load_lasting(const struct sy_load *load, double ahead_ns);
-
-/* --- shares: max-min fair, of our flows beside what others want; shares.c -----------------------
- */
-#define SY_DRAW_MAX 8
-
-struct sy_draw { /* on resources, each once */
-    uint32_t count;
-    const uint32_t *resources;
-    const double *bytes_per_s; /* at full speed */
-};
-
-struct sy_shares;
-/* In the arena; NULL when out of memory. Flows beyond the capacity are left out. */
-struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machine *machine,
-                                   uint32_t flow_capacity);
-void sy_shares_clear(struct sy_shares *shares); /* no flows */
-void sy_shares_reset(struct sy_shares *shares); /* and nothing learned of what flows are like */
-void sy_shares_add(struct sy_shares *shares, struct sy_draw draw);
-void sy_shares_solve(struct sy_shares *shares, const double *others_bytes_per_s);
-/* What our flows would take of a resource if only the others they cross held them back; and do. */
-double sy_shares_wanted(const struct sy_shares *shares, uint32_t resource);
-double sy_shares_taken(const struct sy_shares *shares, uint32_t resource);
-/* One of our flows, still among them, took exp(log_ratio) times its time alone, give or take scale:
- * that says how loaded its resource was, the more surely the longer levels last against it. */
-void sy_shares_taught(const struct sy_shares *shares, uint32_t resource, double demand,
-                      double log_ratio, double scale, double alone_ns, struct sy_load *load);
-
-/* --- slowdown: what a task would get of shared resources if it began now; slowdown.c ------------
- */
-
-struct sy_slowing {
-    double ratio, sd; /* duration / duration alone, expected over what is not known */
-    double median;    /* as likely more as less: the mean of a skewed thing is seldom near it */
-    double harm;      /* extra time of what we run already, over this task's time alone */
-};
-
-struct sy_slowdown;
-/* In the arena, which frees it; NULL when out of memory. The machine is borrowed. */
-struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
-                                       uint32_t kernel_count);
-void sy_slowdown_reset(struct sy_slowdown *slowdown); /* nothing was learned */
-/* A look at the machine: begin, then what runs and what is told of the resources, then ready.
- * Resources that nobody tells of are inferred from durations. */
-void sy_slowdown_begin(struct sy_slowdown *slowdown, double now_ns);
-void sy_slowdown_runs(struct sy_slowdown *slowdown, struct sy_draw draw);
-void sy_slowdown_told(struct sy_slowdown *slowdown, uint32_t resource, double others_bytes_per_s,
-                      double sd_bytes_per_s);
-void sy_slowdown_ready(struct sy_slowdown *slowdown);
-/* One more that will run, decided since. */
-void sy_slowdown_add(struct sy_slowdown *slowdown, struct sy_draw draw);
-/* What a newcomer can expect of each resource. */
-const double *sy_slowdown_open(const struct sy_slowdown *slowdown);
-/* beside: the kernel on a device that shares its core, or SY_NONE. */
-struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *slowdown, uint32_t kernel,
-                                     uint32_t device, struct sy_draw draw, uint32_t beside,
-                                     double alone_ns);
-/* The extra share of time that a kernel beside another costs that one. */
-double sy_slowdown_disturbs(const struct sy_slowdown *slowdown, uint32_t kernel, uint32_t beside);
-/* A task began under what was just expected; and ended, having taken ratio * its time alone. */
-void sy_slowdown_started(struct sy_slowdown *slowdown, uint32_t device, uint32_t kernel,
-                         struct sy_draw draw, uint32_t beside, double alone_ns);
-void sy_slowdown_ended(struct sy_slowdown *slowdown, uint32_t device, double ratio);
 
 #endif

@@ -65,8 +65,11 @@ struct sy_thread {
     uint32_t busy; /* variable of its core's part */
 };
 
-/* Where things of the machine stand. */
+/* Where things of the machine stand. The first three are given. */
 struct sy_layout {
+    const struct sy_machine *machine;
+    const struct sy_counter *counters;
+    uint32_t counter_count;
     struct sy_thread *threads;
     uint32_t thread_count;
     uint32_t core_count, package_count, gpu_count, board_count;
@@ -103,7 +106,7 @@ struct sy_belief {
 };
 
 /* parts_layout.c. 0 or -ENOMEM. */
-SY_MUST_CHECK int sy_layout_make(struct sy_belief *belief);
+SY_MUST_CHECK int sy_layout_make(struct sy_layout *layout, struct sy_arena *arena);
 /* The thread of a processor's number; SY_NONE. */
 uint32_t sy_layout_thread(const struct sy_layout *layout, uint32_t os_index);
 /* The resource that a counter is named after; SY_NONE. */

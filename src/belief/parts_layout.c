@@ -56,35 +56,33 @@ uint32_t sy_layout_link(const struct sy_machine *machine, uint32_t memory, bool 
     return SY_NONE;
 }
 
-static uint32_t core_of_group(const struct sy_belief *belief, uint32_t group) {
-    const struct sy_layout *layout = &belief->layout;
+static uint32_t core_of_group(const struct sy_layout *layout, uint32_t group) {
     for (uint32_t i = 0; i < layout->thread_count; i++) {
         const struct sy_thread *thread = &layout->threads[i];
-        if (thread->device != SY_NONE && belief->machine->devices[thread->device].group == group) {
+        if (thread->device != SY_NONE && layout->machine->devices[thread->device].group == group) {
             return thread->core;
         }
     }
     return SY_NONE;
 }
 
-static void list_threads(struct sy_belief *belief) {
-    struct sy_layout *layout = &belief->layout;
+static void list_threads(struct sy_layout *layout) {
     uint32_t place = 0;
-    for (uint32_t i = 0; i < belief->machine->device_count; i++) {
-        const struct sy_device *device = &belief->machine->devices[i];
+    for (uint32_t i = 0; i < layout->machine->device_count; i++) {
+        const struct sy_device *device = &layout->machine->devices[i];
         if (device->kind != SY_CPU) {
             continue;
         }
         uint32_t number = place++;
         (void)number_of(device->name, &number);
-        uint32_t core = core_of_group(belief, device->group);
+        uint32_t core = core_of_group(layout, device->group);
         core = core == SY_NONE ? layout->core_count : core;
         layout->core_count += core == layout->core_count;
         layout->core_package[core] = layout->host_package[device->host_memory];
         layout->threads[layout->thread_count++] = (struct sy_thread){number, i, core, SY_NONE};
     }
-    for (uint32_t i = 0; i < belief->counter_count; i++) {
-        const struct sy_counter *counter = &belief->counters[i];
+    for (uint32_t i = 0; i < layout->counter_count; i++) {
+        const struct sy_counter *counter = &layout->counters[i];
         if (counter->scope == SY_SCOPE_CPU && counter->scope_index < SY_DEVICE_MAX &&
             sy_layout_thread(layout, counter->scope_index) == SY_NONE) {
             layout->core_package[layout->core_count] = 0;
@@ -94,10 +92,10 @@ static void list_threads(struct sy_belief *belief) {
     }
 }
 
-static uint32_t count_of_scope(const struct sy_belief *belief, enum sy_scope scope) {
+static uint32_t count_of_scope(const struct sy_layout *layout, enum sy_scope scope) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < belief->counter_count; i++) {
-        const struct sy_counter *counter = &belief->counters[i];
+    for (uint32_t i = 0; i < layout->counter_count; i++) {
+        const struct sy_counter *counter = &layout->counters[i];
         if (counter->scope == scope && counter->scope_index >= count &&
             counter->scope_index < SY_DEVICE_MAX) {
             count = counter->scope_index + 1;
@@ -107,14 +105,13 @@ static uint32_t count_of_scope(const struct sy_belief *belief, enum sy_scope sco
 }
 
 /* As many sockets as counters speak of; else one per host memory. Memories are dealt evenly. */
-static void place_hosts(struct sy_belief *belief) {
-    struct sy_layout *layout = &belief->layout;
-    const struct sy_machine *machine = belief->machine;
+static void place_hosts(struct sy_layout *layout) {
+    const struct sy_machine *machine = layout->machine;
     uint32_t host_count = 0, place = 0;
     for (uint32_t i = 0; i < machine->memory_count; i++) {
         host_count += machine->memories[i].host;
     }
-    uint32_t packages = count_of_scope(belief, SY_SCOPE_PACKAGE);
+    uint32_t packages = count_of_scope(layout, SY_SCOPE_PACKAGE);
     layout->package_count = packages ? packages : host_count ? host_count : 1;
     packages = layout->package_count;
     for (uint32_t i = 0; i < machine->memory_count; i++) {
@@ -127,9 +124,9 @@ static void place_hosts(struct sy_belief *belief) {
     }
 }
 
-static void list_accelerators(struct sy_belief *belief, bool gpus, uint32_t *ret_count) {
-    const struct sy_machine *machine = belief->machine;
-    uint32_t *memories = belief->layout.accelerator_memory + (gpus ? 0 : belief->layout.gpu_count);
+static void list_accelerators(struct sy_layout *layout, bool gpus, uint32_t *ret_count) {
+    const struct sy_machine *machine = layout->machine;
+    uint32_t *memories = layout->accelerator_memory + (gpus ? 0 : layout->gpu_count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < machine->device_count; i++) {
         const struct sy_device *device = &machine->devices[i];
@@ -139,27 +136,26 @@ static void list_accelerators(struct sy_belief *belief, bool gpus, uint32_t *ret
             memories[count++] = device->memory;
         }
     }
-    uint32_t told = count_of_scope(belief, gpus ? SY_SCOPE_GPU : SY_SCOPE_BOARD);
+    uint32_t told = count_of_scope(layout, gpus ? SY_SCOPE_GPU : SY_SCOPE_BOARD);
     while (count < told) {
         memories[count++] = SY_NONE;
     }
     *ret_count = count;
 }
 
-static void claim_route(struct sy_belief *belief, uint32_t from, uint32_t to, uint32_t package) {
-    const struct sy_machine *machine = belief->machine;
+static void claim_route(struct sy_layout *layout, uint32_t from, uint32_t to, uint32_t package) {
+    const struct sy_machine *machine = layout->machine;
     const struct sy_route *route = &machine->routes[from * machine->memory_count + to];
     for (uint32_t i = 0; i < route->resource_count; i++) {
-        uint32_t *owner = &belief->layout.resource_package[route->resources[i]];
+        uint32_t *owner = &layout->resource_package[route->resources[i]];
         *owner = *owner == SY_NONE ? package : *owner;
     }
 }
 
 /* A memory's own bandwidth is its socket's; what leads away from a socket is the sender's; links
  * and switches are of the socket next to the accelerator. */
-static void place_resources(struct sy_belief *belief) {
-    const struct sy_machine *machine = belief->machine;
-    struct sy_layout *layout = &belief->layout;
+static void place_resources(struct sy_layout *layout) {
+    const struct sy_machine *machine = layout->machine;
     for (uint32_t i = 0; i < machine->resource_count; i++) {
         layout->resource_package[i] = SY_NONE;
     }
@@ -171,7 +167,7 @@ static void place_resources(struct sy_belief *belief) {
     for (uint32_t i = 0; i < machine->memory_count; i++) {
         for (uint32_t j = 0; j < machine->memory_count; j++) {
             if (machine->memories[i].host && machine->memories[j].host) {
-                claim_route(belief, i, j, layout->host_package[i]);
+                claim_route(layout, i, j, layout->host_package[i]);
             }
         }
     }
@@ -179,8 +175,8 @@ static void place_resources(struct sy_belief *belief) {
         const struct sy_device *device = &machine->devices[i];
         if (device->kind != SY_CPU) {
             uint32_t package = layout->host_package[device->host_memory];
-            claim_route(belief, device->host_memory, device->memory, package);
-            claim_route(belief, device->memory, device->host_memory, package);
+            claim_route(layout, device->host_memory, device->memory, package);
+            claim_route(layout, device->memory, device->host_memory, package);
         }
     }
     for (uint32_t i = 0; i < machine->resource_count; i++) {
@@ -189,27 +185,25 @@ static void place_resources(struct sy_belief *belief) {
     }
 }
 
-int sy_layout_make(struct sy_belief *belief) {
-    struct sy_layout *layout = &belief->layout;
-    const struct sy_machine *machine = belief->machine;
-    uint32_t most = machine->device_count + belief->counter_count + 1;
-    uint32_t told = count_of_scope(belief, SY_SCOPE_GPU) + count_of_scope(belief, SY_SCOPE_BOARD);
-    layout->threads = sy_arena_alloc(belief->arena, most, sizeof *layout->threads);
-    layout->core_package = sy_arena_alloc(belief->arena, most, sizeof(uint32_t));
-    layout->host_package =
-        sy_arena_alloc(belief->arena, machine->memory_count + 1u, sizeof(uint32_t));
+int sy_layout_make(struct sy_layout *layout, struct sy_arena *arena) {
+    const struct sy_machine *machine = layout->machine;
+    uint32_t most = machine->device_count + layout->counter_count + 1;
+    uint32_t told = count_of_scope(layout, SY_SCOPE_GPU) + count_of_scope(layout, SY_SCOPE_BOARD);
+    layout->threads = sy_arena_alloc(arena, most, sizeof *layout->threads);
+    layout->core_package = sy_arena_alloc(arena, most, sizeof(uint32_t));
+    layout->host_package = sy_arena_alloc(arena, machine->memory_count + 1u, sizeof(uint32_t));
     layout->accelerator_memory =
-        sy_arena_alloc(belief->arena, machine->device_count + told + 1u, sizeof(uint32_t));
+        sy_arena_alloc(arena, machine->device_count + told + 1u, sizeof(uint32_t));
     layout->resource_package =
-        sy_arena_alloc(belief->arena, machine->resource_count + 1u, sizeof(uint32_t));
+        sy_arena_alloc(arena, machine->resource_count + 1u, sizeof(uint32_t));
     if (!layout->threads || !layout->core_package || !layout->host_package ||
         !layout->accelerator_memory || !layout->resource_package) {
         return -ENOMEM;
     }
-    place_hosts(belief);
-    list_threads(belief);
-    list_accelerators(belief, true, &layout->gpu_count);
-    list_accelerators(belief, false, &layout->board_count);
-    place_resources(belief);
+    place_hosts(layout);
+    list_threads(layout);
+    list_accelerators(layout, true, &layout->gpu_count);
+    list_accelerators(layout, false, &layout->board_count);
+    place_resources(layout);
     return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who gets what of shared resources: max-min fair shares of flows that cross several of them,
+ * Who gets what of shared resources: max-min fair shares of draws that cross several of them,
  * beside what others take.
  *
- * In: flows with their demands, what others want of each resource. Out: the level of each resource
- * (what a flow without limit gets), what our flows want of it given the other resources they cross,
- * and what they take. Each resource is solved exactly given what flows can get elsewhere, and a few
- * rounds settle that. Others yield as so many flows like ours. Nothing is allocated after create.
+ * In: draws with their demands, what others want of each resource. Out: the level of each resource
+ * (what a draw without limit gets), what our draws want of it given the other resources they cross,
+ * and what they take. Each resource is solved exactly given what draws can get elsewhere, and a few
+ * rounds settle that. Others yield as so many draws like ours. Nothing is allocated after create.
  */
 #include "belief/shares.h"
 #include <math.h>
@@ -14,25 +14,25 @@
 
 #define ROUNDS  4
 #define SETTLED 0.01
-#define TYPICAL 0.25 /* demand of a flow, over the capacity, until ours are known */
+#define TYPICAL 0.25 /* demand of a draw, over the capacity, until ours are known */
 #define GAIN    0.02 /* of what is typical, per solution */
 
 struct sy_shares *sy_shares_create(struct sy_arena *arena, const struct sy_machine *machine,
-                                   uint32_t flow_capacity) {
+                                   uint32_t draw_capacity) {
     struct sy_shares *s = sy_arena_alloc(arena, 1, sizeof *s);
     size_t resources = machine->resource_count + 1u;
     if (!s) {
         return NULL;
     }
     s->machine = machine;
-    s->flow_capacity = flow_capacity;
-    s->flows = sy_arena_alloc(arena, flow_capacity + 1u, sizeof *s->flows);
-    s->users = sy_arena_alloc(arena, resources * (flow_capacity + 1u), sizeof *s->users);
-    s->wants = sy_arena_alloc(arena, resources * (flow_capacity + 1u), sizeof *s->wants);
+    s->draw_capacity = draw_capacity;
+    s->draws = sy_arena_alloc(arena, draw_capacity + 1u, sizeof *s->draws);
+    s->users = sy_arena_alloc(arena, resources * (draw_capacity + 1u), sizeof *s->users);
+    s->wants = sy_arena_alloc(arena, resources * (draw_capacity + 1u), sizeof *s->wants);
     s->user_count = sy_arena_alloc(arena, resources, sizeof *s->user_count);
     s->level = sy_arena_alloc(arena, resources, sizeof *s->level);
     s->typical = sy_arena_alloc(arena, resources, sizeof *s->typical);
-    if (!s->flows || !s->users || !s->wants || !s->user_count || !s->level || !s->typical) {
+    if (!s->draws || !s->users || !s->wants || !s->user_count || !s->level || !s->typical) {
         return NULL;
     }
     sy_shares_reset(s);
@@ -47,28 +47,28 @@ void sy_shares_reset(struct sy_shares *s) {
 }
 
 void sy_shares_clear(struct sy_shares *s) {
-    s->flow_count = 0;
+    s->draw_count = 0;
     memset(s->user_count, 0, s->machine->resource_count * sizeof *s->user_count);
 }
 
 void sy_shares_add(struct sy_shares *s, struct sy_draw draw) {
-    if (s->flow_count == s->flow_capacity) {
+    if (s->draw_count == s->draw_capacity) {
         return;
     }
-    struct flow *flow = &s->flows[s->flow_count];
-    flow->count = draw.count < SY_DRAW_MAX ? draw.count : SY_DRAW_MAX;
-    for (uint32_t i = 0; i < flow->count; i++) {
+    struct sy_share_draw *own = &s->draws[s->draw_count];
+    own->count = draw.count < SY_DRAW_MAX ? draw.count : SY_DRAW_MAX;
+    for (uint32_t i = 0; i < own->count; i++) {
         uint32_t r = draw.resources[i];
-        flow->resources[i] = r;
-        flow->bytes_per_s[i] = draw.bytes_per_s[i];
-        s->users[(size_t)r * s->flow_capacity + s->user_count[r]++] = s->flow_count;
+        own->resources[i] = r;
+        own->bytes_per_s[i] = draw.bytes_per_s[i];
+        s->users[(size_t)r * s->draw_capacity + s->user_count[r]++] = s->draw_count;
     }
-    s->flow_count++;
+    s->draw_count++;
 }
 
 double sy_shares_level(const struct sy_shares *s, uint32_t r, double others, bool newcomer) {
     uint32_t count = s->user_count[r];
-    const double *wants = &s->wants[(size_t)r * s->flow_capacity];
+    const double *wants = &s->wants[(size_t)r * s->draw_capacity];
     double rest = s->machine->resources[r].bytes_per_s;
     double weight = sy_most(1, others / s->typical[r]), each = others / weight;
     double share = count + newcomer + (others > 0 ? weight : 0);
@@ -88,31 +88,41 @@ double sy_shares_level(const struct sy_shares *s, uint32_t r, double others, boo
     return share > 1e-9 ? rest / share : INFINITY;
 }
 
-/* What a flow wants of one resource, given what it can get of the others. */
-static double want_of(const struct sy_shares *s, const struct flow *flow, uint32_t resource) {
+/* What a draw wants of one resource, given what it can get of the others. */
+static double want_of(const struct sy_shares *s, const struct sy_share_draw *draw,
+                      uint32_t resource) {
     double speed = 1, demand = 0;
-    for (uint32_t i = 0; i < flow->count; i++) {
-        uint32_t r = flow->resources[i];
+    for (uint32_t i = 0; i < draw->count; i++) {
+        uint32_t r = draw->resources[i];
         if (r == resource) {
-            demand = flow->bytes_per_s[i];
+            demand = draw->bytes_per_s[i];
         } else {
-            speed = sy_least(speed, s->level[r] / flow->bytes_per_s[i]);
+            speed = sy_least(speed, s->level[r] / draw->bytes_per_s[i]);
         }
     }
     return demand * speed;
 }
 
 static void gather(struct sy_shares *s, uint32_t r) {
-    const uint32_t *users = &s->users[(size_t)r * s->flow_capacity];
-    double *wants = &s->wants[(size_t)r * s->flow_capacity];
+    const uint32_t *users = &s->users[(size_t)r * s->draw_capacity];
+    double *wants = &s->wants[(size_t)r * s->draw_capacity];
     for (uint32_t i = 0; i < s->user_count[r]; i++) {
-        double want = want_of(s, &s->flows[users[i]], r);
+        double want = want_of(s, &s->draws[users[i]], r);
         uint32_t at = i;
         for (; at && wants[at - 1] > want; at--) {
             wants[at] = wants[at - 1];
         }
         wants[at] = want;
     }
+}
+
+/* What our draws would take of a resource if only the others they cross held them back. */
+static double wanted(const struct sy_shares *s, uint32_t r) {
+    double sum = 0;
+    for (uint32_t i = 0; i < s->user_count[r]; i++) {
+        sum += s->wants[(size_t)r * s->draw_capacity + i];
+    }
+    return sum;
 }
 
 void sy_shares_solve(struct sy_shares *s, const double *others) {
@@ -128,7 +138,7 @@ void sy_shares_solve(struct sy_shares *s, const double *others) {
             }
             gather(s, r);
             if (round == 0) { /* what was gathered first is what they want where nothing is full */
-                s->typical[r] += GAIN * (sy_shares_wanted(s, r) / s->user_count[r] - s->typical[r]);
+                s->typical[r] += GAIN * (wanted(s, r) / s->user_count[r] - s->typical[r]);
             }
             double level = sy_shares_level(s, r, others[r], false), before = s->level[r];
             moved = moved || !(fabs(level - before) <= SETTLED * level || level == before);
@@ -140,31 +150,10 @@ void sy_shares_solve(struct sy_shares *s, const double *others) {
     }
 }
 
-void sy_shares_taught(const struct sy_shares *s, uint32_t r, double demand, double log_ratio,
-                      double scale, double alone_ns, struct sy_load *load) {
-    double likelihood[SY_LOAD_LEVELS];
-    double trust = sy_load_lasting(load, alone_ns * exp(log_ratio));
-    for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
-        double others = k * load->capacity / (SY_LOAD_LEVELS - 1);
-        double slow = fmax(1, demand / sy_shares_level(s, r, others, false));
-        double off = (log_ratio - log(slow)) / scale;
-        likelihood[k] = pow(1 + off * off / 4, -2.5 * trust);
-    }
-    sy_load_weigh(load, likelihood);
-}
-
-double sy_shares_wanted(const struct sy_shares *s, uint32_t r) {
-    double sum = 0;
-    for (uint32_t i = 0; i < s->user_count[r]; i++) {
-        sum += s->wants[(size_t)r * s->flow_capacity + i];
-    }
-    return sum;
-}
-
 double sy_shares_taken(const struct sy_shares *s, uint32_t r) {
     double sum = 0;
     for (uint32_t i = 0; i < s->user_count[r]; i++) {
-        sum += sy_least(s->wants[(size_t)r * s->flow_capacity + i], s->level[r]);
+        sum += sy_least(s->wants[(size_t)r * s->draw_capacity + i], s->level[r]);
     }
     return sum;
 }

@@ -39,9 +39,7 @@ static bool take_pairs(struct sy_slowdown *s) {
 static bool take_all(struct sy_slowdown *s) {
     const struct sy_machine *m = s->machine;
     size_t resources = m->resource_count, kernels = s->kernel_count;
-    s->loads = take(s, resources, sizeof *s->loads);
     s->shares = sy_shares_create(s->arena, m, 2 * m->device_count);
-    s->told = take(s, resources, sizeof *s->told);
     s->others = take(s, resources, sizeof *s->others);
     s->others_sd = take(s, resources, sizeof *s->others_sd);
     s->present = take(s, resources * POINTS, sizeof *s->present);
@@ -51,10 +49,11 @@ static bool take_all(struct sy_slowdown *s) {
     s->lasting = take(s, resources, sizeof *s->lasting);
     s->open = take(s, resources, sizeof *s->open);
     s->sensitivities = take(s, kernels * m->class_count, sizeof *s->sensitivities);
+    s->devices = take(s, m->device_count, sizeof *s->devices);
     s->begun = take(s, m->device_count, sizeof *s->begun);
-    return take_pairs(s) && s->loads && s->shares && s->told && s->others && s->others_sd &&
-           s->present && s->level && s->extra && s->usual && s->lasting && s->open &&
-           s->sensitivities && s->begun;
+    return take_pairs(s) && s->shares && s->others && s->others_sd && s->present && s->level &&
+           s->extra && s->usual && s->lasting && s->open && s->sensitivities && s->devices &&
+           s->begun;
 }
 
 struct sy_slowdown *sy_slowdown_create(struct sy_arena *arena, const struct sy_machine *machine,
@@ -76,9 +75,9 @@ void sy_slowdown_reset(struct sy_slowdown *s) {
     s->now_ns = s->time_ns = 0;
     s->looks = 0;
     memset(s->usual, 0, m->resource_count * POINTS * sizeof *s->usual);
-    s->stepped = false;
     memset(s->lasting, 0, m->resource_count * sizeof *s->lasting);
     memset(s->sensitivities, 0, kernels * m->class_count * sizeof *s->sensitivities);
+    memset(s->devices, 0, m->device_count * sizeof *s->devices);
     memset(s->begun, 0, m->device_count * sizeof *s->begun);
     if (s->pairs) {
         memset(s->pairs, 0, kernels * kernels * sizeof *s->pairs);
@@ -88,19 +87,6 @@ void sy_slowdown_reset(struct sy_slowdown *s) {
 
 /* --- a look --------------------------------------------------------------------------------------
  */
-/* How long levels last is measured in looks: the first pause between two sets the scale. */
-static void pass(struct sy_slowdown *s, double elapsed_ns) {
-    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
-        if (!s->stepped) {
-            sy_load_init(&s->loads[r], s->machine->resources[r].bytes_per_s, elapsed_ns);
-        } else {
-            sy_load_pass(&s->loads[r], elapsed_ns);
-        }
-    }
-    s->looks++;
-    s->stepped = true;
-}
-
 /* What a newcomer would have got since the last look is what is usual, while we use a resource. */
 static void remember(struct sy_slowdown *s) {
     for (uint32_t r = 0; r < s->machine->resource_count; r++) {
@@ -110,8 +96,8 @@ static void remember(struct sy_slowdown *s) {
         }
         double taken = 1 - sy_least(1, s->open[r] / s->machine->resources[r].bytes_per_s);
         double gain = s->elapsed_ns / (l->watched_ns + s->elapsed_ns);
-        uint32_t level = (uint32_t)(taken * (SY_LOAD_LEVELS - 1) + 0.5);
-        for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
+        uint32_t level = (uint32_t)(taken * (SY_LEVELS - 1) + 0.5);
+        for (uint32_t k = 0; k < SY_LEVELS; k++) {
             l->share[k] += gain * ((k == level) - l->share[k]);
         }
         l->watched_ns += s->elapsed_ns;
@@ -125,11 +111,12 @@ void sy_slowdown_begin(struct sy_slowdown *s, double now_ns) {
     s->elapsed_ns = now_ns - s->now_ns;
     if (s->elapsed_ns > 0) {
         remember(s);
-        pass(s, s->elapsed_ns);
+        s->looks++;
         s->now_ns = now_ns;
     }
     sy_shares_clear(s->shares);
-    memset(s->told, 0, s->machine->resource_count * sizeof *s->told);
+    memset(s->others, 0, s->machine->resource_count * sizeof *s->others);
+    memset(s->others_sd, 0, s->machine->resource_count * sizeof *s->others_sd);
 }
 
 void sy_slowdown_runs(struct sy_slowdown *s, struct sy_draw draw) {
@@ -138,7 +125,6 @@ void sy_slowdown_runs(struct sy_slowdown *s, struct sy_draw draw) {
 
 void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double sd) {
     double capacity = s->machine->resources[r].bytes_per_s;
-    s->told[r] = true;
     s->others[r] = fmin(fmax(others, 0), capacity);
     s->others_sd[r] = sd >= 0 ? fmin(sd, capacity) : 0;
 }
@@ -147,14 +133,14 @@ void sy_slowdown_told(struct sy_slowdown *s, uint32_t r, double others, double s
 static void quantiles(const double *share, double capacity, double *ret_level) {
     double below = 0, all = 0;
     uint32_t k = 0;
-    for (uint32_t i = 0; i < SY_LOAD_LEVELS; i++) {
+    for (uint32_t i = 0; i < SY_LEVELS; i++) {
         all += share[i];
     }
     for (uint32_t q = 0; q < POINTS; q++) {
-        while (k + 1 < SY_LOAD_LEVELS && below + share[k] < probabilities[q] * all) {
+        while (k + 1 < SY_LEVELS && below + share[k] < probabilities[q] * all) {
             below += share[k++];
         }
-        ret_level[q] = k * capacity / (SY_LOAD_LEVELS - 1);
+        ret_level[q] = k * capacity / (SY_LEVELS - 1);
     }
 }
 
@@ -168,16 +154,8 @@ static double extra(const double *flows, uint32_t count, double level) {
 
 static void open_up(struct sy_slowdown *s, uint32_t r) {
     double capacity = s->machine->resources[r].bytes_per_s, level[POINTS], inverse = 0;
-    if (s->told[r]) {
-        for (uint32_t q = 0; q < POINTS; q++) {
-            level[q] = fmin(fmax(s->others[r] + normals[q] * s->others_sd[r], 0), capacity);
-        }
-    } else if (s->stepped) {
-        double now[SY_LOAD_LEVELS];
-        sy_load_now(&s->loads[r], now);
-        quantiles(now, capacity, level);
-    } else {
-        memset(level, 0, sizeof level);
+    for (uint32_t q = 0; q < POINTS; q++) {
+        level[q] = fmin(fmax(s->others[r] + normals[q] * s->others_sd[r], 0), capacity);
     }
     for (uint32_t q = 0; q < POINTS; q++) {
         double open = sy_shares_level(s->shares, r, level[q], true);
@@ -186,7 +164,7 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
     }
     s->open[r] = 1 / inverse;
     s->level[r] = sy_shares_level(s->shares, r, s->others[r], false);
-    s->extra[r] = extra(&s->shares->wants[(size_t)r * s->shares->flow_capacity],
+    s->extra[r] = extra(&s->shares->wants[(size_t)r * s->shares->draw_capacity],
                         s->shares->user_count[r], s->level[r]);
     if (s->lasting[r].watched_ns > 0 && s->looks % USUAL_LOOKS && s->usual[r * POINTS] > 0) {
         return; /* it moves slowly */
@@ -194,21 +172,14 @@ static void open_up(struct sy_slowdown *s, uint32_t r) {
     if (s->lasting[r].watched_ns > 0) {
         quantiles(s->lasting[r].share, capacity, level);
         for (uint32_t q = 0; q < POINTS; q++) { /* the fullest level is not quite full */
-            s->usual[r * POINTS + q] = fmax(capacity - level[q], capacity / SY_LOAD_LEVELS / 2);
+            s->usual[r * POINTS + q] = fmax(capacity - level[q], capacity / SY_LEVELS / 2);
         }
     } else {
         memcpy(&s->usual[r * POINTS], &s->present[r * POINTS], sizeof level);
     }
 }
 
-/* Where nobody tells it, what others take is what durations made us believe. */
 void sy_slowdown_ready(struct sy_slowdown *s) {
-    for (uint32_t r = 0; r < s->machine->resource_count && s->stepped; r++) {
-        if (!s->told[r]) {
-            double whole;
-            sy_load_mean(&s->loads[r], 0, &s->others[r], &whole, &s->others_sd[r]);
-        }
-    }
     sy_shares_solve(s->shares, s->others);
     for (uint32_t r = 0; r < s->machine->resource_count; r++) {
         open_up(s, r);
@@ -246,7 +217,7 @@ void sy_slowdown_features(const struct sy_slowdown *s, uint32_t device, double *
 /* Extra time of what runs on a resource if a task of that demand joined. */
 static double harm_on(const struct sy_slowdown *s, uint32_t r, double demand) {
     uint32_t count = s->shares->user_count[r];
-    const double *flows = &s->shares->wants[(size_t)r * s->shares->flow_capacity];
+    const double *flows = &s->shares->wants[(size_t)r * s->shares->draw_capacity];
     double without = s->level[r], with = s->present[r * POINTS + POINTS / 2];
     if (!count || demand <= 0) {
         return 0;
@@ -321,6 +292,7 @@ static struct sy_slowing expect(const struct sy_slowdown *s, uint32_t kernel, ui
         }
     }
     more += beside == SY_NONE ? 0 : sy_slowdown_pair(s, kernel, beside);
+    more += sy_slowdown_device(s, device);
     double factor = more == 0 ? 1 : exp(more);
     slowing.ratio *= factor;
     slowing.sd = shares.sd * factor;

@@ -5,6 +5,7 @@
 #ifndef SY_BELIEF_SLOWDOWN_H
 #define SY_BELIEF_SLOWDOWN_H
 
+#include "belief/levels.h"
 #include "belief/shares.h"
 
 #define POINTS 5 /* of a distribution, equally likely */
@@ -28,7 +29,7 @@ struct sensitivity {
 /* What a newcomer usually gets of a resource, while we use it, and how well each candidate for the
  * time that the present lasts foretold durations. */
 struct lasting {
-    double share[SY_LOAD_LEVELS]; /* of the time in which so much was taken */
+    double share[SY_LEVELS]; /* of the time in which so much was taken */
     double watched_ns;
     double error[TIMES], count;
     double weight[TIMES]; /* from them; sum 1 */
@@ -53,25 +54,25 @@ struct sy_slowdown {
     uint32_t kernel_count;
     double now_ns, elapsed_ns;
     double time_ns; /* of a task, about: the scale of how long the present lasts; 0: not known */
-    bool stepped;
     uint64_t looks;
-    struct sy_load *loads; /* per resource */
     struct sy_shares *shares;
-    bool *told;
-    double *others, *others_sd;
-    double *present, *usual; /* [resource * POINTS]: what a newcomer gets now, and usually */
+    double *others, *others_sd; /* per resource, as told */
+    double *present, *usual;    /* [resource * POINTS]: what a newcomer gets now, and usually */
     double *level, *extra; /* per resource: without a newcomer, what a flow without limit gets, and
                               how much longer ours take */
     struct lasting *lasting;           /* per resource */
     double *open;                      /* per resource: expected of the present ones */
     struct sensitivity *sensitivities; /* [kernel * class_count + class] */
     struct location *pairs, *kernels;  /* [kernel * kernel_count + beside], per kernel; or NULL */
+    struct location *devices;          /* per device: it is throttled, or somebody shares it */
     struct begun *begun;               /* per device */
 };
 
 void sy_slowdown_features(const struct sy_slowdown *slowdown, uint32_t device, double *ret_feature);
 /* Share of the slowdown of a task of that length that the present state decides. */
 double sy_slowdown_lasting(const struct sy_slowdown *slowdown, uint32_t resource, double alone_ns);
+/* Logarithm of how much longer tasks took on a device of late, where that is not by chance. */
+double sy_slowdown_device(const struct sy_slowdown *slowdown, uint32_t device);
 double sy_slowdown_pair(const struct sy_slowdown *slowdown, uint32_t kernel, uint32_t beside);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What durations teach of slowdowns: how a kernel on a class of devices answers to the use of its
- * memory and of the way to it, what kernels do to each other on one core, and, where no counter
- * tells it, what others take of a resource.
+ * memory and of the way to it, and what kernels do to each other on one core.
  *
  * In: duration over duration alone of each task. Out: the state that slowdown.c expects from.
  * Invariants: everything is drawn towards "no effect" and a lone wild duration moves it little.
@@ -21,6 +20,10 @@
 #define PAIR_PRIOR     2.0  /* tasks that a kernel's mean over all neighbours weighs */
 #define ALL_PRIOR      3.0  /* tasks that no effect weighs */
 #define PAIR_MEMORY    24.0
+#define DEVICE_MEMORY  6.0 /* tasks: it changes while jobs run */
+#define DEVICE_PRIOR   1.0
+#define DEVICE_CLIP    0.7  /* a lone wild duration stays below what counts */
+#define DEVICE_SD      0.15 /* of the logarithm of a duration, by chance */
 #define LASTING_MEMORY 100.0
 #define ERROR_FLOOR    1e-3 /* of squared logarithms */
 
@@ -37,8 +40,15 @@ double sy_slowdown_pair(const struct sy_slowdown *s, uint32_t kernel, uint32_t b
     return fmax(0, location_of(pair, all, PAIR_PRIOR));
 }
 
-static void learn_location(struct location *l, double value) {
-    double keep = 1 - 1 / PAIR_MEMORY;
+/* Less than twice its own uncertainty is chance. */
+double sy_slowdown_device(const struct sy_slowdown *s, uint32_t device) {
+    const struct location *l = &s->devices[device];
+    double mean = l->sum / (l->weight + DEVICE_PRIOR), unsure = 2 * DEVICE_SD / sqrt(l->weight + 1);
+    return mean > unsure ? mean : 0;
+}
+
+static void learn_location(struct location *l, double value, double memory) {
+    double keep = 1 - 1 / memory;
     l->sum = keep * l->sum + value;
     l->weight = keep * l->weight + 1;
 }
@@ -83,8 +93,12 @@ static double clipped(struct sensitivity *own, const double *feature, double res
     return expected + copysign(step, off);
 }
 
-static void learn_sensitivity(struct sensitivity *own, const double *feature, double residual) {
-    double value = clipped(own, feature, residual);
+/* What is left of the residual beyond what was known of the kernel. */
+static double learn_sensitivity(struct sensitivity *own, const double *feature, double residual) {
+    double expected = 0, value = clipped(own, feature, residual);
+    for (uint32_t f = 0; f < FEATURES; f++) {
+        expected += own->effect[f] * feature[f];
+    }
     for (uint32_t i = 0; i < FEATURES; i++) {
         for (uint32_t j = 0; j < FEATURES; j++) {
             own->gram[i][j] = FORGET * own->gram[i][j] + feature[i] * feature[j];
@@ -92,26 +106,7 @@ static void learn_sensitivity(struct sensitivity *own, const double *feature, do
         own->moment[i] = FORGET * own->moment[i] + feature[i] * value;
     }
     solve(own);
-}
-
-/* Of the resources of which nobody tells, the one it leans on most. */
-static void learn_load(struct sy_slowdown *s, const struct begun *task, double log_ratio,
-                       double scale) {
-    uint32_t main = SY_NONE;
-    double heaviest = 0, demand = 0;
-    for (uint32_t i = 0; i < task->count; i++) {
-        uint32_t r = task->resources[i];
-        double part = task->bytes_per_s[i] / s->machine->resources[r].bytes_per_s;
-        if (part > heaviest && !s->told[r]) {
-            heaviest = part;
-            demand = task->bytes_per_s[i];
-            main = r;
-        }
-    }
-    if (main != SY_NONE && s->stepped) {
-        sy_shares_taught(s->shares, main, demand, log_ratio, scale, task->alone_ns,
-                         &s->loads[main]);
-    }
+    return sy_least(DEVICE_CLIP, sy_most(-DEVICE_CLIP, residual - expected));
 }
 
 static double part_of(uint32_t candidate, double lengths) {
@@ -178,11 +173,12 @@ void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {
     double residual = log_ratio - log(shares);
     task->is = false;
     if (task->beside == SY_NONE || !s->pairs) {
-        learn_sensitivity(own, task->feature, residual);
-        learn_load(s, task, log_ratio - own->effect[0], fmax(own->scale, 0.05));
+        double left = learn_sensitivity(own, task->feature, residual);
+        learn_location(&s->devices[device], left, DEVICE_MEMORY);
         return;
     }
     double value = clipped(own, task->feature, residual) - own->effect[0];
-    learn_location(&s->kernels[task->kernel], value);
-    learn_location(&s->pairs[(size_t)task->kernel * s->kernel_count + task->beside], value);
+    learn_location(&s->kernels[task->kernel], value, PAIR_MEMORY);
+    learn_location(&s->pairs[(size_t)task->kernel * s->kernel_count + task->beside], value,
+                   PAIR_MEMORY);
 }

@@ -106,7 +106,10 @@ void sy_rank_downward(const struct policy *policy, const struct sy_view *view, u
 static inline double sy_estimate_time_ns(const struct sy_view *view, uint32_t task,
                                          uint32_t device) {
     const struct sy_machine *m = view->machine;
-    return view->time_ns[(size_t)task * m->class_count + m->devices[device].class_index];
+    double ns = view->time_ns[(size_t)task * m->class_count + m->devices[device].class_index];
+    return view->slowdown
+               ? ns * view->slowdown[(size_t)view->task_kernel[task] * m->device_count + device]
+               : ns;
 }
 /* Not yet placed by anybody: a live world may announce a job of which parts run or have ended. */
 static inline bool sy_task_open(const struct sy_view *view, uint32_t task) {

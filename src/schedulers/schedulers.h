@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * schedulers: what training must know of the learned policy: what else it could have decided.
+ * schedulers: what others must know of policies besides symph/scheduler.h: how they see what is
+ * believed, and for training what else the learned one could have decided.
  *
- * In: where to decide otherwise. Out: the alternatives that a run met, and their slopes. Never
- * knows: worlds.
+ * In: senses; where to decide otherwise. Out: readings; the alternatives that a run met, and their
+ * slopes. Never knows: worlds.
  */
 #ifndef SY_SCHEDULERS_SCHEDULERS_H
 #define SY_SCHEDULERS_SCHEDULERS_H
 
 #include "nets/nets.h"
 #include <symph/scheduler.h>
+
+struct sy_senses;
+/* What is believed of the resources, as policies see it: one reading each; sharing.c. */
+void sy_readings_of(const struct sy_senses *senses, uint32_t resource_count,
+                    struct sy_reading *ret_readings);
 
 /* --- the learned policy's alternatives: learned_probe.c
  * -------------------------------------------- For expert iteration: a run records where it could

@@ -3,11 +3,23 @@
  * Expected contention from readings and known demands; see sharing.h.
  */
 #include "schedulers/sharing.h"
+#include "schedulers/schedulers.h"
 #include <errno.h>
 #include <string.h>
 
 #define SMOOTH       0.5 /* weight of a raw reading against those before */
 #define RAW_SD_RATIO 0.3 /* of a raw reading, whose spread nobody knows */
+
+void sy_readings_of(const struct sy_senses *senses, uint32_t resource_count,
+                    struct sy_reading *ret) {
+    for (uint32_t r = 0; r < resource_count; r++) {
+        const struct sy_sensed *sensed = sy_senses_resource(senses, r);
+        ret[r] = (struct sy_reading){.bytes_per_s = sensed->total,
+                                     .at_ns = sensed->seen_ns,
+                                     .sd_bytes_per_s = sensed->others_sd,
+                                     .others_bytes_per_s = sensed->others};
+    }
+}
 
 int sy_sharing_init(struct sharing *s, struct sy_arena *arena, const struct sy_view *view) {
     size_t resources = view->machine->resource_count + 1u;
@@ -28,13 +40,18 @@ int sy_sharing_init(struct sharing *s, struct sy_arena *arena, const struct sy_v
     return 0;
 }
 
-static struct sy_draw draw_of(const struct sy_view *view, uint32_t task, uint32_t device,
-                              struct sy_demand *demand) {
+static struct sy_draw draw_of_kernel(const struct sy_view *view, uint32_t kernel, uint32_t device,
+                                     struct sy_demand *demand) {
     const struct sy_machine *m = view->machine;
-    size_t at = (size_t)view->task_kernel[task] * m->class_count + m->devices[device].class_index;
+    size_t at = (size_t)kernel * m->class_count + m->devices[device].class_index;
     sy_cost_demand(m, device, view->demand_bytes_per_s[at], view->link_demand_bytes_per_s[at],
                    demand);
     return (struct sy_draw){demand->count, demand->resources, demand->bytes_per_s};
+}
+
+static struct sy_draw draw_of(const struct sy_view *view, uint32_t task, uint32_t device,
+                              struct sy_demand *demand) {
+    return draw_of_kernel(view, view->task_kernel[task], device, demand);
 }
 
 static uint32_t neighbour(const struct sy_view *view, uint32_t device) {
@@ -74,9 +91,7 @@ static void tell(struct sharing *s, const struct sy_view *view) {
             continue;
         }
         if (view->posterior) {
-            double others = isnan(reading->others_bytes_per_s) ? reading->bytes_per_s - own
-                                                               : reading->others_bytes_per_s;
-            sy_slowdown_told(s->slowdown, r, fmax(0, others), reading->sd_bytes_per_s);
+            sy_slowdown_told(s->slowdown, r, reading->others_bytes_per_s, reading->sd_bytes_per_s);
         } else {
             smooth(s, reading, r);
             sy_slowdown_told(s->slowdown, r, fmax(0, s->smooth_bytes_per_s[r] - own),
@@ -144,6 +159,13 @@ struct sy_slowing sy_sharing_slowdown(const struct sharing *s, const struct sy_v
     slowing.harm += truth ? truth->disturbance(truth->world, device, task)
                           : sy_slowdown_disturbs(s->slowdown, kernel, beside);
     return slowing;
+}
+
+double sy_sharing_ahead(const struct sharing *s, const struct sy_view *view, uint32_t kernel,
+                        uint32_t device, double ahead_ns) {
+    struct sy_demand demand;
+    struct sy_draw draw = draw_of_kernel(view, kernel, device, &demand);
+    return sy_slowdown_expect(s->slowdown, kernel, device, draw, SY_NONE, ahead_ns).ratio;
 }
 
 void sy_sharing_observe(struct sharing *s, const struct sy_view *view, uint32_t task,

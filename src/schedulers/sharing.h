@@ -9,7 +9,7 @@
 #ifndef SY_SCHEDULERS_SHARING_H
 #define SY_SCHEDULERS_SHARING_H
 
-#include "belief/belief.h"
+#include "belief/senses.h"
 #include "schedulers/policy.h"
 
 struct sharing {
@@ -31,6 +31,9 @@ void sy_sharing_add(struct sharing *sharing, const struct sy_view *view, uint32_
  * share of this task's isolated time. */
 struct sy_slowing sy_sharing_slowdown(const struct sharing *sharing, const struct sy_view *view,
                                       uint32_t task, uint32_t device);
+/* The ratio alone, for any task of a kernel if it ran some time in the time ahead. */
+double sy_sharing_ahead(const struct sharing *sharing, const struct sy_view *view, uint32_t kernel,
+                        uint32_t device, double ahead_ns);
 /* A task ended: learn from how long it took. ratio: duration / predicted alone. */
 void sy_sharing_observe(struct sharing *sharing, const struct sy_view *view, uint32_t task,
                         uint32_t device, double ratio);

@@ -28,8 +28,10 @@
 #define SMALL_NS      1.32e4 /* per task, beyond the drafts, whatever the makespan: what is usual */
 #define SMALL_MOST_NS 6e6    /* is rehearsed for short jobs too */
 #define DOUBT_MOST_NS 40e6
-#define WIDE          100   /* tasks from which on late binding looks at more of them */
-#define REHEARSE_MOST 20000 /* tasks of all jobs: with more, none is rehearsed */
+#define WIDE          100    /* tasks from which on late binding looks at more of them */
+#define REHEARSE_MOST 20000  /* tasks of all jobs: with more, none is rehearsed */
+#define PAIRS_MOST    100000 /* of kernels and devices: with more, plans do not see the load */
+#define SLOWED        1.02   /* somewhere, at least: else there is no load to plan with */
 /* When another policy takes over: */
 #define BETTER        0.002 /* by so much it must end sooner */
 #define SAMPLES_LEAST 4
@@ -54,7 +56,9 @@ struct symphony {
     uint32_t *usual_device; /* per task: where and when the best usual policy ran it */
     double *usual_begin_ns, *usual_end_ns;
     double *committed, *promised_ns; /* per task: of decisions made */
-    double budget_ns;                /* left for doubts */
+    double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
+    uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
+    double budget_ns;   /* left for doubts */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -137,7 +141,13 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     y->usual_begin_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_begin_ns);
     y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
     bool usual = y->usual_device && y->usual_begin_ns && y->usual_end_ns;
-    code = usual && y->factor && y->committed && y->promised_ns ? 0 : -ENOMEM;
+    size_t pairs = (size_t)view->kernel_count * view->machine->device_count;
+    y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
+    y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
+    code = usual && y->factor && y->committed && y->promised_ns && y->known_of &&
+                   (y->slowdown || pairs > PAIRS_MOST)
+               ? 0
+               : -ENOMEM;
     code = code ? code : sy_portfolio_init(&y->plans, &y->follow.late.base, view);
     if (!code && view->task_capacity <= REHEARSE_MOST) {
         code = init_actors(y, view, s->seed);
@@ -263,8 +273,38 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     return best;
 }
 
-static void begin(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+/* Plans are made for the machine as it is believed to be: what others take of it now, as far as
+ * that lasts, slows the tasks that lean on it. NULL: nothing is slowed. */
+static const double *believed_slowdown(struct symphony *y, const struct sy_view *view,
+                                       uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    uint32_t devices = view->machine->device_count;
+    double most = 1;
+    if (!view->readings || !y->slowdown || y->follow.late.base.without & SY_PART_BELIEF) {
+        return NULL;
+    }
+    sy_sharing_update(&y->follow.late.sharing, view);
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        uint32_t kernel = view->task_kernel[t];
+        if (y->known_of[kernel] == job + 1) {
+            continue;
+        }
+        y->known_of[kernel] = job + 1;
+        for (uint32_t d = 0; d < devices; d++) {
+            double ratio =
+                sy_sharing_ahead(&y->follow.late.sharing, view, kernel, d, j->isolated_ns);
+            y->slowdown[(size_t)kernel * devices + d] = ratio;
+            most = fmax(most, ratio);
+        }
+    }
+    return most > SLOWED ? y->slowdown : NULL;
+}
+
+static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
     struct symphony *y = s->state;
+    struct sy_view ahead = *real;
+    const struct sy_view *view = &ahead;
+    ahead.slowdown = believed_slowdown(y, real, job);
     y->job = job;
     sy_portfolio_plan(&y->plans, view, job);
     if (!isfinite(y->plans.best.makespan_ns)) {
@@ -276,10 +316,12 @@ static void begin(struct sy_scheduler *s, const struct sy_view *view, uint32_t j
     y->budget_ns = fmin(SHARE * (y->plans.best.makespan_ns - view->now_ns), DOUBT_MOST_NS);
     y->fell_back = false;
     y->acting = choose(y, s, view);
-    if (y->acting <= STRICT) {
-        sy_follow_begin(&y->follow, view, job, &y->plans.best, y->acting == STRICT);
+    if (y->acting == LATE && view->slowdown) {
+        y->acting = NOBODY; /* late binding that sees the load */
+    } else if (y->acting <= STRICT) {
+        sy_follow_begin(&y->follow, real, job, &y->plans.best, y->acting == STRICT);
     } else {
-        y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], view, job);
+        y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], real, job);
     }
 }
 

@@ -93,14 +93,6 @@ void sy_sim_occupied(void *world, uint32_t device) {
     }
 }
 
-void sy_sim_sum_use(struct sy_sim *sim) {
-    double elapsed = sim_now(sim) - sim->use_since_ns;
-    sim->use_since_ns = sim_now(sim);
-    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
-        sim->resource_sum[r] += sim->resource_use[r] * elapsed;
-    }
-}
-
 void sy_sim_flows_change(void *world) {
     struct sy_sim *sim = world;
     if (sim->watched) {
@@ -114,13 +106,21 @@ void sy_sim_flows_solved(void *world) {
         sim->resource_use[r] = sy_world_use(&sim->world, r);
         sim->resource_others[r] = sim->hidden_on[r] ? sy_world_load_rate(&sim->world, r) : 0;
     }
+    if (sim->watched) {
+        sy_sim_sense_flows(sim);
+    }
     if (sim->judge) {
         sy_sim_judge_starts(sim);
     }
 }
 
 void sy_sim_hidden_reset(struct sy_sim *sim) {
-    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
+    for (uint32_t d = 0; d < sim->machine->device_count && sim->options.throttle > 0; d++) {
+        sim->speed_rng[d] = sy_rng_make(sim->options.seed, THROTTLE, d);
+        sy_world_set_event(&sim->world, sim->slot_speed + d,
+                           sy_rng_exponential(&sim->speed_rng[d]) * sim->hidden_period_ns);
+    }
+    for (uint32_t r = 0; r < sim->machine->resource_count && sim->options.contention; r++) {
         sim->hidden_on[r] = false;
         sim->hidden_rng[r] = sy_rng_make(sim->options.seed, HIDDEN, r);
         double first = sy_rng_exponential(&sim->hidden_rng[r]) * sim->hidden_period_ns;
@@ -128,6 +128,19 @@ void sy_sim_hidden_reset(struct sy_sim *sim) {
             sy_world_set_event(&sim->world, r, first);
         }
     }
+}
+
+/* Throttled, or shared with somebody: slower for a while. */
+void sy_sim_speed_event(struct sy_sim *sim, uint32_t d) {
+    struct sy_rng *rng = &sim->speed_rng[d];
+    struct hidden hidden = hidden_of(sim->options.throttle);
+    double *speed = &sim->world.devices[d].speed, share = sy_rng_exponential(rng);
+    bool slow = *speed == 1;
+    double part = hidden.level * (1 + hidden.spread * (2 * sy_rng_uniform(rng) - 1));
+    *speed = slow ? 1 - part : 1;
+    share *= sim->hidden_period_ns * (slow ? hidden.duty : 1 - hidden.duty);
+    sy_world_retune(&sim->world, d);
+    sy_world_set_event(&sim->world, sim->slot_speed + d, sim_now(sim) + share);
 }
 
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t r) {
@@ -144,5 +157,6 @@ void sy_sim_hidden_event(struct sy_sim *sim, uint32_t r) {
         share *= hidden.duty;
     }
     sim->hidden_on[r] = !sim->hidden_on[r];
+    sy_sim_sense_others(sim, r);
     sy_world_set_event(&sim->world, r, sim_now(sim) + share);
 }

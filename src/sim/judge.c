@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BUCKETS 200 /* of 1 % each */
+#define BUCKETS   200   /* of 1 % each */
+#define HALF_STEP 0.025 /* of the capacity: bands end on levels of a grid */
 
 struct foretold {
     uint32_t task; /* SY_NONE: none runs */
@@ -58,10 +59,17 @@ void sy_sim_judge_pass(struct sy_sim *sim, double until_ns) {
     judge->since_ns = until_ns;
     for (uint32_t r = 0; r < resources && elapsed > 0; r++) {
         double capacity = sim->machine->resources[r].bytes_per_s;
-        double told = sy_sim_sense_now(sim, r), off = fabs(told - sim->resource_use[r]);
-        double band = sim->loads ? 1.96 * sim->others_sd[r] : 0;
-        judge->error_ns[r] += off / capacity * elapsed;
-        judge->covered_ns += off <= band + 0.025 * capacity ? elapsed / resources : 0;
+        struct sy_sensed told = sy_sim_sense_now(sim, r);
+        double use = sim->resource_use[r], half = HALF_STEP * capacity;
+        double own = told.total - told.median, low = told.median, high = told.median;
+        if (sim->options.belief == SY_SIM_FILTERED || sim->options.belief == SY_SIM_NONE) {
+            own = told.own + sim->copy_rate[r];
+            sy_senses_band(sim->senses, r, &low, &high);
+        }
+        low = fmin(capacity, own + low);
+        high = fmin(capacity, own + high);
+        judge->error_ns[r] += fabs(told.total - use) / capacity * elapsed;
+        judge->covered_ns += use >= low - half && use <= high + half ? elapsed / resources : 0;
     }
     judge->watched_ns += elapsed;
 }
@@ -88,10 +96,11 @@ static void tell(struct sy_sim *sim, double *own) {
         double others = 0, sd = 0;
         if (sim->options.belief == SY_SIM_TRUE) {
             others = sim->resource_others[r];
-        } else if (sim->loads) {
-            others = sim->others[r];
-            sd = sim->others_sd[r];
-        } else if (sim->options.belief == SY_SIM_RAW && sim->readings[r].at_ns >= 0) {
+        } else if (sim->options.belief != SY_SIM_RAW) {
+            struct sy_sensed told = sy_sim_sense_now(sim, r);
+            others = told.others;
+            sd = told.others_sd;
+        } else if (sim->readings[r].at_ns >= 0) {
             others = fmax(0, sim->readings[r].bytes_per_s - own[r]);
             sd = sim->options.counter_noise * sim->readings[r].bytes_per_s;
         } else {

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define PERIOD_LEAST_NS 1e3 /* of hidden load that comes and goes, and between two readings */
+#define COUNTER_PERIOD_NS 2e6 /* a machine can read its counters so often and work besides */
+#define PERIOD_LEAST_NS   1e3 /* of hidden load that comes and goes, and between two readings */
 
 /* Joined by & rather than &&: nothing depends on the order, and all failures are alike. */
 #define TAKE(field, count)                                                                         \
@@ -24,9 +25,9 @@ static bool take_hidden(struct sy_sim *sim) {
            TAKE(kernel_factor, kernels * sim->w->class_count) & TAKE(kernel_smt, kernels) &
            TAKE(kernel_gpu, kernels) & TAKE(group_start, m->group_count + 1u) &
            TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &
-           TAKE(hidden_on, resources) & TAKE(resource_use, resources) &
-           TAKE(resource_others, resources) & TAKE(resource_sum, resources) &
-           TAKE(resource_seen, resources);
+           TAKE(speed_rng, m->device_count) & TAKE(hidden_on, resources) &
+           TAKE(resource_use, resources) & TAKE(resource_others, resources) &
+           TAKE(resource_sum, resources) & TAKE(resource_seen, resources);
 }
 
 static void record(void *world, const struct sy_span *span) {
@@ -47,8 +48,9 @@ static int create_world(struct sy_sim *sim) {
     uint32_t hidden = sim->machine->resource_count;
     uint64_t losses = sim->options.device_event_count;
     uint64_t copies = w->access_count * (losses + 2) + 64;
-    sim->slot_job = hidden;
-    sim->slot_device = hidden + 1;
+    sim->slot_speed = hidden;
+    sim->slot_job = hidden + sim->machine->device_count;
+    sim->slot_device = sim->slot_job + 1;
     struct sy_world_options options = {.sharing = sim->options.contention ? SY_WORLD_FLOWS
                                                                           : SY_WORLD_ALONE,
                                        .task_capacity = w->task_count,
@@ -57,7 +59,7 @@ static int create_world(struct sy_sim *sim) {
                                        .job_capacity = w->job_count,
                                        .copy_capacity = (uint32_t)copies,
                                        .fetched_limit = w->access_count,
-                                       .slot_count = hidden + 2,
+                                       .slot_count = sim->slot_device + 1,
                                        .flow_count = hidden,
                                        .accounts = true};
     if (copies > UINT32_MAX / 2 ||
@@ -174,10 +176,8 @@ static void choose_periods(struct sy_sim *sim) {
     double hidden = sim->options.hidden_period_ns, counter = sim->options.counter_period_ns;
     hidden = hidden > 0 ? hidden : longest / 20;
     sim->hidden_period_ns = fmax(hidden, fmax(PERIOD_LEAST_NS, horizon / 100000));
-    sim->counter_period_ns = counter > 0 ? counter : fmax(longest / 1000, PERIOD_LEAST_NS);
-    if (sim->options.belief == SY_SIM_FILTERED) { /* it reads all the time, not when asked */
-        sim->counter_period_ns = fmax(sim->counter_period_ns, horizon / 300000);
-    }
+    counter = counter > 0 ? counter : COUNTER_PERIOD_NS;
+    sim->counter_period_ns = fmax(counter, fmax(PERIOD_LEAST_NS, horizon / 300000));
 }
 
 int sy_sim_layout(struct sy_sim *sim) {
@@ -252,9 +252,7 @@ static void reset_events(struct sy_sim *sim) {
         sy_world_set_event(&sim->world, sim->slot_device, sim->options.device_events[0].at_ns);
         sim->world.live_events++;
     }
-    if (sim->options.contention) {
-        sy_sim_hidden_reset(sim);
-    }
+    sy_sim_hidden_reset(sim);
 }
 
 void sy_sim_reset(struct sy_sim *sim) {

@@ -23,7 +23,7 @@ void sy_sim_task_ended(void *world, uint32_t task, uint32_t device, double durat
     const struct sy_device *self = &sim->machine->devices[device];
     struct account *account = &sim->accounts[device];
     double alone_ns = sy_world_work_ns(&sim->world, task, device);
-    if (sim->loads) {
+    if (sim->watched) {
         sy_sim_sense_end(sim, device, task, duration_ns);
     }
     if (sim->judge) {

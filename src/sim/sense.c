@@ -1,161 +1,204 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What policies are told of the shared resources: synthetic counters, multiplexed and noisy, as
- * they are read, or what is believed on their ground, or the truth.
+ * Synthetic counters, and what policies are told of the shared resources: what these say, what
+ * belief/senses makes of them, or the truth.
  *
- * The belief knows what any world knows: the counters that count now, how noisy they are, the
- * demands of what runs and the copies in flight. It chooses which counters count next.
+ * In: what flows. Out: samples as a machine's counters would give them: multiplexed, noisy, now and
+ * then grossly wrong, and of events that make up traffic rather than of traffic itself. The senses
+ * get what any world knows: those samples, what our tasks draw, what our copies have moved, and how
+ * long tasks took.
  */
+#include "schedulers/schedulers.h"
 #include "sim/state.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #define PERIODS_AT_ONCE 128
-#define DURATION_SD     0.1 /* of the logarithm of a duration, at least */
+#define EVENTS_MAX      4   /* of a resource */
+#define READ_LEAST      0.5 /* share of reads in traffic: redrawn whenever others change */
+#define READ_RANGE      0.3
+#define MISS_SHARE      0.8  /* cache misses per read line, on average */
+#define MISS_DRIFT      0.02 /* of its logarithm, a reading */
+#define OUTLIER_FACTOR  10.0
+#define READING_MOST    1.5 /* of the capacity, unless it is an outlier */
 
 #define TAKE(field, count)                                                                         \
     ((int)((sim->field = sy_arena_alloc(sim->arena, (size_t)(count), sizeof *sim->field)) != NULL))
 
-int sy_sim_sense_layout(struct sy_sim *sim) {
-    size_t resources = sim->machine->resource_count + 1u;
-    bool filtered = sim->options.belief == SY_SIM_FILTERED && sim->options.contention;
-    bool taken = TAKE(readings, resources) & TAKE(counting, resources) & TAKE(own, resources) &
-                 TAKE(others, resources) & TAKE(others_sd, resources);
-    taken = taken && (!filtered || TAKE(loads, resources));
-    if (taken && filtered) {
-        sim->shares = sy_shares_create(sim->arena, sim->machine, sim->world.flow_count);
-        taken = sim->shares != NULL;
-    }
-    return !taken                                          ? -ENOMEM
-           : sim->options.judge && sim->options.contention ? sy_sim_judge_layout(sim)
-                                                           : 0;
+/* --- the listing --------------------------------------------------------------------------------
+ */
+enum part { WHOLE, READS, WRITES, ALL, MISSES };
+
+static const struct {
+    enum part part;
+    const char *event;
+    double bytes;
+} memory_events[EVENTS_MAX] = {{READS, "unc_m_cas_count.rd", 64},
+                               {WRITES, "unc_m_cas_count.wr", 64},
+                               {ALL, "unc_m_cas_count.all", 64},
+                               {MISSES, "longest_lat_cache.miss", 64}};
+
+static void add_counter(struct sy_sim *sim, uint32_t resource, enum part part, const char *event,
+                        double bytes, uint32_t package) {
+    bool whole = part == WHOLE;
+    uint32_t at = sim->counter_count++;
+    sim->events[at] = (struct event){resource, (uint8_t)part, bytes};
+    sim->counters[at] = (struct sy_counter){.name = event,
+                                            .source = "simulated",
+                                            .event = event,
+                                            .kind = SY_COUNTER_RATE,
+                                            .unit = whole ? "B/s" : "/s",
+                                            .scope = whole ? SY_SCOPE_MACHINE : SY_SCOPE_PACKAGE,
+                                            .scope_index = whole ? 0 : package,
+                                            .noise_ratio = sim->options.counter_noise};
 }
 
-static uint32_t live_count(const struct sy_sim *sim) {
-    uint32_t resources = sim->machine->resource_count, live = sim->options.counter_live;
-    return live && live < resources ? live : resources;
+static void list_counters(struct sy_sim *sim) {
+    const struct sy_machine *m = sim->machine;
+    for (uint32_t r = 0; r < m->resource_count; r++) {
+        uint32_t package = 0, memory = SY_NONE;
+        for (uint32_t i = 0; i < m->memory_count; i++) {
+            memory = m->memories[i].host && m->memories[i].resource == r ? package : memory;
+            package += m->memories[i].host;
+        }
+        if (memory == SY_NONE || sim->options.counter_events == SY_SIM_TRAFFIC) {
+            add_counter(sim, r, WHOLE, m->resources[r].name, 1, 0);
+            continue;
+        }
+        for (uint32_t e = 0; e < EVENTS_MAX; e++) {
+            add_counter(sim, r, memory_events[e].part, memory_events[e].event,
+                        memory_events[e].bytes, memory);
+        }
+    }
+    uint32_t live = sim->options.counter_live;
+    sim->pmu =
+        (struct sy_pmu){"simulated", live && live < sim->counter_count ? live : sim->counter_count};
+}
+
+int sy_sim_sense_layout(struct sy_sim *sim) {
+    size_t resources = sim->machine->resource_count + 1u, events = EVENTS_MAX * resources;
+    bool taken = TAKE(readings, resources) & TAKE(events, events) & TAKE(counters, events) &
+                 TAKE(counting, events) & TAKE(samples, events) & TAKE(read_share, resources) &
+                 TAKE(miss_share, resources) & TAKE(copy_rate, resources) &
+                 TAKE(drawing, sim->machine->device_count);
+    if (!taken) {
+        return -ENOMEM;
+    }
+    if (!sim->options.contention) {
+        return 0;
+    }
+    list_counters(sim);
+    bool counts = sim->options.belief == SY_SIM_FILTERED || sim->options.belief == SY_SIM_RAW;
+    struct sy_senses_options options = {.machine = sim->machine,
+                                        .counters = sim->counters,
+                                        .counter_count = counts ? sim->counter_count : 0,
+                                        .pmus = &sim->pmu,
+                                        .pmu_count = 1,
+                                        .kernel_count = sim->w->kernel_count,
+                                        .draw_capacity = sim->machine->device_count,
+                                        .step_ns = sim->counter_period_ns};
+    sim->senses = sy_senses_create(sim->arena, &options);
+    return !sim->senses ? -ENOMEM : sim->options.judge ? sy_sim_judge_layout(sim) : 0;
+}
+
+static bool believes(const struct sy_sim *sim) {
+    return sim->senses &&
+           (sim->options.belief == SY_SIM_FILTERED || sim->options.belief == SY_SIM_NONE);
+}
+
+static void count_in_turn(struct sy_sim *sim) {
+    for (uint32_t i = 0; i < sim->counting_count; i++) {
+        sim->counting[i] = (sim->counter_turn + i) % sim->counter_count;
+    }
+    sim->counter_turn = (sim->counter_turn + sim->counting_count) % sim->counter_count;
 }
 
 void sy_sim_sense_reset(struct sy_sim *sim) {
-    uint32_t resources = sim->machine->resource_count;
+    if (!sim->senses) {
+        return;
+    }
     if (sim->judge) {
         sy_sim_judge_reset(sim);
     }
     sim->counter_at_ns = 0;
-    sim->ticks = 0;
+    sim->counter_turn = 0;
     sim->counter_rng = sy_rng_make(sim->options.seed, COUNTER, 0);
-    sim->counting_count = live_count(sim);
-    sim->counter_turn = resources ? sim->counting_count % resources : 0;
-    for (uint32_t r = 0; r < resources; r++) {
-        sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
-        sim->own[r] = sim->others[r] = sim->others_sd[r] = 0;
-        sim->counting[r] = r;
-        if (sim->loads) {
-            sy_shares_reset(sim->shares);
-            sy_load_init(&sim->loads[r], sim->machine->resources[r].bytes_per_s,
-                         sim->counter_period_ns);
-        }
-    }
-}
-
-/* --- our own flows -------------------------------------------------------------------------------
- */
-void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret) {
-    const struct sy_workload *w = sim->w;
-    size_t at = (size_t)w->task_kernel[sim->world.view_devices[device].running] * w->class_count +
-                sim->machine->devices[device].class_index;
-    sy_cost_demand(sim->machine, device, w->demand_bytes_per_s[at], w->link_demand_bytes_per_s[at],
-                   ret);
-}
-
-/* What our tasks and copies take and would take of each resource, beside what others are believed
- * to want. */
-static void sum_own(struct sy_sim *sim) {
-    sy_shares_clear(sim->shares);
-    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        if (sy_world_executes(&sim->world, d)) {
-            struct sy_demand demand;
-            sy_sim_demand(sim, d, &demand);
-            sy_shares_add(sim->shares,
-                          (struct sy_draw){demand.count, demand.resources, demand.bytes_per_s});
-        }
-    }
-    for (uint32_t f = sim->world.flow_copy; f < sim->world.flow_count; f++) {
-        const struct sy_route *route = sim->world.flows[f].route;
-        double bytes_per_s[SY_ROUTE_MAX];
-        for (uint32_t i = 0; route && i < route->resource_count; i++) {
-            bytes_per_s[i] = route->bytes_per_s;
-        }
-        if (route) {
-            sy_shares_add(sim->shares,
-                          (struct sy_draw){route->resource_count, route->resources, bytes_per_s});
-        }
-    }
-    sy_shares_solve(sim->shares, sim->others);
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
-        sim->own[r] = sy_shares_wanted(sim->shares, r);
+        sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
+        sim->read_share[r] = READ_LEAST + READ_RANGE / 2;
+        sim->miss_share[r] = 1;
+        sim->copy_rate[r] = 0;
+    }
+    memset(sim->drawing, 0xff, sim->machine->device_count * sizeof *sim->drawing);
+    sy_senses_reset(sim->senses, sim->counter_period_ns);
+    sim->counting_count = sy_senses_choose(sim->senses, sim->counting);
+    if (sim->options.belief == SY_SIM_RAW) {
+        count_in_turn(sim);
     }
 }
 
 /* --- counters ------------------------------------------------------------------------------------
  */
-/* In turn; under the belief half of them, the others are those of which least is known. */
-static void choose_counters(struct sy_sim *sim) {
-    uint32_t resources = sim->machine->resource_count, live = live_count(sim);
-    uint32_t in_turn = sim->loads ? (live + 1) / 2 : live;
-    bool taken[64] = {false};
-    for (uint32_t i = 0; i < live; i++) {
-        uint32_t r = (sim->counter_turn + i) % resources;
-        for (uint32_t k = 0; i >= in_turn && resources <= SY_COUNT(taken) && k < resources; k++) {
-            double best = sim->others_sd[r] / sim->machine->resources[r].bytes_per_s;
-            double here = sim->others_sd[k] / sim->machine->resources[k].bytes_per_s;
-            r = !taken[k] && (taken[r] || here > best) ? k : r;
-        }
-        taken[r % SY_COUNT(taken)] = true;
-        sim->counting[i] = r;
+/* Others have come or gone: another mix of reads and writes. */
+void sy_sim_sense_others(struct sy_sim *sim, uint32_t resource) {
+    sim->read_share[resource] = READ_LEAST + READ_RANGE * sy_rng_uniform(&sim->counter_rng);
+}
+
+static double part_of(struct sy_sim *sim, const struct event *event) {
+    double reads = sim->read_share[event->resource], *miss = &sim->miss_share[event->resource];
+    switch ((enum part)event->part) {
+    case READS:
+        return reads;
+    case WRITES:
+        return 1 - reads;
+    case MISSES:
+        *miss *= 1 + MISS_DRIFT * (2 * sy_rng_uniform(&sim->counter_rng) - 1) * sqrt(3);
+        *miss = fmin(fmax(*miss, 0.6), 1.5);
+        return reads * MISS_SHARE * *miss;
+    case WHOLE:
+    case ALL:
+        break;
     }
-    sim->counting_count = live;
-    sim->counter_turn = (sim->counter_turn + in_turn) % resources;
+    return 1;
 }
 
 /* The mean rate since the last reading, as the counter says. */
-static double read_counter(struct sy_sim *sim, uint32_t r, double elapsed) {
-    double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed;
-    if (sim->options.counter_noise > 0) {
-        rate *= 1 + sim->options.counter_noise * sy_rng_student(&sim->counter_rng, 4);
+static double read_counter(struct sy_sim *sim, uint32_t counter, double elapsed) {
+    const struct event *event = &sim->events[counter];
+    const struct sy_sim_options *o = &sim->options;
+    uint32_t r = event->resource;
+    double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed * part_of(sim, event);
+    if (o->counter_noise > 0) {
+        rate *= 1 + o->counter_noise * sy_rng_student(&sim->counter_rng, 4);
     }
-    return fmin(fmax(rate, 0), 1.5 * sim->machine->resources[r].bytes_per_s);
+    rate = fmin(fmax(rate, 0), READING_MOST * sim->machine->resources[r].bytes_per_s);
+    if (o->counter_outliers > 0 && sy_rng_uniform(&sim->counter_rng) < o->counter_outliers) {
+        rate *= sy_rng_uniform(&sim->counter_rng) < 0.5 ? OUTLIER_FACTOR : 1 / OUTLIER_FACTOR;
+    }
+    return rate / event->bytes;
 }
 
-/* A period of the counters is over: what they say moves the belief. */
-static void believe(struct sy_sim *sim, double elapsed) {
-    uint32_t resources = sim->machine->resource_count;
-    if (!resources) {
-        return;
-    }
-    for (uint32_t r = 0; r < resources; r++) {
-        sy_load_pass(&sim->loads[r], elapsed);
-    }
+static uint32_t read_all(struct sy_sim *sim, double end_ns, double elapsed) {
     for (uint32_t i = 0; i < sim->counting_count; i++) {
-        uint32_t r = sim->counting[i];
-        sy_load_see(&sim->loads[r], read_counter(sim, r, elapsed), sim->options.counter_noise);
+        uint32_t counter = sim->counting[i];
+        sim->samples[i] = (struct sy_sample){.counter = counter,
+                                             .value = read_counter(sim, counter, elapsed),
+                                             .start_ns = end_ns - elapsed,
+                                             .end_ns = end_ns,
+                                             .running_ratio = 1};
     }
-    for (uint32_t i = 0; i <= sim->counting_count; i++) { /* and of one that was not read */
-        uint32_t r = i < sim->counting_count ? sim->counting[i] : sim->ticks++ % resources;
-        double whole;
-        sy_load_mean(&sim->loads[r], 0, &sim->others[r], &whole, &sim->others_sd[r]);
-    }
-    memcpy(sim->resource_seen, sim->resource_sum, resources * sizeof *sim->resource_seen);
-    choose_counters(sim);
+    memcpy(sim->resource_seen, sim->resource_sum,
+           sim->machine->resource_count * sizeof *sim->resource_seen);
+    return sim->counting_count;
 }
 
 static void sum_up(struct sy_sim *sim, double elapsed) {
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
         sim->resource_sum[r] += sim->resource_use[r] * elapsed;
-    }
-    for (uint32_t i = 0; i < sim->counting_count; i++) {
-        sy_load_own(&sim->loads[sim->counting[i]], sim->own[sim->counting[i]], elapsed);
+        if (sim->copy_rate[r] > 0) {
+            sy_senses_moved(sim->senses, r, sim->copy_rate[r] * elapsed * 1e-9);
+        }
     }
 }
 
@@ -164,106 +207,138 @@ static void sum_up(struct sy_sim *sim, double elapsed) {
 static void pass(struct sy_sim *sim) {
     double now = sim_now(sim), late = now - sim->counter_at_ns, since = sim->use_since_ns;
     double period = fmax(sim->counter_period_ns, late / PERIODS_AT_ONCE);
-    for (; sim->counter_at_ns + period <= now; since = sim->counter_at_ns) {
-        double elapsed = sim->counter_at_ns + period - since;
-        sum_up(sim, elapsed);
+    bool counts = sim->options.belief == SY_SIM_FILTERED && sim->counter_count;
+    for (; counts && sim->counter_at_ns + period <= now; since = sim->counter_at_ns) {
+        sum_up(sim, sim->counter_at_ns + period - since);
         sim->counter_at_ns += period;
         if (sim->judge) {
             sy_sim_judge_pass(sim, sim->counter_at_ns);
         }
-        believe(sim, period);
+        sy_senses_read(sim->senses, sim->counter_at_ns, sim->samples,
+                       read_all(sim, sim->counter_at_ns, period));
+        sim->counting_count = sy_senses_choose(sim->senses, sim->counting);
     }
     sum_up(sim, now - since);
     sim->use_since_ns = now;
 }
 
-/* Read late, when somebody is about to look. Only some count at a time; the others keep their old
- * value. */
-static void read_counters(struct sy_sim *sim) {
-    double elapsed = sim_now(sim) - sim->counter_at_ns;
-    uint32_t resources = sim->machine->resource_count;
-    if (!resources || elapsed < sim->counter_period_ns) {
+/* Read late, when somebody is about to look, and in turn; the others keep their old value. */
+static void read_raw(struct sy_sim *sim) {
+    double now = sim_now(sim), elapsed = now - sim->counter_at_ns;
+    if (!sim->counter_count || elapsed < sim->counter_period_ns) {
         return;
     }
-    sy_sim_sum_use(sim);
-    for (uint32_t i = 0; i < sim->counting_count; i++) {
-        uint32_t r = sim->counting[i];
+    sum_up(sim, now - sim->use_since_ns);
+    sim->use_since_ns = sim->counter_at_ns = now;
+    uint32_t count = read_all(sim, now, elapsed);
+    for (uint32_t i = 0; i < count; i++) {
+        double scale;
+        uint32_t r = sy_senses_scale(sim->senses, sim->samples[i].counter, &scale);
+        double most = READING_MOST * sim->machine->resources[r].bytes_per_s;
         sim->readings[r] =
-            (struct sy_reading){read_counter(sim, r, elapsed), sim_now(sim), NAN, NAN};
+            (struct sy_reading){fmin(sim->samples[i].value * scale, most), now, NAN, NAN};
     }
-    choose_counters(sim);
-    sim->counter_at_ns = sim_now(sim);
-    for (uint32_t r = 0; r < resources; r++) {
-        sim->resource_seen[r] = sim->resource_sum[r];
-    }
+    count_in_turn(sim);
 }
 
-static void tell(struct sy_sim *sim) {
-    for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
-        if (sim->loads) {
-            double whole =
-                fmin(sim->own[r] + sim->others[r], sim->machine->resources[r].bytes_per_s);
-            sim->readings[r] =
-                (struct sy_reading){whole, sim_now(sim), sim->others_sd[r], sim->others[r]};
-        } else {
+/* --- what is told --------------------------------------------------------------------------------
+ */
+void sy_sim_sense(struct sy_sim *sim) {
+    if (believes(sim)) {
+        pass(sim);
+        sy_readings_of(sim->senses, sim->machine->resource_count, sim->readings);
+    } else if (sim->options.belief == SY_SIM_RAW) {
+        read_raw(sim);
+    } else {
+        for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
             sim->readings[r] =
                 (struct sy_reading){sim->resource_use[r], sim_now(sim), 0, sim->resource_others[r]};
         }
     }
 }
 
-void sy_sim_sense(struct sy_sim *sim) {
-    if (sim->loads) {
-        pass(sim);
-    } else if (sim->options.belief == SY_SIM_RAW) {
-        read_counters(sim);
-    }
-    if (sim->options.belief != SY_SIM_RAW) {
-        tell(sim);
-    }
-}
-
 /* Flows are about to change, or have changed and were not solved yet. */
 void sy_sim_sense_change(struct sy_sim *sim) {
-    if (sim->loads) {
+    if (believes(sim)) {
         pass(sim);
     } else {
-        sy_sim_sum_use(sim);
+        sum_up(sim, sim_now(sim) - sim->use_since_ns);
+        sim->use_since_ns = sim_now(sim);
     }
     if (sim->judge) {
         sy_sim_judge_pass(sim, sim_now(sim));
     }
-    if (sim->loads) {
-        sum_own(sim);
-    }
 }
 
-/* How long a task took says how loaded the resource was that it leans on most. */
-void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns) {
+void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret) {
     const struct sy_workload *w = sim->w;
-    uint32_t class_index = sim->machine->devices[device].class_index, main = SY_NONE;
-    double alone_ns = w->time_ns[(size_t)task * w->class_count + class_index];
-    double sigma = w->log_sigma[(size_t)w->task_kernel[task] * w->class_count + class_index];
-    double heaviest = 0, demand = 0;
-    struct sy_demand all;
-    sy_sim_demand(sim, device, &all);
-    for (uint32_t i = 0; i < all.count; i++) {
-        double capacity = sim->machine->resources[all.resources[i]].bytes_per_s;
-        if (all.bytes_per_s[i] / capacity > heaviest) {
-            heaviest = all.bytes_per_s[i] / capacity;
-            demand = all.bytes_per_s[i];
-            main = all.resources[i];
+    size_t at = (size_t)w->task_kernel[sim->world.view_devices[device].running] * w->class_count +
+                sim->machine->devices[device].class_index;
+    sy_cost_demand(sim->machine, device, w->demand_bytes_per_s[at], w->link_demand_bytes_per_s[at],
+                   ret);
+}
+
+static struct sy_draw draw_of(const struct sy_sim *sim, uint32_t device, struct sy_demand *demand) {
+    sy_sim_demand(sim, device, demand);
+    return (struct sy_draw){demand->count, demand->resources, demand->bytes_per_s};
+}
+
+static void tell_draws(struct sy_sim *sim) {
+    sy_senses_begin(sim->senses, sim_now(sim));
+    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
+        struct sy_demand demand;
+        if (sim->drawing[d] != SY_NONE) {
+            sy_senses_draws(sim->senses, draw_of(sim, d, &demand));
         }
     }
-    if (main != SY_NONE && alone_ns > 0 && duration_ns > 0) {
-        sy_shares_taught(sim->shares, main, demand, log(duration_ns / alone_ns),
-                         fmax(sigma, DURATION_SD), alone_ns, &sim->loads[main]);
+    sy_senses_ready(sim->senses);
+}
+
+/* Flows are solved: what draws from now on, and what our copies move. */
+void sy_sim_sense_flows(struct sy_sim *sim) {
+    if (!believes(sim)) {
+        return;
+    }
+    bool changed = false;
+    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
+        bool runs = sy_world_executes(&sim->world, d);
+        uint32_t task = runs ? sim->world.view_devices[d].running : SY_NONE;
+        changed |= task != sim->drawing[d];
+        sim->drawing[d] = task;
+    }
+    if (changed) {
+        tell_draws(sim);
+    }
+    memset(sim->copy_rate, 0, sim->machine->resource_count * sizeof *sim->copy_rate);
+    for (uint32_t f = sim->world.flow_copy; f < sim->world.flow_count; f++) {
+        const struct sy_route *route = sim->world.flows[f].route;
+        for (uint32_t i = 0; route && i < route->resource_count; i++) {
+            sim->copy_rate[route->resources[i]] += sim->world.flows[f].rate;
+        }
     }
 }
 
-double sy_sim_sense_now(const struct sy_sim *sim, uint32_t r) {
-    double capacity = sim->machine->resources[r].bytes_per_s;
-    return sim->loads                           ? fmin(sim->own[r] + sim->others[r], capacity)
-           : sim->options.belief == SY_SIM_TRUE ? sim->resource_use[r]
-                                                : sim->readings[r].bytes_per_s;
+void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns) {
+    const struct sy_workload *w = sim->w;
+    uint32_t class_index = sim->machine->devices[device].class_index, kernel = w->task_kernel[task];
+    struct sy_demand demand;
+    if (believes(sim)) {
+        struct sy_draw draw = draw_of(sim, device, &demand);
+        sy_senses_ended(sim->senses, kernel, class_index, draw,
+                        w->time_ns[(size_t)task * w->class_count + class_index], duration_ns,
+                        w->log_sigma[(size_t)kernel * w->class_count + class_index]);
+    }
+}
+
+struct sy_sensed sy_sim_sense_now(const struct sy_sim *sim, uint32_t r) {
+    const struct sy_reading *reading = &sim->readings[r];
+    if (believes(sim)) {
+        struct sy_sensed sensed = *sy_senses_resource(sim->senses, r);
+        double capacity = sim->machine->resources[r].bytes_per_s;
+        sensed.total = fmin(capacity, sensed.own + sim->copy_rate[r] + sensed.median);
+        return sensed;
+    }
+    double use = sim->options.belief == SY_SIM_TRUE ? sim->resource_use[r] : reading->bytes_per_s;
+    double others = sim->resource_others[r];
+    return (struct sy_sensed){.total = use, .others = others, .median = others};
 }

@@ -137,7 +137,9 @@ static void device_event(struct sy_sim *sim) {
 
 void sy_sim_event(void *world, uint32_t slot) {
     struct sy_sim *sim = world;
-    if (slot < sim->slot_job) {
+    if (slot >= sim->slot_speed && slot < sim->slot_job) {
+        sy_sim_speed_event(sim, slot - sim->slot_speed);
+    } else if (slot < sim->slot_job) {
         sy_sim_hidden_event(sim, slot);
     } else if (slot == sim->slot_job) {
         arrive(sim);
@@ -207,9 +209,7 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
     sim->error = error;
     sim->world.view.truth = ops->needs_truth ? &sim->truth : NULL;
     sim->world.view.readings =
-        sim->options.contention && ops->needs_readings && sim->options.belief != SY_SIM_NONE
-            ? sim->readings
-            : NULL;
+        sim->options.contention && ops->needs_readings ? sim->readings : NULL;
     sim->world.view.posterior = sim->world.view.readings && sim->options.belief != SY_SIM_RAW;
     sim->watched =
         sim->options.contention && (ops->needs_readings || ops->needs_truth || sim->options.judge);

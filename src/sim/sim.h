@@ -47,9 +47,15 @@ struct sy_device_event {
 /* What policies that ask for readings are given. */
 enum sy_sim_belief {
     SY_SIM_RAW,      /* the last reading of each counter */
-    SY_SIM_NONE,     /* nothing: the world has no counters */
-    SY_SIM_FILTERED, /* what is believed to flow now, inferred from the counters */
+    SY_SIM_NONE,     /* what durations alone make believe: the world has no counters */
+    SY_SIM_FILTERED, /* what is believed to flow now, inferred from counters and durations */
     SY_SIM_TRUE,     /* what does flow now: what a perfect belief would be worth */
+};
+
+/* What the counters count. */
+enum sy_sim_events {
+    SY_SIM_LISTING, /* of a host's memory: reads, writes, both, cache misses; else traffic */
+    SY_SIM_TRAFFIC, /* the traffic of each resource */
 };
 
 /* What a policy is called for. */
@@ -71,10 +77,13 @@ struct sy_sim_options {
     bool contention;                          /* shared bandwidth, co-run slowdown */
     const struct sy_interference *smt, *gpu;  /* NULL: group members do not slow each other */
     double hidden_load; /* mean share of each resource that other tenants take, 0..0.9; on/off */
-    double hidden_period_ns;  /* mean on+off time; 0: 1/20 of the workload's lower bound */
-    double counter_period_ns; /* readings; 0: 1/1000 of the lower bound */
+    double throttle; /* mean share of its speed that each device loses to others, 0..0.9; on/off */
+    double hidden_period_ns;  /* mean on+off time of both; 0: 1/20 of the longest job alone */
+    double counter_period_ns; /* between two readings; 0: 2 ms, as in the engine */
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
+    double counter_outliers;  /* share of readings that are ten times too large or too small */
     uint32_t counter_live;    /* counters that count at a time, others wait; 0: all */
+    enum sy_sim_events counter_events;
     enum sy_sim_belief belief;
     double decision_ns; /* charged to the clock for each task placed */
     /* Charge what the policy's calls took by clock_ns: results depend on the machine. Not of

@@ -3,21 +3,29 @@
  * The inside of the simulator, shared by its files and by nobody else: a world (world/world.h) in
  * virtual time, and what only the simulator adds to it.
  *
- * Its own events: one slot per resource (hidden load that comes and goes), one each for the next
- * job and the next device event. Its own flows: the hidden load per resource.
+ * Its own events: one slot per resource (hidden load that comes and goes), one per device (its
+ * speed that others take a part of), one each for the next job and the next device event. Its own
+ * flows: the hidden load per resource.
  */
 #ifndef SY_SIM_STATE_H
 #define SY_SIM_STATE_H
 
-#include "belief/belief.h"
+#include "belief/senses.h"
 #include "sim/sim.h"
 #include "world/world.h"
 
-enum purpose { NOISE = 1, SPIKE, MODEL_ERROR, HIDDEN, COUNTER, POLICY };
+enum purpose { NOISE = 1, SPIKE, MODEL_ERROR, HIDDEN, COUNTER, POLICY, THROTTLE };
 
 /* What a device has done. */
 struct account {
     double busy_ns, joules;
+};
+
+/* What a counter counts: a part of the traffic of a resource, in units of so many bytes. */
+struct event {
+    uint32_t resource;
+    uint8_t part;
+    double bytes;
 };
 
 #define HISTOGRAM_BUCKETS 512
@@ -35,7 +43,7 @@ struct sy_sim {
     int failure; /* negative errno once something went wrong */
 
     /* events */
-    uint32_t slot_job, slot_device; /* slots of hidden load come before */
+    uint32_t slot_speed, slot_job, slot_device; /* slots of hidden load come before */
     uint32_t next_device_event;
 
     /* the policy's time */
@@ -47,26 +55,28 @@ struct sy_sim {
     double *task_factor, *kernel_factor;
     uint32_t *kernel_smt, *kernel_gpu; /* row in the table of interference, or SY_NONE */
     uint32_t *group_start, *group_devices;
-    bool watched; /* the policy reads counters or the truth */
-    struct sy_rng *hidden_rng;
+    bool watched;                          /* the policy reads counters or the truth */
+    struct sy_rng *hidden_rng, *speed_rng; /* per resource; per device */
     bool *hidden_on;
     double hidden_period_ns;
 
-    /* counters */
+    /* counters, and what they count of */
     struct sy_reading *readings;
     double *resource_use, *resource_others, *resource_sum, *resource_seen;
+    double *copy_rate;               /* per resource: what our copies move */
+    double *read_share, *miss_share; /* per resource: of its traffic; of its reads */
     double use_since_ns, counter_period_ns, counter_at_ns;
     uint32_t counter_turn;
     struct sy_rng counter_rng;
+    struct event *events;
+    struct sy_counter *counters;
+    struct sy_pmu pmu;
+    struct sy_sample *samples;
     uint32_t *counting; /* counters that count until the next reading */
-    uint32_t counting_count, ticks;
-
-    /* belief: what others take, from the counters and what is known of our own flows */
-    struct sy_load *loads; /* per resource */
-    struct sy_shares *shares;
-    double *own, *others; /* per resource: what our flows would take, the belief's mean */
-    double *others_sd;
-    struct judge *judge; /* options.judge */
+    uint32_t counter_count, counting_count;
+    uint32_t *drawing;        /* per device: the task that the senses know of */
+    struct sy_senses *senses; /* NULL: nothing is shared */
+    struct judge *judge;      /* options.judge */
 
     /* accounts */
     struct sy_trace trace;
@@ -93,15 +103,17 @@ double sy_sim_true_speed(void *sim, uint32_t device, uint32_t task);
 double sy_sim_true_disturbance(void *sim, uint32_t device, uint32_t task);
 void sy_sim_hidden_reset(struct sy_sim *sim);
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t resource);
-void sy_sim_sum_use(struct sy_sim *sim); /* up to now, for the counters */
+void sy_sim_speed_event(struct sy_sim *sim, uint32_t device);
 /* sense.c */
 SY_MUST_CHECK int sy_sim_sense_layout(struct sy_sim *sim);
 void sy_sim_sense_reset(struct sy_sim *sim);
 void sy_sim_sense(struct sy_sim *sim); /* somebody is about to look at the readings */
 void sy_sim_sense_change(struct sy_sim *sim);
+void sy_sim_sense_flows(struct sy_sim *sim);
+void sy_sim_sense_others(struct sy_sim *sim, uint32_t resource);
 void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns);
 /* What would be told of a resource if somebody looked now. */
-double sy_sim_sense_now(const struct sy_sim *sim, uint32_t resource);
+struct sy_sensed sy_sim_sense_now(const struct sy_sim *sim, uint32_t resource);
 void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret_demand);
 /* judge.c: how good what is told was; options.judge */
 SY_MUST_CHECK int sy_sim_judge_layout(struct sy_sim *sim);

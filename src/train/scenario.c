@@ -240,8 +240,11 @@ static void draw_hidden(struct draw *d) {
     bool few = sy_chance(&d->rng, 0.5);
     uint32_t live = 1 + sy_rng_below(&d->rng, 4);
     o->counter_live = few ? live : 0;
-    o->counter_period_ns =
-        fmax(longest * sy_log_between(&d->rng, 0.002, 0.03), (last + 2 * longest) / READINGS_MAX);
+    double often_ns = sy_log_between(&d->rng, 1e6, 20e6); /* as machines can */
+    o->counter_period_ns = fmax(often_ns, (last + 2 * longest) / READINGS_MAX);
+    o->counter_events = sy_chance(&d->rng, 0.5) ? SY_SIM_LISTING : SY_SIM_TRAFFIC;
+    o->counter_outliers = sy_chance(&d->rng, 0.1) ? 0.03 : 0;
+    o->throttle = sy_chance(&d->rng, 0.15) ? sy_between(&d->rng, 0.05, 0.3) : 0;
     o->smt = draw_table(d, d->catalogue->smt);
     o->gpu = draw_table(d, NULL);
 }

@@ -29,6 +29,10 @@ double sy_world_work_ns(const struct sy_world *w, uint32_t task, uint32_t device
     if (w->kernel_factor) {
         ns *= w->kernel_factor[(size_t)w->view.task_kernel[task] * classes + class_index];
     }
+    if (w->view.slowdown) {
+        size_t kernel = w->view.task_kernel[task];
+        ns *= w->view.slowdown[kernel * w->machine->device_count + device];
+    }
     return ns;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What others take of a resource, who gets what of it, and the slowdown to expect: a load that
- * jumps is followed, shares are max-min fair, durations alone teach a load, neighbours and
- * sensitivities, and one wild duration teaches little.
+ * Who gets what of a resource, and the slowdown to expect: shares are max-min fair, durations teach
+ * neighbours and sensitivities.
  */
-#include "belief/belief.h"
+#include "belief/shares.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -22,85 +21,6 @@ static struct sy_machine *machine_of(const char *text) {
     struct sy_error error = {0};
     assert_int_equal(sy_machine_parse(text, &machine, &error), 0);
     return machine;
-}
-
-/* --- load ----------------------------------------------------------------------------------------
- */
-static double mean_of(struct sy_load *load) {
-    double others, whole, sd;
-    sy_load_mean(load, 0, &others, &whole, &sd);
-    assert_true(others >= 0 && others <= load->capacity && sd >= 0);
-    return others;
-}
-
-/* On and off for 40 readings on average, at levels between 0.3 and 0.9, 40 % noise: the mean error
- * of the last reading is some 25 points, of the belief a fifth of that. */
-static void load_follows_jumps(void **state) {
-    (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        struct sy_rng rng = sy_rng_make(seed, 1, 0);
-        struct sy_load load;
-        double level = 0, raw_error = 0, error = 0;
-        sy_load_init(&load, 1, 1);
-        for (uint32_t t = 0, left = 30; t < 20000; t++) {
-            if (left-- == 0) {
-                left = (uint32_t)(40 * sy_rng_exponential(&rng)) + 1;
-                level = level > 0 ? 0 : 0.3 + 0.6 * sy_rng_uniform(&rng);
-            }
-            double reading = fmax(0, level * (1 + 0.4 * sy_rng_student(&rng, 4)));
-            sy_load_pass(&load, 1);
-            sy_load_see(&load, reading, 0.4);
-            raw_error += fabs(reading - level) / 20000;
-            error += fabs(mean_of(&load) - level) / 20000;
-        }
-        if (error > 0.055 || error > 0.5 * raw_error) {
-            fail_msg("seed %lu: error %.3f, of the readings %.3f", seed, error, raw_error);
-        }
-    }
-}
-
-static void load_stays_a_distribution(void **state) {
-    (void)state;
-    struct sy_load load;
-    double share[SY_LOAD_LEVELS], impossible[SY_LOAD_LEVELS] = {0};
-    const double odd[] = {NAN, INFINITY, -1, 0, 1e300, 0.5};
-    sy_load_init(&load, 1, 1);
-    for (uint32_t i = 0; i < 60; i++) {
-        double sum = 0;
-        sy_load_pass(&load, i % 7 ? 1 : 1e9);
-        sy_load_own(&load, i % 3, 1);
-        sy_load_see(&load, odd[i % 6], 0.2);
-        if (i % 5 == 0) {
-            sy_load_weigh(&load, impossible);
-        }
-        sy_load_now(&load, share);
-        for (uint32_t k = 0; k < SY_LOAD_LEVELS; k++) {
-            assert_true(share[k] >= 0);
-            sum += share[k];
-        }
-        assert_true(fabs(sum - 1) < 0.01);
-    }
-}
-
-/* What we cause ourselves is not blamed on others, even when it comes in bursts that fill it. */
-static void load_knows_its_own(void **state) {
-    (void)state;
-    struct sy_load load;
-    sy_load_init(&load, 1, 1);
-    for (uint32_t t = 0; t < 200; t++) {
-        sy_load_own(&load, 2, 0.25); /* full for a quarter of the window */
-        sy_load_own(&load, 0.1, 0.75);
-        sy_load_pass(&load, 1);
-        sy_load_see(&load, 0.25 + 0.75 * 0.1, 0.05);
-    }
-    assert_true(mean_of(&load) < 0.05);
-    for (uint32_t t = 0; t < 200; t++) {
-        sy_load_own(&load, 2, 0.25);
-        sy_load_own(&load, 0.1, 0.75);
-        sy_load_pass(&load, 1);
-        sy_load_see(&load, 0.25 + 0.75 * 0.6, 0.05);
-    }
-    assert_true(fabs(mean_of(&load) - 0.5) < 0.06);
 }
 
 /* --- shares --------------------------------------------------------------------------------------
@@ -123,7 +43,6 @@ static void shares_are_max_min_fair(void **state) {
         sy_shares_add(shares, on(&r[0], &demands[i]));
     }
     sy_shares_solve(shares, none);
-    assert_true(fabs(sy_shares_wanted(shares, 0) - 60 * GB) < 1);
     assert_true(fabs(sy_shares_taken(shares, 0) - 40 * GB) < 1);
     /* A flow that a second resource holds back leaves room on the first. */
     sy_shares_clear(shares);
@@ -272,30 +191,6 @@ static void odd_readings_do_no_harm(void **state) {
     close_world(&w);
 }
 
-/* No counters at all: tasks that lean on the memory take longer, so somebody else uses it. */
-static void durations_teach_a_load(void **state) {
-    (void)state;
-    struct world w;
-    const double most = 30 * GB;
-    open_world(&w);
-    for (uint32_t i = 0; i < 30; i++) {
-        run(&w, light, 1, SY_NONE, 1, -1);
-        run(&w, most, 0, SY_NONE, 1.6, -1);
-    }
-    look(&w, -1, 0);
-    assert_true(expected(&w, most, 2, SY_NONE) > 1.3); /* of a kernel that never ran, too */
-    assert_true(expected(&w, light, 1, SY_NONE) < 1.1);
-    for (uint32_t i = 0; i < 60; i++) {
-        run(&w, most, 0, SY_NONE, 1, -1);
-    }
-    look(&w, -1, 0);
-    assert_true(expected(&w, most, 0, SY_NONE) < 1.15);
-    run(&w, most, 0, SY_NONE, 50, -1); /* a lone wild one */
-    look(&w, -1, 0);
-    assert_true(expected(&w, most, 2, SY_NONE) < 1.5);
-    close_world(&w);
-}
-
 static void durations_teach_neighbours(void **state) {
     (void)state;
     struct world w;
@@ -335,18 +230,42 @@ static void durations_teach_sensitivity(void **state) {
     close_world(&w);
 }
 
+/* A device that others take a part of: what runs there takes longer, whatever it is. */
+static void durations_teach_devices(void **state) {
+    (void)state;
+    struct world w;
+    open_world(&w);
+    for (uint32_t i = 0; i < 40; i++) {
+        run(&w, light, i % 4, SY_NONE, 1, 0);
+    }
+    look(&w, 0, 0);
+    assert_true(expected(&w, light, 0, SY_NONE) < 1.01);
+    for (uint32_t i = 0; i < 8; i++) {
+        run(&w, light, i % 4, SY_NONE, 1.9, 0);
+    }
+    look(&w, 0, 0);
+    double there = sy_slowdown_expect(w.slowdown, 0, 1, on(&dram0, &light), SY_NONE, 1e6).ratio;
+    assert_true(expected(&w, light, 0, SY_NONE) > 1.3 && there < 1.1);
+    for (uint32_t i = 0; i < 30; i++) {
+        run(&w, light, i % 4, SY_NONE, 1, 0);
+    }
+    look(&w, 0, 0);
+    assert_true(expected(&w, light, 0, SY_NONE) < 1.1);
+    run(&w, light, 0, SY_NONE, 50, 0); /* a lone wild one */
+    look(&w, 0, 0);
+    assert_true(expected(&w, light, 0, SY_NONE) < 1.1);
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(load_follows_jumps),
-        cmocka_unit_test(load_stays_a_distribution),
-        cmocka_unit_test(load_knows_its_own),
         cmocka_unit_test(shares_are_max_min_fair),
         cmocka_unit_test(shares_never_exceed_what_is_there),
         cmocka_unit_test(nothing_known_nothing_slowed),
         cmocka_unit_test(a_full_memory_slows),
         cmocka_unit_test(odd_readings_do_no_harm),
-        cmocka_unit_test(durations_teach_a_load),
         cmocka_unit_test(durations_teach_neighbours),
+        cmocka_unit_test(durations_teach_devices),
         cmocka_unit_test(durations_teach_sensitivity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

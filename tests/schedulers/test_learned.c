@@ -218,7 +218,7 @@ static void belief_can_be_left_out(void **state) {
     run(&f, &options);
     assert_true(seen.most == 0);
     setup.without = 0;
-    options.belief = SY_SIM_NONE;
+    options.contention = false; /* nothing is shared, nothing is told */
     run(&f, &options);
     assert_true(seen.most == 0);
     fixture_finish(&f);

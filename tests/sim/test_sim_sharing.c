@@ -160,6 +160,31 @@ static void other_tenants(void **state) {
     fixture_finish(&f);
 }
 
+/* Devices that lose a part of their speed: the same seed slows the same, with or without flows. */
+static void devices_slow_down(void **state) {
+    (void)state;
+    struct fixture f;
+    double ends[6];
+    open_pair(&f, "cpu:2 dram:10GB/s", 1e6, 3e6, 0, 0, false);
+    script.device = (uint32_t[]){0, 1};
+    for (uint32_t i = 0; i < 6; i++) {
+        struct sy_sim_options options = {.record = true,
+                                         .contention = i % 2,
+                                         .seed = i / 2 == 1,
+                                         .throttle = i < 4 ? 0.5 : 0,
+                                         .hidden_period_ns = 1e5};
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        ends[i] = fixture_run(sim, f.workload, "script").makespan_ns;
+        sy_sim_destroy(sim);
+    }
+    assert_near(ends[0], ends[1], 1);
+    assert_near(ends[2], ends[3], 1);
+    assert_true(ends[0] != ends[2] && ends[0] > 4e6 && ends[2] > 4e6 && ends[0] < 9e6);
+    assert_near(ends[4], 3e6, 1e-3);
+    assert_near(ends[5], 3e6, 1e-3);
+    fixture_finish(&f);
+}
+
 /* --- counters ---------------------------------------------------------------------------------
  */
 static struct sy_reading seen[16][4]; /* per look, per resource */
@@ -204,7 +229,10 @@ static void run_chain(const struct sy_sim_options *options, const char *machine)
 
 static void counters_show_the_mean(void **state) {
     (void)state;
-    struct sy_sim_options options = {.contention = true, .record = true, .counter_period_ns = 500};
+    struct sy_sim_options options = {.contention = true,
+                                     .record = true,
+                                     .counter_events = SY_SIM_TRAFFIC,
+                                     .counter_period_ns = 500};
     run_chain(&options, "cpu:1 dram:10GB/s");
     assert_int_equal(looks, 4); /* at 0, 1000, 3000 and 4000 */
     assert_true(seen[0][0].at_ns < 0);
@@ -225,8 +253,11 @@ static void counters_show_the_mean(void **state) {
 /* One counter of three counts at a time: the others keep what they had. */
 static void counters_take_turns(void **state) {
     (void)state;
-    struct sy_sim_options options = {
-        .contention = true, .record = true, .counter_period_ns = 500, .counter_live = 1};
+    struct sy_sim_options options = {.contention = true,
+                                     .record = true,
+                                     .counter_events = SY_SIM_TRAFFIC,
+                                     .counter_period_ns = 500,
+                                     .counter_live = 1};
     run_chain(&options, "cpu:1 gpu:1 dram:10GB/s"); /* dram0, gpu0.down, gpu0.up */
     assert_near(seen[1][0].bytes_per_s, 4e9, 1);
     assert_near(seen[1][0].at_ns, 1000, 1e-6);
@@ -240,8 +271,11 @@ static void counters_take_turns(void **state) {
 
 static void counters_are_noisy(void **state) {
     (void)state;
-    struct sy_sim_options options = {
-        .contention = true, .record = true, .counter_period_ns = 500, .counter_noise = 0.1};
+    struct sy_sim_options options = {.contention = true,
+                                     .record = true,
+                                     .counter_events = SY_SIM_TRAFFIC,
+                                     .counter_period_ns = 500,
+                                     .counter_noise = 0.1};
     double sum = 0, far = 0;
     for (options.seed = 0; options.seed < 400; options.seed++) {
         run_chain(&options, "cpu:1 dram:10GB/s");
@@ -267,11 +301,12 @@ static void no_counters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_of_a_core),      cmocka_unit_test(streams_of_a_gpu),
-        cmocka_unit_test(three_threads),          cmocka_unit_test(memory_bandwidth),
-        cmocka_unit_test(link_bandwidth),         cmocka_unit_test(other_tenants),
-        cmocka_unit_test(counters_show_the_mean), cmocka_unit_test(counters_take_turns),
-        cmocka_unit_test(counters_are_noisy),     cmocka_unit_test(no_counters),
+        cmocka_unit_test(threads_of_a_core),   cmocka_unit_test(streams_of_a_gpu),
+        cmocka_unit_test(three_threads),       cmocka_unit_test(memory_bandwidth),
+        cmocka_unit_test(link_bandwidth),      cmocka_unit_test(other_tenants),
+        cmocka_unit_test(devices_slow_down),   cmocka_unit_test(counters_show_the_mean),
+        cmocka_unit_test(counters_take_turns), cmocka_unit_test(counters_are_noisy),
+        cmocka_unit_test(no_counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,7 +173,7 @@ static void learns_what_costs(void **state) {
         .references = "lb-cont+wspt",
         .utility = {.weight = {[SY_MEASURE_MONEY] = 1}},
         .seed = 5,
-        .scenarios = 4,
+        .scenarios = 12,
         .validation = 12,
         .every = 100,
         .es = {.pairs = 1, .rate = 1, .keep = 0.9},

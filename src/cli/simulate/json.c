@@ -104,9 +104,13 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
     sy_json_member_number(writer, "model_error", args->model_error);
     put_flag(writer, "contention", args->contention);
     sy_json_member_number(writer, "hidden_load", args->hidden_load);
+    sy_json_member_number(writer, "throttle", args->throttle);
     sy_json_member_number(writer, "counter_noise", args->counter_noise);
     sy_json_member_u64(writer, "counters", args->counters);
-    sy_json_member_string(writer, "belief", args->belief ? args->belief : "raw");
+    sy_json_member_string(writer, "counter_events",
+                          args->counter_events ? args->counter_events : "listing");
+    sy_json_member_number(writer, "counter_outliers", args->counter_outliers);
+    sy_json_member_string(writer, "belief", args->belief ? args->belief : "filtered");
     if (simulate->charge) {
         sy_json_member_string(writer, "decision_time", "measured");
     } else {

@@ -133,26 +133,44 @@ int sy_simulate_decision_time(const struct sy_command *command, const char *text
     return SY_EXIT_OK;
 }
 
-/* What is told of shared resources, and when it changes and is read. */
-static int read_belief(struct sy_simulate *simulate) {
-    static const char *const names[] = {"raw", "none", "filtered", "true"};
-    const char *text = simulate->args->belief;
+/* One of the words that an option takes; text NULL: the first. */
+static int read_word(const char *option, const char *text, const char *const *words, uint32_t count,
+                     uint32_t *ret) {
     uint32_t kind = 0;
-    while (text && kind < SY_COUNT(names) && strcmp(text, names[kind]) != 0) {
+    while (text && kind < count && strcmp(text, words[kind]) != 0) {
         kind++;
     }
-    if (kind == SY_COUNT(names)) {
-        const char *near = sy_nearest(text, names, SY_COUNT(names));
-        return sy_options_usage(sy_simulate_command(),
-                                "--belief is none, raw, filtered or true, not '%s'%s%s%s", text,
-                                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    if (kind == count) {
+        const char *near = sy_nearest(text, words, count);
+        struct sy_buffer all = {0};
+        for (uint32_t i = 0; i < count; i++) {
+            sy_buffer_printf(&all, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+        }
+        int r = sy_options_usage(sy_simulate_command(), "--%s is %s, not '%s'%s%s%s", option,
+                                 all.text, text, near ? " (did you mean " : "", near ? near : "",
+                                 near ? "?)" : "");
+        sy_buffer_finish(&all);
+        return r;
     }
-    simulate->belief = (enum sy_sim_belief)kind;
-    int r =
-        read_period("hidden-period", simulate->args->hidden_period, &simulate->hidden_period_ns);
+    *ret = kind;
+    return SY_EXIT_OK;
+}
+
+/* What is told of shared resources, and when it changes and is read. */
+static int read_belief(struct sy_simulate *simulate) {
+    static const char *const names[] = {"filtered", "none", "raw", "true"};
+    static const enum sy_sim_belief kinds[] = {SY_SIM_FILTERED, SY_SIM_NONE, SY_SIM_RAW,
+                                               SY_SIM_TRUE};
+    static const char *const events[] = {"listing", "traffic"};
+    const struct sy_simulate_args *args = simulate->args;
+    uint32_t kind = 0, event = 0;
+    int r = read_word("belief", args->belief, names, SY_COUNT(names), &kind);
+    r = r ? r : read_word("counter-events", args->counter_events, events, SY_COUNT(events), &event);
+    simulate->belief = kinds[kind];
+    simulate->counter_events = event ? SY_SIM_TRAFFIC : SY_SIM_LISTING;
+    r = r ? r : read_period("hidden-period", args->hidden_period, &simulate->hidden_period_ns);
     return r ? r
-             : read_period("counter-period", simulate->args->counter_period,
-                           &simulate->counter_period_ns);
+             : read_period("counter-period", args->counter_period, &simulate->counter_period_ns);
 }
 
 static int unknown_device(const struct sy_machine *machine, const char *name) {

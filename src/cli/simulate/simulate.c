@@ -72,14 +72,17 @@ static const struct sy_option options[] = {
      "mean share of each resource that other, unseen programs use; implies "
      "--contention",
      AT(hidden_load), AT(contention), 0, 0.9},
+    {SY_OPTION_NUMBER, "throttle", "X",
+     "mean share of its speed that each device loses, to heat or to programs that are not seen",
+     AT(throttle), 0, 0, 0.9},
     {SY_OPTION_TEXT, "hidden-period", "T",
-     "mean time between changes of the hidden load, such as 20ms (default: 1/20 of the longest "
-     "job)",
+     "mean time between changes of the hidden load and of speeds, such as 20ms (default: 1/20 of "
+     "the longest job)",
      AT(hidden_period), 0, 0, 0},
     {SY_OPTION_TEXT, "belief", "KIND",
-     "what policies know about the load of shared resources: none, raw (the last "
-     "reading of each counter), filtered (an estimate from all counters) or true "
-     "(default raw)",
+     "what policies know about the load of shared resources: filtered (an estimate from counters "
+     "and durations, as on a real machine), none (from durations alone), raw (the last reading of "
+     "each counter) or true (default filtered)",
      AT(belief), 0, 0, 0},
     {SY_OPTION_NUMBER, "counter-noise", "X", "relative error of each counter reading",
      AT(counter_noise), 0, 0, 10},
@@ -87,13 +90,19 @@ static const struct sy_option options[] = {
      "number of counters that can be read at the same time; the others take turns "
      "(default: all)",
      AT(counters), 0, 1, 1e6},
+    {SY_OPTION_TEXT, "counter-events", "KIND",
+     "what counters count: listing (reads, writes and cache misses of a socket's memory, as "
+     "processors do) or traffic (of each resource) (default listing)",
+     AT(counter_events), 0, 0, 0},
+    {SY_OPTION_NUMBER, "counter-outliers", "X",
+     "share of counter readings that are ten times too large or too small", AT(counter_outliers), 0,
+     0, 1},
     {SY_OPTION_FLAG, "judge", NULL,
      "also print how accurate the information given to policies was, and the "
      "slowdowns predicted from it; implies --contention",
      AT(judge), AT(contention), 0, 0},
     {SY_OPTION_TEXT, "counter-period", "T",
-     "time between two counter readings, such as 1ms (default: 1/1000 of the longest job)",
-     AT(counter_period), 0, 0, 0},
+     "time between two counter readings, such as 1ms (default 2ms)", AT(counter_period), 0, 0, 0},
     {SY_OPTION_REPEAT, "fail", "DEVICE@T[-T2]",
      "the device fails at T and returns at T2; a time is 2ms, 0.5s, or 30% of the "
      "lower bound; may be repeated",

@@ -26,8 +26,8 @@ struct sy_simulate_args {
     const char *noise_file, *spikes;
     double model_error;
     const char *smt_table, *gpu_table;
-    double hidden_load, counter_noise;
-    const char *belief, *hidden_period, *counter_period;
+    double hidden_load, throttle, counter_noise, counter_outliers;
+    const char *belief, *counter_events, *hidden_period, *counter_period;
     uint32_t counters;
     struct sy_text_list fails, replays;
     const char *decision_time;
@@ -79,6 +79,7 @@ struct sy_simulate {
     struct sy_noise_table noise;
     double spike_probability, spike_factor;
     enum sy_sim_belief belief;
+    enum sy_sim_events counter_events;
     double hidden_period_ns, counter_period_ns, decision_ns;
     bool charge, timed; /* policies' calls are timed, and what they take is charged */
     struct sy_text_list policies;

@@ -2,27 +2,30 @@
  *
  * Watches the machine for policies that want to know how loaded it is.
  *
- * In: every counter that can be read here. Out: what is believed of each resource's traffic, in
- * shared->readings, some fifty times a second, five while there is no work. Runs on a thread of its
- * own, and only where the policy asks for readings: nobody else pays for it. What cannot be read
- * leaves the resource unseen (at_ns < 0), and the policy goes on without. Not under SimGrid: there
- * is no machine to watch.
+ * In: the counters that speak of the machine's shared resources, and what StarPU has copied. Out:
+ * what belief/senses makes of them, as it does in the simulator, in shared->readings, while there
+ * is work. Runs on a thread of its own, and only where the policy asks for readings and something
+ * can be read: nobody else pays for it. What cannot be read leaves the resource unseen
+ * (at_ns < 0), and the policy goes on without. Not under SimGrid: there is no machine to watch.
  */
-#include "belief/monitor.h"
+#include "belief/watch.h"
 #include "engine/starpu/shared.h"
+#include "schedulers/schedulers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define INTERVAL_NS 20000000L
-#define IDLE_NS     200000000L /* while there is nothing to place */
+#define IDLE_NS 200000000L /* while there is nothing to place */
+#define SOURCES "perf,resctrl,nvml,fpga"
 
 struct watcher {
     starpu_pthread_t thread;
     starpu_pthread_cond_t wake;
     bool stop, opened; /* under the lock */
     struct sy_listing *listing;
-    struct sy_monitor senses;
+    struct sy_watch eyes; /* its senses under the lock */
+    double offset_ns;     /* of the policies' clock against the counters' */
+    bool copies;          /* StarPU's own account of them may be read, which resets it */
 };
 
 static double clock_ns(void) {
@@ -41,21 +44,30 @@ static bool has_work(void) {
     return false;
 }
 
-/* With the lock held. */
-static void publish(const struct watcher *w, double now_ns) {
-    struct shared *s = &sy_shared;
-    uint32_t count = 0;
-    const struct sy_utilisation *all = sy_belief_utilisations(w->senses.belief, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t r = all[i].resource;
-        if (r < s->machine->resource_count && all[i].measured) {
-            double full = s->machine->resources[r].bytes_per_s;
-            s->readings[r] = (struct sy_reading){.bytes_per_s = all[i].mean * full,
-                                                 .at_ns = now_ns - all[i].age_ns,
-                                                 .sd_bytes_per_s = all[i].sd * full,
-                                                 .others_bytes_per_s = NAN};
+/* What was copied since the last time is our own traffic on the way. */
+static void count_copies(struct watcher *w) {
+    const struct sy_machine *m = sy_shared.machine;
+    for (int bus = 0; w->copies && bus < starpu_bus_get_count(); bus++) {
+        int from = starpu_bus_get_src(bus), to = starpu_bus_get_dst(bus);
+        struct starpu_profiling_bus_info info;
+        if (from < 0 || to < 0 || (uint32_t)from >= m->memory_count ||
+            (uint32_t)to >= m->memory_count || starpu_bus_get_profiling_info(bus, &info)) {
+            continue;
+        }
+        const struct sy_route *route =
+            &m->routes[(size_t)from * m->memory_count + (size_t)(uint32_t)to];
+        for (uint32_t i = 0; i < route->resource_count && info.transferred_bytes > 0; i++) {
+            sy_senses_moved(w->eyes.senses, route->resources[i], (double)info.transferred_bytes);
         }
     }
+}
+
+/* With the lock held. */
+static void publish(struct watcher *w, double read_ns) {
+    struct shared *s = &sy_shared;
+    count_copies(w);
+    sy_watch_think(&w->eyes, read_ns - w->offset_ns);
+    sy_readings_of(w->eyes.senses, s->machine->resource_count, s->readings);
     for (unsigned c = 0; c < STARPU_NMAX_SCHED_CTXS; c++) {
         struct context *context = &s->contexts[c];
         if (context->used && context->live && context->count) {
@@ -65,39 +77,55 @@ static void publish(const struct watcher *w, double now_ns) {
     }
 }
 
+/* With the lock held, which is given back while the machine is asked. */
 static void look(struct watcher *w) {
-    int code = sy_monitor_read(&w->senses, clock_ns());
-    (void)!(code ? code : sy_monitor_think(&w->senses)); /* what cannot be read now may be later */
+    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    double now_ns = clock_ns();
+    int code = sy_watch_read(&w->eyes, now_ns);
+    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    if (code) {
+        return; /* what cannot be read now may be later */
+    }
+    publish(w, now_ns);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    sy_watch_select(&w->eyes);
+    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+}
+
+/* False: there is nothing to watch. */
+static bool open_eyes(struct watcher *w) {
+    if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
+        w->listing = NULL; /* then perf counts the kernel's generic events */
+    }
+    w->copies = !getenv("STARPU_BUS_STATS") && !getenv("STARPU_PROFILING");
+    struct sy_sources_options options = {.only = SOURCES, .listing = w->listing};
+    if (sy_watch_open(sy_shared.machine, &options, &w->eyes, NULL)) {
+        return false;
+    }
+    sy_watch_select(&w->eyes);
+    return true;
 }
 
 static void *watch(void *argument) {
     struct watcher *w = argument;
-    shared_step_aside(&(bool){false});
-    if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
-        w->listing = NULL; /* then perf counts the kernel's generic events */
-    }
-    bool blind =
-        sy_monitor_open(sy_shared.machine, &(struct sy_sources_options){.listing = w->listing},
-                        &w->senses, NULL) != 0;
     struct timespec due;
+    shared_step_aside(&(bool){false});
+    bool sees = open_eyes(w);
+    w->offset_ns = clock_ns() - shared_now_ns();
     clock_gettime(CLOCK_REALTIME, &due);
     STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
     w->opened = true;
-    while (!w->stop && !blind) {
-        due.tv_nsec += has_work() ? INTERVAL_NS : IDLE_NS;
+    while (!w->stop && sees) {
+        due.tv_nsec += has_work() ? (long)w->eyes.interval_ns : IDLE_NS;
         due.tv_sec += due.tv_nsec / 1000000000L;
         due.tv_nsec %= 1000000000L;
         starpu_pthread_cond_timedwait(&w->wake, &sy_shared.lock, &due);
-        if (w->stop) {
-            break;
+        if (!w->stop) {
+            look(w);
         }
-        STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
-        look(w);
-        STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
-        publish(w, shared_now_ns());
     }
     STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
-    sy_monitor_close(&w->senses);
+    sy_watch_close(&w->eyes);
     sy_listing_destroy(w->listing);
     return NULL;
 }
