@@ -71,12 +71,13 @@ const struct sy_key *sy_request_key_at(uint32_t i) {
 }
 
 const struct sy_key *sy_request_key(const char *name, size_t length) {
-    for (size_t i = 0; i < SY_COUNT(keys); i++) {
-        if (strlen(keys[i].name) == length && memcmp(keys[i].name, name, length) == 0) {
-            return &keys[i];
+    const struct sy_key *key;
+    for (uint32_t i = 0; (key = sy_request_key_at(i)); i++) {
+        if (strlen(key->name) == length && memcmp(key->name, name, length) == 0) {
+            break;
         }
     }
-    return NULL;
+    return key;
 }
 
 /* --- reading ------------------------------------------------------------------------------------
