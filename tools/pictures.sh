@@ -14,7 +14,10 @@ case "${1:-}" in
 esac
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 symph=${SYMPH:-$root/build/symph}
-[ -x "$symph" ] || { echo "pictures: there is no $symph; run ./bootstrap" >&2; exit 1; }
+bench=${SYMPH_BENCH:-$root/build/symph-bench} # not installed
+for program in "$symph" "$bench"; do
+    [ -x "$program" ] || { echo "pictures: there is no $program; run ./bootstrap" >&2; exit 1; }
+done
 mkdir -p "${1:-$root/docs/img}"
 into=$(cd "${1:-$root/docs/img}" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/symph-pictures.XXXXXX")
@@ -26,7 +29,7 @@ cd "$work"
 "$symph" plan "$root/examples/pipeline.json" --input-features thumb --machine "cpu:16 gpu:1 fpga:1" \
     --objective throughput --constraint 'power<=200W' --constraint 'latency<=500us' \
     --plan "unpack+blur+detect+pack@gpu" --quiet --plot "$into/plan-front.svg" >/dev/null
-"$symph-bench" dype --seeds 20 --quiet --plot "$into/dype.svg" >/dev/null
+"$bench" dype --seeds 20 --quiet --plot "$into/dype.svg" >/dev/null
 
 if "$symph" genomics --help >/dev/null 2>&1; then
     "$symph" genomics simulate --random 1000000 --coverage 30 --out sample >/dev/null

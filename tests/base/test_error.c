@@ -54,7 +54,7 @@ static void nobody_need_listen(void **state) {
 
 static void long_texts_are_cut_not_overrun(void **state) {
     (void)state;
-    char lengthy[1000], small[12];
+    char lengthy[sizeof(struct sy_error)], small[12];
     memset(lengthy, 'a', sizeof lengthy - 1);
     lengthy[sizeof lengthy - 1] = '\0';
     struct sy_error error;

@@ -15,7 +15,8 @@ def title(path):
 class Pictures(stage.Staged):
     def test_pictures(self):
         self.run_it(stage.SOURCE / "tools" / "pictures.sh", self.folder / "img",
-                    SYMPH=str(self.prefix / "bin" / "symph"))
+                    SYMPH=str(self.prefix / "bin" / "symph"),
+                    SYMPH_BENCH=str(stage.BUILD / "symph-bench"))
         drawn = sorted((self.folder / "img").iterdir())
         self.assertIn("gantt.svg", [path.name for path in drawn])
         for path in drawn:

@@ -77,8 +77,8 @@ class Tree(stage.Staged):
         share = self.prefix / "share"
         for name in ["doc/symph/README.md", "doc/symph/LICENSE", "doc/symph/CHANGELOG.md",
                      "doc/symph/docs/install.md", "doc/symph/examples/kernel_devices.c",
-                     "symph/listing/README.md", "symph/dype/gnn.csv",
-                     "bash-completion/completions/symph", "zsh/site-functions/_symph",
+                     "symph/listing/README.md", "bash-completion/completions/symph",
+                     "zsh/site-functions/_symph",
                      "fish/vendor_completions.d/symph.fish"]:
             self.assertTrue((share / name).is_file(), name)
         if (stage.BUILD / "man" / "symph.1").exists():
