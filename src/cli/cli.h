@@ -95,4 +95,11 @@ void sy_interrupt_watch(void);
 void sy_interrupt_watch_quietly(void);
 bool sy_interrupt_seen(void);
 
+/* --- crashes -----------------------------------------------------------------------------------
+ */
+/* From now on a crash ends the process with a line that names the policy whose it is. */
+void sy_crash_watch(void);
+/* Which policy this thread runs from now on; NULL: none, and a crash is our own. */
+void sy_crash_is_of(const char *policy);
+
 #endif

@@ -3,8 +3,8 @@
  * interrupt: Ctrl-C as a question asked between two pieces of work.
  *
  * In: SIGINT, SIGTERM. Out: one flag. Invariant: the first signal lets the work end cleanly, so
- * that no file is half written; the second ends the process. The flag is the one global of this
- * program: a signal handler has nowhere else to write.
+ * that no file is half written; the second ends the process. The flag is global: a signal handler
+ * has nowhere else to write.
  */
 #include "cli/cli.h"
 

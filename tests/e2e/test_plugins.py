@@ -68,6 +68,22 @@ class Wild(cli.Case):
                 self.refused(2, f"{path}: {words}", *command[:1],
                              "--policy", path, *command[1:])
 
+    def test_policies_that_crash_later(self):
+        """Not when they are loaded, but when they are asked."""
+        path = self.plugin("tame")
+        with open(cli.SYMPH, "rb") as file:
+            if b"libasan" in file.read():
+                self.skipTest("AddressSanitizer tells of crashes in its own way")
+        commands = [["simulate", "--machine", "cpu:2", "--graphs", "gen:lu:3", "--quiet", "--policy",
+                     f"eager,{path}"]]
+        if os.path.exists(ENGINE):
+            commands.append(["run", "synthetic:contend:tasks=4,kind=emulate", "--opencl", "0", "--quiet", "--policy", path])
+        for how, name in [("crash", "SIGSEGV"), ("deep", "SIGSEGV"), ("abort", "SIGABRT")]:
+            self.env["WILD_POLICY"] = how
+            for command in commands:
+                self.refused(1, f"policy {path}", *command)
+                self.refused(1, name, *command)
+
     def test_the_engine(self):
         if not os.path.exists(ENGINE):
             self.skipTest("no engine was built")

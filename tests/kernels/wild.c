@@ -2,11 +2,12 @@
  *
  * A plug-in of kernels, and of a policy, that misbehaves while it is loaded: WILD says how (0: it
  * does not; 4: it crashes, and is no plug-in). The file that LOADED names is made when the object
- * is loaded at all.
+ * is loaded at all. WILD_POLICY says how its policy crashes when it is asked.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <symph/kernel.h>
 #include <symph/scheduler.h>
 #include <unistd.h>
@@ -44,9 +45,24 @@ static int init(struct sy_scheduler *scheduler, const struct sy_view *view, cons
     return 0;
 }
 
+static int dig(volatile const char *above) {
+    volatile char here[1024] = {*above};
+    return *above ? dig(here) + here[1] : 0;
+}
+
 static uint32_t decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                        struct sy_decision *ret_decisions, uint32_t capacity) {
     (void)scheduler, (void)view, (void)ret_decisions, (void)capacity;
+    const char *how = getenv("WILD_POLICY");
+    if (how && strcmp(how, "abort") == 0) {
+        abort();
+    }
+    if (how && strcmp(how, "deep") == 0) {
+        return (uint32_t)dig(how);
+    }
+    if (how) {
+        raise(SIGSEGV);
+    }
     return 0;
 }
 

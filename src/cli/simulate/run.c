@@ -117,7 +117,9 @@ static int run_policy(struct pool *pool, uint32_t index, uint32_t policy, struct
     struct sy_simulate *simulate = pool->simulate;
     struct sy_case *item = &simulate->cases[index];
     struct sy_sim_result result = {0};
+    sy_crash_is_of(simulate->policies.items[policy]);
     int r = sy_sim_run(sim, simulate->policies.items[policy], &result, error);
+    sy_crash_is_of(NULL);
     if (r < 0) {
         return r;
     }
@@ -213,6 +215,7 @@ int sy_simulate_run(struct sy_simulate *simulate) {
     *pool = (struct pool){.simulate = simulate, .failed_case = UINT32_MAX};
     pthread_mutex_init(&pool->lock, NULL);
     sy_interrupt_watch();
+    sy_crash_watch();
     sy_progress_init(&pool->progress, "simulating",
                      (uint64_t)simulate->case_count * simulate->policies.count,
                      simulate->args->common.quiet);

@@ -249,6 +249,15 @@ static void put_in_flight(struct text *text, struct sy_engine *engine) {
     }
 }
 
+/* A policy from a plug-in is other people's code, which runs on any thread. */
+static void put_policy(struct text *text, const struct sy_engine *engine) {
+    const char *policy = engine->request.policy;
+    if (policy && strstr(policy, ".so")) {
+        put(text, " under policy ");
+        put(text, policy);
+    }
+}
+
 static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *info) {
     struct text text = page_text(engine->page);
     const char *abbreviation = sigabbrev_np(number);
@@ -265,10 +274,13 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     }
     if (here.worker) {
         put_input(&text, engine, here.slot);
-    } else if (atomic_load(&here.doing)) {
+    } else {
+        put_policy(&text, engine);
+    }
+    if (!here.worker && atomic_load(&here.doing)) {
         put(&text, atomic_load(&here.doing));
         put(&text, atomic_load(&here.name));
-    } else if (engine->kernel_names) {
+    } else if (!here.worker && engine->kernel_names) {
         put_in_flight(&text, engine);
     }
     publish(engine->page, SY_BLAME_RUN,
