@@ -323,8 +323,18 @@ class Formats(Case):
 
     def test_names_that_say_otherwise(self):
         reads = ["--reads", made("s_1.fq.gz")]
-        self.assertIn("no.bam", self.rejects(3, *reads, out="no.bam"))
+        for name in ("no.bam", "no.BAM", "no.bcf.gz"):
+            self.assertIn(name, self.rejects(3, *reads, out=name))
         self.assertIn("no.sam", self.rejects(3, *reads, "--bam", "no.sam"))
+
+    def test_names_in_capitals(self):
+        shutil.copy(made("s.fa"), self.folder)
+        reads = ["--reads", self.head("s_1.fq.gz", 500, "a.fq")]
+        for out, bam in (("A.BCF", "A.CRAM"), ("A.VCF.GZ", "A.BAM")):
+            self.ok("call-variants", "--ref", "s.fa", *reads, "-o", out, "--bam", bam)
+        self.assertEqual(self.read("A.CRAM")[:4], b"CRAM")
+        for name, head in (("A.BCF", b"BCF\2\2"), ("A.VCF.GZ", b"##fileformat"), ("A.BAM", b"BAM\1")):
+            self.assertEqual(gzip.decompress(self.read(name))[:len(head)], head)
 
     def test_names_in_headers(self):
         """What a header cannot hold is refused, from wherever it comes."""

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 bool gn_name_allows(char byte, bool first) {
     static const char not [] = "\\,\"'`()[]{}<>";
@@ -84,7 +85,7 @@ char *gn_header_text(const char *text) {
 
 bool gn_ends_with(const char *text, const char *end) {
     size_t length = strlen(text), size = strlen(end);
-    return length >= size && memcmp(text + length - size, end, size) == 0;
+    return length >= size && strcasecmp(text + length - size, end) == 0;
 }
 
 const char *gn_byte_text(char byte, char text[GN_BYTE_TEXT]) {

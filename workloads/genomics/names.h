@@ -22,6 +22,7 @@ const char *gn_sample_wrong(const char *name, bool sam);
  * of memory. */
 char *gn_header_text(const char *text);
 
+/* In capitals or not. */
 bool gn_ends_with(const char *text, const char *end);
 
 /* A byte as a message shows it: 'x', or byte 0x1B. Returns text. */

@@ -221,7 +221,7 @@ static int take_sample(struct gn_settings *settings, struct gn_sample_settings *
 
 /* Names go into headers, which cannot hold everything; formats follow from names of files. */
 static int check_sample(const struct gn_sample_settings *sample, struct sy_error *error) {
-    static const char *const not_calls[] = {".bam", ".cram", ".sam"};
+    static const char *const not_calls[] = {".bam", ".cram", ".sam", ".bcf.gz"};
     static const char *const not_reads[] = {".sam", ".sam.gz", ".vcf", ".vcf.gz", ".bcf"};
     const char *wrong = gn_sample_wrong(sample->name, sample->bam != NULL);
     if (wrong) {

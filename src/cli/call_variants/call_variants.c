@@ -125,7 +125,7 @@ static char *name_of(const char *out) {
     const char *slash = strrchr(out, '/'), *base = slash ? slash + 1 : out;
     char *name = strdup(is_stdout(out) ? "sample" : base);
     for (size_t i = 0; name && i < SY_COUNT(ends); i++) {
-        char *end = strstr(name, ends[i]);
+        char *end = strcasestr(name, ends[i]);
         if (end && end != name) {
             *end = '\0';
         }
