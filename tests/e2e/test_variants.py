@@ -321,6 +321,19 @@ class Formats(Case):
         self.assertIn("--json", self.rejects(2, *reads, "--json", out="-"))
         self.assertIn("--bam", self.rejects(2, *reads, "--bam", "-"))
 
+    def test_nothing_is_left_of_standard_output(self):
+        """Whether nobody reads it any more, or the disk is full."""
+        self.head("s_1.fq.gz", 2000, "a.fq")
+        os.mkdir(os.path.join(self.folder, "tmp"))
+        command = (f"'{cli.SYMPH}' call-variants --ref '{made('s.fa')}' --reads a.fq -o - --quiet --cuda 0; "
+                   "echo $? >code")
+        env = {**os.environ, "TMPDIR": os.path.join(self.folder, "tmp")}
+        for end, code in (("| true", b"0"), (">/dev/full", b"1")):
+            subprocess.run(f"({command}) {end}", shell=True, cwd=self.folder, env=env, check=False,
+                           stderr=subprocess.DEVNULL)
+            self.assertEqual(self.read("code").strip(), code, end)
+            self.assertEqual(os.listdir(os.path.join(self.folder, "tmp")), [], end)
+
     def test_names_that_say_otherwise(self):
         reads = ["--reads", made("s_1.fq.gz")]
         for name in ("no.bam", "no.BAM", "no.bcf.gz"):
@@ -600,19 +613,20 @@ class Rejected(Case):
 
 
 class Killed(Case):
-    def start(self):
+    def start(self, out="k.vcf.gz", partial="k.vcf.gz.*.partial"):
         """Reads come through a pipe that gives half of them and then waits."""
         os.mkfifo(os.path.join(self.folder, "pipe.fq"))
         process = subprocess.Popen(
             [cli.SYMPH, "call-variants", "--ref", made("s.fa"), "--reads", "pipe.fq", "-o",
-             "k.vcf.gz", "--batch", "500", "--cuda", "0", "--quiet"],
-            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+             out, "--batch", "500", "--cuda", "0", "--quiet"],
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "TMPDIR": self.folder})
         self.addCleanup(process.stderr.close)
         pipe = os.open(os.path.join(self.folder, "pipe.fq"), os.O_WRONLY)
         self.addCleanup(os.close, pipe)
         with gzip.open(made("s_1.fq.gz"), "rb") as file:
             os.write(pipe, b"".join(file.read().splitlines(keepends=True)[:4 * 150]))
-        while not glob.glob(os.path.join(self.folder, "k.vcf.gz.*.partial")):
+        while not glob.glob(os.path.join(self.folder, partial)):
             self.assertIsNone(process.poll(), "it ended too early")
             time.sleep(0.01)
         return process
@@ -645,6 +659,13 @@ class Killed(Case):
         self.assertEqual(process.returncode, 1)
         self.assertIn("killed", text)
         self.check_again()
+
+    def test_the_engine_for_standard_output(self):
+        process = self.start("-", "symph-*/*.partial")
+        os.kill(self.engine_of(process), signal.SIGKILL)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(os.listdir(self.folder), ["pipe.fq"])
 
     def test_symph(self):
         process = self.start()

@@ -9,7 +9,9 @@
  */
 #include "cli/call_variants/call_variants.h"
 
+#include "base/folder.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -349,29 +351,29 @@ static int copy_out(const char *path) {
         fine = fwrite(chunk, 1, got, stdout) == got;
     }
     fine = fine && !ferror(file) && fflush(stdout) == 0;
-    if (!fine) {
+    bool enough = !fine && errno == EPIPE; /* for whoever reads it */
+    if (!fine && !enough) {
         sy_message_fail("cannot write to standard output: %s", strerror(errno));
     }
     if (file) {
         fclose(file);
     }
-    return fine ? SY_EXIT_OK : SY_EXIT_FAILED;
+    return fine || enough ? SY_EXIT_OK : SY_EXIT_FAILED;
 }
 
 /* The engine writes a file, which goes out once it is complete: whole or not at all. */
 static int call_to_stdout(const struct sy_call_args *args) {
-    const char *folder = getenv("TMPDIR");
     char place[4096], path[4200];
-    snprintf(place, sizeof(place), "%s/symph-calls-XXXXXX", folder && *folder ? folder : "/tmp");
-    if (!mkdtemp(place)) {
-        sy_message_fail("cannot make the folder %s: %s", place, strerror(errno));
+    struct sy_error error = {0};
+    if (sy_temporary_folder(place, sizeof(place), &error) < 0) {
+        sy_message_error(&error);
         return SY_EXIT_FAILED;
     }
+    signal(SIGPIPE, SIG_IGN); /* a reader that has enough must not leave the folder behind */
     snprintf(path, sizeof(path), "%s/calls.vcf", place);
     int r = call(args, path);
     r = r ? r : copy_out(path);
-    unlink(path);
-    rmdir(place);
+    sy_remove_folder(place);
     return r;
 }
 
