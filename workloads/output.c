@@ -66,15 +66,33 @@ static void remove_left(const char *path) {
     }
 }
 
-/* Renaming would replace a device by a file, and fail on a folder only at the end. */
-static int check_path(const char *path, struct sy_error *error) {
-    struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return guest_fail(error, S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL,
-                          "give the path of a file", "cannot write %s: it is %s", path,
-                          S_ISDIR(info.st_mode) ? "a folder" : "no regular file");
+/* The file that is replaced; its mode is 0 if there is none. Renaming would replace a device by a
+ * file, and fail on a folder only at the end. */
+static int look_at_old(const char *path, struct stat *ret_old, struct sy_error *error) {
+    if (stat(path, ret_old) < 0) {
+        *ret_old = (struct stat){0};
+        return 0;
+    }
+    if (!S_ISREG(ret_old->st_mode)) {
+        bool folder = S_ISDIR(ret_old->st_mode);
+        return guest_fail(error, folder ? -EISDIR : -EINVAL, "give the path of a file",
+                          "cannot write %s: it is %s", path,
+                          folder ? "a folder" : "no regular file");
+    }
+    if (access(path, W_OK) < 0) {
+        return guest_fail(error, -errno, NULL, "cannot write %s: %s", path, strerror(errno));
     }
     return 0;
+}
+
+/* Who may read and write the old file may do so with the new one, and nobody else. */
+static int copy_access(int descriptor, const struct stat *old) {
+    mode_t mode = old->st_mode & 0777;
+    if (fchown(descriptor, old->st_uid, old->st_gid) < 0 &&
+        fchown(descriptor, (uid_t)-1, old->st_gid) < 0) {
+        mode &= ~(mode_t)S_IRWXG;
+    }
+    return fchmod(descriptor, mode) < 0 ? -errno : 0;
 }
 
 /* False: another process took it for one that was left, in the moment before the lock. */
@@ -111,12 +129,13 @@ static int create_temporary(struct guest_output *output, int *ret_descriptor) {
     return -EBUSY;
 }
 
-static bool name_index(struct guest_output *output, const char *suffix) {
+/* Readers look for it beside the name that they know. */
+static bool name_index(struct guest_output *output, const char *path, const char *suffix) {
     if (asprintf(&output->index, "%s%s", output->temporary, suffix) < 0) {
         output->index = NULL;
         return false;
     }
-    if (asprintf(&output->final_index, "%s%s", output->path, suffix) < 0) {
+    if (asprintf(&output->final_index, "%s%s", path, suffix) < 0) {
         output->final_index = NULL;
         return false;
     }
@@ -125,16 +144,23 @@ static bool name_index(struct guest_output *output, const char *suffix) {
 
 int guest_output_open(struct guest_output *output, const char *path, const char *suffix,
                       int *ret_descriptor, struct sy_error *error) {
-    int descriptor = -1, code = check_path(path, error);
+    struct stat old;
+    int descriptor = -1, code = look_at_old(path, &old, error);
     *output = (struct guest_output){.descriptor = -1};
     if (code < 0) {
         return code;
     }
-    remove_left(path);
-    output->path = strdup(path);
+    /* A link stays; what it points to is replaced. */
+    output->path = old.st_mode ? realpath(path, NULL) : strdup(path);
+    if (output->path) {
+        remove_left(output->path);
+    }
     code = output->path ? create_temporary(output, &descriptor) : -ENOMEM;
-    if (code == 0 && suffix && !name_index(output, suffix)) {
+    if (code == 0 && suffix && !name_index(output, path, suffix)) {
         code = -ENOMEM;
+    }
+    if (code == 0 && old.st_mode) {
+        code = copy_access(descriptor, &old);
     }
     if (code == 0) { /* a second one: the caller's is closed before the renaming */
         output->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);

@@ -115,6 +115,26 @@ static void left(void **state) {
     assert_int_equal(unlink(path_of("a.1-2.partials")), 0);
 }
 
+/* A private file stays private, and a link a link; readers find the index beside the link. */
+static void replaced(void **state) {
+    (void)state;
+    struct guest_output output;
+    struct sy_error error = {0};
+    struct stat info;
+    close(open(path_of("real"), O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(symlink("real", path_of("a")), 0);
+    begin(&output, "a", ".idx");
+    assert_int_equal(guest_output_keep(&output, 1, &error), 0);
+    guest_output_finish(&output);
+    assert_int_equal(lstat(path_of("a"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(stat(path_of("real"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(info.st_size, 1);
+    assert_int_equal(count_files(), 3);
+    assert_int_equal(unlink(path_of("a")) + unlink(path_of("real")) + unlink(path_of("a.idx")), 0);
+}
+
 static void refused(void **state) {
     (void)state;
     struct guest_output output;
@@ -139,10 +159,8 @@ static int remove_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several),
-        cmocka_unit_test(not_kept),
-        cmocka_unit_test(left),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(several),  cmocka_unit_test(not_kept), cmocka_unit_test(left),
+        cmocka_unit_test(replaced), cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
