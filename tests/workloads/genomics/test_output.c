@@ -18,6 +18,27 @@
 
 #include <cmocka.h>
 
+/* --- what the writer asks of the system (linked with --wrap) -----------------------------------
+ */
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+static char steps[16]; /* f: a file was synced, d: a folder, r: a file was renamed */
+
+int __wrap_fsync(int fd) {
+    struct stat info;
+    assert_int_equal(fstat(fd, &info), 0);
+    strncat(steps, S_ISDIR(info.st_mode) ? "d" : "f", sizeof steps - strlen(steps) - 1);
+    return __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to) {
+    strncat(steps, "r", sizeof steps - strlen(steps) - 1);
+    return __real_rename(from, to);
+}
+
 static char folder[] = "/tmp/symph-output-XXXXXX";
 
 static const char *path_of(const char *name) {
@@ -59,7 +80,9 @@ static void several(void **state) {
     begin(&outputs[1], "b", ".idx");
     begin(&outputs[2], "c", NULL);
     assert_int_not_equal(access(path_of("a"), F_OK), 0);
+    steps[0] = '\0';
     assert_int_equal(guest_output_keep(outputs, 3, &error), 0);
+    assert_string_equal(steps, "ffffrrrrddd"); /* on the disk before any has its name */
     for (uint32_t i = 0; i < 3; i++) {
         guest_output_finish(&outputs[i]);
     }
