@@ -145,6 +145,24 @@ class Hostile(cli.Case):
         self.check(3, "counters", "watch", "--once", "--arch", "none" + EVIL)
         self.check(2, "counters", "watch", "--once", "--only", "none" + EVIL)
 
+    def test_genomics(self):
+        """Another program, which shows names from a BED file and from the command line."""
+        if "symph-genomics is missing" in self.run_symph("genomics", "simulate", "--random", "2000", "-o",
+                                                         "s").stderr:
+            self.skipTest("htslib was not found when this symph was built")
+        evil = EVIL.replace("\n", "").replace("\t", "")
+        with open(os.path.join(self.folder, "s.strata.bed"), "w", encoding="utf-8") as file:
+            file.write(f"made_up\t100\t900\tx{evil}\n")
+        score = ["genomics", "score", "--ref", "s.fa", "--truth", "s.truth.vcf.gz", "--calls",
+                 "s.truth.vcf.gz"]
+        text = self.check(0, *score, "--strata", "s.strata.bed", spelled=False)
+        self.assertIn(r"x\x1b]0;x\x07", text)
+        text = self.check(0, *score, "--strata", "s.strata.bed", "--json", spelled=False)
+        self.assertIn(r"x\x1b]0;x\x07", [stratum["where"][:len(r"x\x1b]0;x\x07")]
+                                         for stratum in json.loads(text)["strata"]])
+        self.check(2, *score, "--region", EVIL)
+        self.check(0, "genomics", "simulate", "--random", "2000", "-o", EVIL)
+
     def test_arguments(self):
         evil = "none" + EVIL
         for args in [[evil], ["graph", evil], ["machine", "./" + evil], ["kernels", "--kernels", "./" + evil],

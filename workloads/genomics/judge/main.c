@@ -24,9 +24,21 @@ struct options {
     bool easy, all, json;
 };
 
+/* What of a name may reach a terminal, as in every error. */
+struct shown {
+    char text[1024];
+};
+
+static const char *show(const char *text, struct shown *shown) {
+    struct sy_error error = {0};
+    snprintf(error.message, sizeof error.message, "%s", text);
+    return sy_error_format(&error, shown->text, sizeof shown->text);
+}
+
 static int fail(const char *format, const char *text) {
+    struct shown shown;
     fprintf(stderr, "symph: ");
-    fprintf(stderr, format, text);
+    fprintf(stderr, format, show(text, &shown));
     fprintf(stderr, "; see symph genomics --help\n");
     return EXIT_USAGE;
 }
@@ -191,8 +203,9 @@ static int simulate_codes(const struct options *options, const char *contig, uin
                (unsigned long long)made.indels, length);
         return 0;
     }
+    struct shown out;
     printf("%s: %llu pairs of simulated reads; %llu SNPs and %llu indels in %u bases of %s\n",
-           options->out, (unsigned long long)made.pairs, (unsigned long long)made.snps,
+           show(options->out, &out), (unsigned long long)made.pairs, (unsigned long long)made.snps,
            (unsigned long long)made.indels, length, contig);
     return 0;
 }
@@ -255,10 +268,11 @@ static void print_table(const struct gn_score *score) {
     for (uint32_t s = 0; s < score->stratum_count; s++) {
         for (int k = 0; k < GN_KIND_COUNT; k++) {
             const struct gn_counts_of *counts = &score->counts[s][k];
-            printf("%-12s %-6s %9llu %9llu %9llu %10.4f %8.4f %8.4f\n", score->labels[s], kinds[k],
-                   (unsigned long long)counts->found, (unsigned long long)counts->missed,
-                   (unsigned long long)counts->wrong, gn_precision(counts), gn_recall(counts),
-                   gn_f1(counts));
+            struct shown label;
+            printf("%-12s %-6s %9llu %9llu %9llu %10.4f %8.4f %8.4f\n",
+                   show(score->labels[s], &label), kinds[k], (unsigned long long)counts->found,
+                   (unsigned long long)counts->missed, (unsigned long long)counts->wrong,
+                   gn_precision(counts), gn_recall(counts), gn_f1(counts));
         }
     }
     if (isatty(STDOUT_FILENO)) {
@@ -271,9 +285,10 @@ static void print_table(const struct gn_score *score) {
 static void print_json(const struct gn_score *score) {
     printf("{\"schema\": \"symph-genomics-score-1\", \"strata\": [");
     for (uint32_t s = 0; s < score->stratum_count; s++) {
+        struct shown label;
         printf("%s\n  {\"where\": \"", s ? "," : "");
-        for (const char *at = score->labels[s]; *at; at++) {
-            putchar(*at == '"' || *at == '\\' || (unsigned char)*at < ' ' ? '_' : *at);
+        for (const char *at = show(score->labels[s], &label); *at; at++) {
+            printf(*at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
         }
         printf("\"");
         for (int k = 0; k < GN_KIND_COUNT; k++) {
