@@ -287,6 +287,7 @@ uint32_t sy_live_add_task(struct sy_live *live, const struct sy_live_task *task)
     live->access_start[t + 1] = live->access_count;
     live->pred_start[t + 1] = live->pred_count;
     live->jobs[job].task_count++;
+    live->jobs[job].work_left_ns += live->best_ns[t];
     return t;
 }
 
@@ -317,19 +318,17 @@ static int lay_successors(struct sy_live *live, uint32_t first) {
 
 /* A lower bound of its time alone here: longest path, or work over devices. */
 static void measure_job(struct sy_live *live, struct sy_view_job *job) {
-    double work = 0, longest = 0;
+    double longest = 0;
     for (uint32_t t = job->first_task + job->task_count; t-- > job->first_task;) {
         double below = 0;
         for (uint32_t e = live->succ_start[t]; e < live->succ_start[t + 1]; e++) {
             below = fmax(below, live->expected_ns[live->succ[e]]);
         }
-        work += live->best_ns[t];
         live->expected_ns[t] = live->best_ns[t] + below; /* until it is committed */
         longest = fmax(longest, live->expected_ns[t]);
     }
     job->tasks_left = job->task_count;
-    job->work_left_ns = work;
-    job->isolated_ns = fmax(longest, work / live->view.machine->device_count);
+    job->isolated_ns = fmax(longest, job->work_left_ns / live->view.machine->device_count);
 }
 
 void sy_live_lay_job(struct sy_live *live) {
