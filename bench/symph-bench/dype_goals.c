@@ -144,11 +144,6 @@ void sy_dype_goals(const struct sy_dype *bench, struct sy_json_writer *out,
 
 /* --- a picture ----------------------------------------------------------------------------------
  */
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int sy_dype_plot(const struct sy_dype *bench, const char *path) {
     static const enum sy_dype_policy shown[] = {SY_DYPE_OURS,  SY_DYPE_FIRST,    SY_DYPE_STATIC,
                                                 SY_DYPE_FLEET, SY_DYPE_GPU_ONLY, SY_DYPE_FPGA_ONLY,
@@ -168,7 +163,7 @@ int sy_dype_plot(const struct sy_dype *bench, const char *path) {
                 y[count++] = 1 / ratio;
             }
         }
-        qsort(y, count, sizeof *y, by_value);
+        sy_sort(y, count);
         for (uint32_t i = 0; i < count; i++) {
             x[i] = 100.0 * (i + 1) / count;
         }

@@ -162,6 +162,7 @@ double sy_rng_exponential(struct sy_rng *rng); /* mean 1 */
 double sy_rng_student(struct sy_rng *rng, uint32_t degrees);
 
 /* --- statistics --------------------------------------------------------------------------- */
+void sy_sort(double *values, size_t count); /* ascending; no NAN */
 /* Sorts values (no NAN) in place. Linear interpolation between order statistics (Hyndman and Fan's
  * type 7); probability in [0,1]; NAN if count is 0. */
 double sy_quantile(double *values, size_t count, double probability);

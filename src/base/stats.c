@@ -9,9 +9,26 @@
 #define RESAMPLES 2000
 #define PURPOSE   0x626f6f74u /* "boot" */
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+/* Heap sort: the C library's may allocate, and the simulator's inner loop must not. */
+void sy_sort(double *values, size_t count) {
+    for (size_t end = count, start = count / 2; end > 1;) {
+        double value; /* sinks from start */
+        if (start > 0) {
+            value = values[--start];
+        } else {
+            value = values[--end];
+            values[end] = values[0];
+        }
+        size_t at = start;
+        for (size_t child; (child = 2 * at + 1) < end; at = child) {
+            child += child + 1 < end && values[child] < values[child + 1];
+            if (value >= values[child]) {
+                break;
+            }
+            values[at] = values[child];
+        }
+        values[at] = value;
+    }
 }
 
 double sy_quantile(double *values, size_t count, double probability) {
@@ -19,7 +36,7 @@ double sy_quantile(double *values, size_t count, double probability) {
     if (!count) {
         return NAN;
     }
-    qsort(values, count, sizeof *values, by_value);
+    sy_sort(values, count);
     double at = probability * (double)(count - 1);
     size_t low = (size_t)at;
     double rest = at - (double)low;

@@ -29,14 +29,14 @@ int sy_list_init(struct sy_list *list, const struct sy_bound_model *model, struc
     *list = (struct sy_list){
         .model = model,
         .waiting = sy_arena_alloc(arena, tasks, sizeof(uint32_t)),
-        .heap = sy_arena_alloc(arena, tasks, sizeof(uint32_t)),
+        .ready.entries = sy_arena_alloc(arena, tasks, sizeof(struct sy_heap_entry)),
         .below_ns = sy_arena_alloc(arena, tasks, sizeof(double)),
         .arrival_ns = sy_arena_alloc(arena, model->memory_count, sizeof(double)),
         .device = sy_arena_alloc(arena, tasks, sizeof(uint32_t)),
         .start_ns = sy_arena_alloc(arena, tasks, sizeof(double)),
         .end_ns = sy_arena_alloc(arena, tasks, sizeof(double)),
     };
-    if (list->waiting == NULL || list->heap == NULL || list->below_ns == NULL ||
+    if (list->waiting == NULL || list->ready.entries == NULL || list->below_ns == NULL ||
         list->arrival_ns == NULL || list->device == NULL || list->start_ns == NULL ||
         list->end_ns == NULL || sy_timeline_init(&list->line, model, arena) < 0) {
         return -ENOMEM;
@@ -45,44 +45,14 @@ int sy_list_init(struct sy_list *list, const struct sy_bound_model *model, struc
     return 0;
 }
 
-static inline bool goes_first(const double *priority, uint32_t a, uint32_t b) {
-    return priority[a] > priority[b] || (priority[a] == priority[b] && a < b);
-}
-
 static void push(struct sy_list *list, const double *priority, uint32_t task) {
-    uint32_t at = list->heap_count++;
-    while (at > 0 && goes_first(priority, task, list->heap[(at - 1) / 2])) {
-        list->heap[at] = list->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    list->heap[at] = task;
-}
-
-static uint32_t pop(struct sy_list *list, const double *priority) {
-    uint32_t top = list->heap[0], last = list->heap[--list->heap_count], at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= list->heap_count) {
-            break;
-        }
-        if (child + 1 < list->heap_count &&
-            goes_first(priority, list->heap[child + 1], list->heap[child])) {
-            child++;
-        }
-        if (!goes_first(priority, list->heap[child], last)) {
-            break;
-        }
-        list->heap[at] = list->heap[child];
-        at = child;
-    }
-    list->heap[at] = last;
-    return top;
+    sy_heap_push(&list->ready, (struct sy_heap_entry){-priority[task], task, task});
 }
 
 static void start_over(struct sy_list *list, const double *priority) {
     const struct sy_workload *workload = list->model->workload;
     sy_timeline_clear(&list->line);
-    list->heap_count = 0;
+    list->ready.count = 0;
     for (uint32_t t = 0; t < list->model->task_count; t++) {
         list->waiting[t] = workload->pred_start[t + 1] - workload->pred_start[t];
         if (list->waiting[t] == 0) {
@@ -148,8 +118,8 @@ double sy_list_run(struct sy_list *list, const double *priority, const double *h
     const uint32_t classes = list->model->class_count;
     double makespan = 0;
     start_over(list, priority);
-    while (list->heap_count > 0) {
-        uint32_t task = pop(list, priority);
+    while (list->ready.count > 0) {
+        uint32_t task = sy_heap_take(&list->ready, 0).item;
         double end = place(list, task, handicap_ns ? &handicap_ns[(size_t)task * classes] : NULL);
         if (!(end + list->below_ns[task] <= limit_ns)) {
             return INFINITY;

@@ -8,14 +8,14 @@
 #ifndef SY_BOUNDS_LIST_H
 #define SY_BOUNDS_LIST_H
 
+#include "base/heap.h"
 #include "bounds/timeline.h"
 
 struct sy_list {
     const struct sy_bound_model *model;
     struct sy_timeline line;
     uint32_t *waiting; /* unplaced predecessors */
-    uint32_t *heap;
-    uint32_t heap_count;
+    struct sy_heap ready;
     double *below_ns;   /* longest way from a task's end to the end, on fastest classes */
     double *arrival_ns; /* per memory, of the task at hand */
     uint32_t *device;   /* the schedule */

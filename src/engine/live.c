@@ -172,7 +172,7 @@ void sy_live_destroy(struct sy_live *live) {
     }
     for (uint32_t d = 0; live->queues && live->view.machine && d < live->view.machine->device_count;
          d++) {
-        free(live->queues[d].heap);
+        free(live->queues[d].heap.entries);
     }
     free(live->succ);
     free(live->pred);

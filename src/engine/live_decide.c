@@ -12,58 +12,22 @@
 /* --- queues ------------------------------------------------------------------------------------
  */
 
-static bool before(const struct sy_live *live, uint32_t a, uint32_t b) {
-    if (live->priority[a] != live->priority[b]) {
-        return live->priority[a] > live->priority[b];
-    }
-    return live->committed_at[a] < live->committed_at[b];
-}
-
-static void sift_up(const struct sy_live *live, struct live_queue *queue, uint32_t at) {
-    uint32_t task = queue->heap[at];
-    for (; at && before(live, task, queue->heap[(at - 1) / 2]); at = (at - 1) / 2) {
-        queue->heap[at] = queue->heap[(at - 1) / 2];
-    }
-    queue->heap[at] = task;
-}
-
-static void sift_down(const struct sy_live *live, struct live_queue *queue, uint32_t at) {
-    uint32_t task = queue->heap[at];
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= queue->count) {
-            break;
-        }
-        child +=
-            child + 1 < queue->count && before(live, queue->heap[child + 1], queue->heap[child]);
-        if (!before(live, queue->heap[child], task)) {
-            break;
-        }
-        queue->heap[at] = queue->heap[child];
-        at = child;
-    }
-    queue->heap[at] = task;
-}
-
 void live_enqueue(struct sy_live *live, uint32_t task) {
     struct live_queue *queue = &live->queues[live->task_device[task]];
-    if (sy_grow(&queue->heap, &queue->capacity, queue->count + 1, sizeof(uint32_t))) {
+    struct sy_heap *heap = &queue->heap;
+    if (sy_grow(&heap->entries, &queue->capacity, heap->count + 1, sizeof *heap->entries)) {
         live_fail(live, "out of memory");
         return;
     }
-    queue->heap[queue->count++] = task;
-    sift_up(live, queue, queue->count - 1);
+    sy_heap_push(heap,
+                 (struct sy_heap_entry){-live->priority[task], live->committed_at[task], task});
 }
 
 static void dequeue(struct sy_live *live, uint32_t task) {
-    struct live_queue *queue = &live->queues[live->task_device[task]];
-    for (uint32_t i = 0; i < queue->count; i++) {
-        if (queue->heap[i] == task) {
-            queue->heap[i] = queue->heap[--queue->count];
-            if (i < queue->count) {
-                sift_up(live, queue, i);
-                sift_down(live, queue, i);
-            }
+    struct sy_heap *heap = &live->queues[live->task_device[task]].heap;
+    for (uint32_t i = 0; i < heap->count; i++) {
+        if (heap->entries[i].item == task) {
+            sy_heap_take(heap, i);
             return;
         }
     }
@@ -115,7 +79,8 @@ void live_inputs_coming(struct sy_live *live, uint32_t task) {
 }
 
 uint32_t sy_live_first(const struct sy_live *live, uint32_t device) {
-    return live->queues[device].count ? live->queues[device].heap[0] : SY_NONE;
+    const struct sy_heap *heap = &live->queues[device].heap;
+    return heap->count ? heap->entries[0].item : SY_NONE;
 }
 
 double sy_live_expected_ns(const struct sy_live *live, uint32_t task) {

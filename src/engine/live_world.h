@@ -5,12 +5,13 @@
 #ifndef SY_ENGINE_LIVE_WORLD_H
 #define SY_ENGINE_LIVE_WORLD_H
 
+#include "base/heap.h"
 #include "engine/live.h"
 
-/* Committed and ready tasks of one device: a binary heap by priority, then order of commitment. */
+/* Committed and ready tasks of one device: by priority, then order of commitment. */
 struct live_queue {
-    uint32_t *heap;
-    uint32_t count, capacity;
+    struct sy_heap heap;
+    uint32_t capacity;
 };
 
 struct sy_live {

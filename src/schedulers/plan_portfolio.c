@@ -65,7 +65,7 @@ int sy_portfolio_init(struct portfolio *p, const struct policy *base, const stru
     p->trial_price = sy_arena_alloc(arena, classes, sizeof *p->trial_price);
     p->load_ns = sy_arena_alloc(arena, classes, sizeof *p->load_ns);
     p->devices = sy_arena_alloc(arena, view->machine->device_count, sizeof *p->devices);
-    bool arrays = p->unplanned && p->key && !sy_heap_init(&p->queues, arena, tasks, p->key);
+    bool arrays = p->unplanned && p->key && !sy_queues_init(&p->queues, arena, tasks, p->key);
     bool rows = p->price && p->trial_price && p->load_ns && p->devices;
     int code = arrays && rows ? init_replay(p, arena, view) : -ENOMEM;
     code = code ? code : sy_pool_init(&p->open, &p->plain, view);
@@ -328,7 +328,7 @@ static void start_next(struct portfolio *p, const struct sy_view *view, uint32_t
     struct rehearsed *d = &p->devices[device];
     uint32_t task = d->queue, memory = view->machine->devices[device].memory;
     double ns = sy_estimate_time_ns(view, task, device);
-    d->queue = sy_heap_pop(&p->queues, task);
+    d->queue = sy_queues_pop(&p->queues, task);
     d->queued_ns = d->queue == SY_NONE ? 0 : d->queued_ns - ns;
     ns += image_ns(view, &p->trial, task, device);
     double start_ns = fmax(now_ns, sy_draft_inputs_ns(&p->trial, view, task, memory));
@@ -366,7 +366,7 @@ static void queue_task(struct portfolio *p, const struct sy_view *view, uint32_t
         return;
     }
     struct rehearsed *d = &p->devices[best];
-    d->queue = sy_heap_push(&p->queues, d->queue, task);
+    d->queue = sy_queues_push(&p->queues, d->queue, task);
     d->queued_ns += sy_estimate_time_ns(view, task, best);
     if (d->running == SY_NONE && d->free_ns <= now_ns) {
         start_next(p, view, best, now_ns);
@@ -388,7 +388,7 @@ static uint32_t next_device(const struct portfolio *p, uint32_t count) {
 static void rehearse(struct portfolio *p, const struct sy_view *view) {
     uint32_t count = view->machine->device_count, task;
     double now_ns = view->now_ns;
-    sy_heap_clear(&p->queues);
+    p->queues.next_turn = 0;
     for (uint32_t i = 0; i < count; i++) {
         p->devices[i] = (struct rehearsed){SY_NONE, SY_NONE, p->trial.base_ns[i], 0};
     }

@@ -8,11 +8,11 @@
 #ifndef SY_SCHEDULERS_PLAN_PORTFOLIO_H
 #define SY_SCHEDULERS_PLAN_PORTFOLIO_H
 
-#include "schedulers/heap.h"
+#include "schedulers/policy.h"
 
 /* What a device holds in the rehearsal of dmdas. */
 struct rehearsed {
-    uint32_t queue;   /* root of its heap of waiting tasks */
+    uint32_t queue;   /* of waiting tasks */
     uint32_t running; /* SY_NONE: idle */
     double free_ns;   /* end of what it runs */
     double queued_ns;
@@ -54,7 +54,7 @@ struct portfolio {
     double *there_ns;   /* [task * memory_count + memory] when its output is there; 0: never sent */
     double *link_ns;    /* per resource: free again */
     double *device_ns;  /* per device, likewise */
-    struct heap queues; /* of devices, in the rehearsal of dmdas */
+    struct sy_queues queues; /* of devices, in the rehearsal of dmdas */
     struct rehearsed *devices;
     struct search search;
     double *offer_start_ns; /* per task */

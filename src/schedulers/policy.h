@@ -8,6 +8,7 @@
 #ifndef SY_SCHEDULERS_POLICY_H
 #define SY_SCHEDULERS_POLICY_H
 
+#include "base/heap.h"
 #include "cost/cost.h"
 #include "nets/nets.h"
 #include <math.h>
@@ -25,14 +26,13 @@ enum order {
     ORDER_SHARE2, /* ... and with its square: weighted fair as Mao et al. 2019 tune it */
 };
 
-/* Ready tasks by key, largest first: one binary heap, or one per job under a job order. */
+/* Ready tasks by key, largest first: one heap, or one per job under a job order. */
 struct pool {
     enum order order;
-    double *key;         /* per task */
-    bool *inside;        /* per task: it is in a heap */
-    uint32_t *heap;      /* job j's heap begins at its first task */
-    uint32_t *job_count; /* entries per job; only [0] without a job order */
-    uint32_t *active;    /* jobs with entries, under a job order */
+    bool *inside;                  /* per task: it is in a heap */
+    struct sy_heap_entry *entries; /* job j's heap begins at its first task */
+    uint32_t *job_count;           /* entries per job; only [0] without a job order */
+    uint32_t *active;              /* jobs with entries, under a job order */
     uint32_t active_count, count;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ready tasks by key, as binary heaps over arrays that are as long as the workload. Under a job
+ * Ready tasks by key, as heaps in one array that is as long as the workload. Under a job
  * order each job has its own heap, inside the stretch of the array that its task indices span, and
  * the best job is looked up when somebody asks: its key may have changed meanwhile.
  */
@@ -10,20 +10,16 @@
 int sy_pool_init(struct pool *pool, const struct policy *policy, const struct sy_view *view) {
     struct sy_arena *arena = policy->arena;
     pool->order = policy->order;
-    pool->key = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->key);
     pool->inside = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->inside);
-    pool->heap = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->heap);
+    pool->entries = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *pool->entries);
     pool->job_count = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *pool->job_count);
     pool->active = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *pool->active);
-    return pool->key && pool->inside && pool->heap && pool->job_count && pool->active ? 0 : -ENOMEM;
+    return pool->inside && pool->entries && pool->job_count && pool->active ? 0 : -ENOMEM;
 }
 
-static bool above(const struct pool *pool, uint32_t a, uint32_t b) {
-    return pool->key[a] > pool->key[b] || (pool->key[a] == pool->key[b] && a < b);
-}
-
-static uint32_t *heap_of(const struct pool *pool, const struct sy_view *view, uint32_t job) {
-    return pool->order == ORDER_NONE ? pool->heap : pool->heap + view->jobs[job].first_task;
+static struct sy_heap heap_of(const struct pool *pool, const struct sy_view *view, uint32_t job) {
+    uint32_t first = pool->order == ORDER_NONE ? 0 : view->jobs[job].first_task;
+    return (struct sy_heap){.entries = pool->entries + first, .count = pool->job_count[job]};
 }
 
 void sy_pool_push(struct pool *pool, const struct sy_view *view, uint32_t task, double key) {
@@ -32,17 +28,13 @@ void sy_pool_push(struct pool *pool, const struct sy_view *view, uint32_t task, 
     }
     pool->inside[task] = true;
     uint32_t job = pool->order == ORDER_NONE ? 0 : view->task_job[task];
-    uint32_t *heap = heap_of(pool, view, job), at = pool->job_count[job]++;
-    pool->key[task] = key;
+    struct sy_heap heap = heap_of(pool, view, job);
     pool->count++;
-    if (at == 0) {
+    if (heap.count == 0) {
         pool->active[pool->active_count++] = job;
     }
-    while (at && above(pool, task, heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = task;
+    sy_heap_push(&heap, (struct sy_heap_entry){-key, task, task});
+    pool->job_count[job] = heap.count;
 }
 
 static uint32_t best_job(const struct pool *pool, const struct policy *policy,
@@ -64,7 +56,7 @@ uint32_t sy_pool_peek(const struct pool *pool, const struct policy *policy,
     if (!pool->count) {
         return SY_NONE;
     }
-    return heap_of(pool, view, pool->active[best_job(pool, policy, view)])[0];
+    return heap_of(pool, view, pool->active[best_job(pool, policy, view)]).entries[0].item;
 }
 
 uint32_t sy_pool_pop(struct pool *pool, const struct policy *policy, const struct sy_view *view) {
@@ -72,26 +64,12 @@ uint32_t sy_pool_pop(struct pool *pool, const struct policy *policy, const struc
         return SY_NONE;
     }
     uint32_t which = best_job(pool, policy, view), job = pool->active[which];
-    uint32_t *heap = heap_of(pool, view, job), count = --pool->job_count[job];
-    uint32_t task = heap[0], last = heap[count], at = 0;
+    struct sy_heap heap = heap_of(pool, view, job);
+    uint32_t task = sy_heap_take(&heap, 0).item;
     pool->count--;
     pool->inside[task] = false;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= count) {
-            break;
-        }
-        if (child + 1 < count && above(pool, heap[child + 1], heap[child])) {
-            child++;
-        }
-        if (!above(pool, heap[child], last)) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    if (!count) {
+    pool->job_count[job] = heap.count;
+    if (!heap.count) {
         pool->active[which] = pool->active[--pool->active_count];
     }
     return task;

@@ -72,11 +72,6 @@ static int by_size(const void *a, const void *b) {
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* runs[0..count) are of one size, in file order. Returns how many ratios were written. */
 static uint32_t pool_size(const struct timing *runs, uint32_t count, double *ratio) {
     for (uint32_t i = 1; i < count; i++) {
@@ -98,7 +93,7 @@ static uint32_t pool(struct timings *timings, double *ratio) {
         }
         pooled += pool_size(timings->runs + start, end - start, ratio + pooled);
     }
-    qsort(ratio, pooled, sizeof *ratio, by_value);
+    sy_sort(ratio, pooled);
     return pooled;
 }
 

@@ -56,42 +56,9 @@ static double histogram_quantile(const struct sy_sim *sim, double probability) {
     return exp2((bucket + 0.5) / 16);
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* sy_quantile sorts with the C library, which may allocate: heap sort in place instead. */
-static void sort(double *values, uint32_t count) {
-    for (uint32_t end = count, start = count / 2; end > 1;) {
-        if (start > 0) {
-            start--;
-        } else {
-            end--;
-            double swap = values[end];
-            values[end] = values[0];
-            values[0] = swap;
-        }
-        for (uint32_t at = start, child; (child = 2 * at + 1) < end; at = child) {
-            if (child + 1 < end && by_value(&values[child], &values[child + 1]) < 0) {
-                child++;
-            }
-            if (by_value(&values[at], &values[child]) >= 0) {
-                break;
-            }
-            double swap = values[at];
-            values[at] = values[child];
-            values[child] = swap;
-        }
-    }
-}
-
 static void summarise(double *scratch, uint32_t count, double *ret_mean, double *ret_p99) {
     *ret_mean = sy_mean(scratch, count);
-    sort(scratch, count);
-    double at = 0.99 * (count - 1);
-    uint32_t low = (uint32_t)at, high = low + 1 < count ? low + 1 : low;
-    *ret_p99 = count ? scratch[low] + (at - low) * (scratch[high] - scratch[low]) : NAN;
+    *ret_p99 = sy_quantile(scratch, count, 0.99);
 }
 
 /* Jain's index of the tenants' mean slowdowns: 1 when all are slowed alike. */

@@ -205,7 +205,7 @@ static void next_in_channel(struct sy_world *w, uint32_t memory) {
 
 void sy_world_copy_done(struct sy_world *w, uint32_t index) {
     struct sy_world_copy copy = w->copies[index];
-    sy_events_remove(&w->events, w->slot_copy + index);
+    sy_heap_unset(&w->events, w->slot_copy + index);
     w->live_events--;
     sy_world_end_copy(w, index);
     if (!copy.stale) {

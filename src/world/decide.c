@@ -69,7 +69,7 @@ static void hold(struct sy_world *w, const struct sy_decision *d) {
         w->task_device[d->task] = d->device; /* taken, so that nobody decides it twice */
     }
     if (w->held_count == 1) {
-        sy_events_set(&w->events, w->slot_decision, held->at_ns);
+        sy_heap_set(&w->events, w->slot_decision, held->at_ns);
         w->live_events++;
     }
 }
@@ -104,10 +104,10 @@ void sy_world_decision_due(struct sy_world *w) {
     bool last = w->held_next == w->held_count;
     if (last) {
         w->held_next = w->held_count = 0;
-        sy_events_remove(&w->events, w->slot_decision);
+        sy_heap_unset(&w->events, w->slot_decision);
         w->live_events--;
     } else {
-        sy_events_set(&w->events, w->slot_decision, w->held[w->held_next].at_ns);
+        sy_heap_set(&w->events, w->slot_decision, w->held[w->held_next].at_ns);
     }
     if (due->device != SY_NONE) {
         w->news |= last; /* it goes on where it was */

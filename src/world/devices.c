@@ -62,8 +62,8 @@ static void begin_configuring(struct sy_world *w, uint32_t device, uint32_t kern
     d->phase_start_ns = world_now(w);
     w->live_events++;
     w->reconfigure_count++;
-    sy_events_set(&w->events, device,
-                  world_now(w) + w->view.image_ns[(size_t)kernel * m->board_count + board]);
+    sy_heap_set(&w->events, device,
+                world_now(w) + w->view.image_ns[(size_t)kernel * m->board_count + board]);
 }
 
 static uint32_t wanted_kernel(const struct sy_world *w, uint32_t device) {
@@ -129,7 +129,8 @@ static void try_start(struct sy_world *w, uint32_t device) {
         w->task_state[d->queue] != SY_TASK_READY) {
         return;
     }
-    uint32_t task = sy_world_queue_pop(w, device);
+    uint32_t task = d->queue;
+    d->queue = sy_queues_pop(&w->queues, task);
     v->queue_length--;
     double queued_ns = v->queued_ns - w->task_expected_ns[task];
     v->queued_ns = v->queue_length && queued_ns > 0 ? queued_ns : 0;
@@ -156,11 +157,10 @@ void sy_world_inputs_ready(struct sy_world *w, uint32_t task) {
 void sy_world_commit(struct sy_world *w, uint32_t task, uint32_t device) {
     struct sy_view_device *v = &w->view_devices[device];
     w->task_device[task] = device;
-    w->task_sequence[task] = w->sequence++;
     v->queue_length++;
     v->queued_ns += w->task_expected_ns[task];
     v->last_image = w->view.task_kernel[task];
-    sy_world_queue_push(w, device, task);
+    w->devices[device].queue = sy_queues_push(&w->queues, w->devices[device].queue, task);
     sy_world_request_inputs(w, task, w->machine->devices[device].memory);
     try_start(w, device);
 }
@@ -285,7 +285,7 @@ void sy_world_device_event(struct sy_world *w, uint32_t device) {
     const struct sy_world_device *d = &w->devices[device];
     bool kept = w->sharing != SY_WORLD_FLOWS;
     if (!kept) {
-        sy_events_remove(&w->events, device);
+        sy_heap_unset(&w->events, device);
     }
     w->live_events--;
     if (d->phase == SY_PHASE_CONFIGURING) {
@@ -294,7 +294,7 @@ void sy_world_device_event(struct sy_world *w, uint32_t device) {
         task_done(w, device);
     }
     if (kept && d->phase != SY_PHASE_EXECUTING && d->phase != SY_PHASE_CONFIGURING) {
-        sy_events_remove(&w->events, device);
+        sy_heap_unset(&w->events, device);
     }
 }
 
@@ -339,7 +339,7 @@ static uint32_t abort_running(struct sy_world *w, uint32_t device) {
         sy_world_end_task(w, device);
     }
     if (was == SY_PHASE_EXECUTING || was == SY_PHASE_CONFIGURING) {
-        sy_events_remove(&w->events, device);
+        sy_heap_unset(&w->events, device);
         w->live_events--;
     }
     d->pending_kernel = SY_NONE;
@@ -371,7 +371,8 @@ void sy_world_lose(struct sy_world *w, uint32_t device) {
     if (task != SY_NONE) {
         give_back(w, task);
     }
-    while ((task = sy_world_queue_pop(w, device)) != SY_NONE) {
+    while ((task = w->devices[device].queue) != SY_NONE) {
+        w->devices[device].queue = sy_queues_pop(&w->queues, task);
         give_back(w, task);
     }
 }

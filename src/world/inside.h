@@ -33,9 +33,6 @@ void sy_world_end_task(struct sy_world *world, uint32_t device); /* it executes 
 void sy_world_start_copy(struct sy_world *world, uint32_t copy);
 void sy_world_end_copy(struct sy_world *world, uint32_t copy);
 void sy_world_settle(struct sy_world *world); /* rates and ends, after changes */
-/* queue.c: per-device priority queues of committed tasks */
-void sy_world_queue_push(struct sy_world *world, uint32_t device, uint32_t task);
-uint32_t sy_world_queue_pop(struct sy_world *world, uint32_t device);
 /* decide.c */
 void sy_world_decision_due(struct sy_world *world); /* the first that waits */
 

@@ -17,8 +17,7 @@ static bool take_tasks(struct sy_world *w, struct sy_arena *arena,
     size_t tasks = o->task_capacity + 1u, data = o->data_capacity + 1u;
     return TAKE(task_state, tasks) & TAKE(task_delayed, tasks) & TAKE(task_device, tasks) &
            TAKE(task_pending, tasks) & TAKE(task_missing, tasks) & TAKE(task_priority, tasks) &
-           TAKE(task_expected_ns, tasks) & TAKE(task_sequence, tasks) & TAKE(begin_ns, tasks) &
-           TAKE(end_ns, tasks) & TAKE(queue_child, tasks) & TAKE(queue_sibling, tasks) &
+           TAKE(task_expected_ns, tasks) & TAKE(begin_ns, tasks) & TAKE(end_ns, tasks) &
            TAKE(data_valid, data) & TAKE(data_inflight, data) & TAKE(data_copies, data) &
            TAKE(accesses, o->access_capacity + 1u) & TAKE(copies, w->copy_capacity) &
            TAKE(jobs, o->job_capacity + 1u);
@@ -39,7 +38,8 @@ static bool take_events(struct sy_world *w, struct sy_arena *arena, uint32_t dri
     w->slot_driver = w->slot_decision + 1;
     w->slot_copy = w->slot_driver + driver_slots;
     size_t slots = (size_t)w->slot_copy + w->copy_capacity;
-    bool taken = TAKE(events.key, slots) & TAKE(events.position, slots) & TAKE(events.heap, slots);
+    bool taken =
+        TAKE(events.key, slots) & TAKE(events.position, slots) & TAKE(events.entries, slots);
     for (size_t i = 0; taken && i < w->slot_copy; i++) {
         w->events.key[i] = INFINITY; /* those of copies when they are first used */
     }
@@ -54,6 +54,8 @@ int sy_world_init(struct sy_world *w, struct sy_arena *arena, const struct sy_ma
                            .fetched_limit = options->fetched_limit};
     bool taken = take_tasks(w, arena, options) && take_machine(w, arena, options) &&
                  take_events(w, arena, options->slot_count);
+    taken =
+        taken && !sy_queues_init(&w->queues, arena, options->task_capacity + 1u, w->task_priority);
     return taken ? sy_world_sharing_init(w, arena, options) : -ENOMEM;
 }
 
@@ -90,12 +92,12 @@ static void clear_machine(struct sy_world *w) {
 
 void sy_world_clear(struct sy_world *w) {
     while (w->events.count) {
-        sy_events_remove(&w->events, w->events.heap[w->events.count - 1].slot);
+        sy_heap_unset(&w->events, w->events.entries[w->events.count - 1].item);
     }
     w->failure = 0;
     w->news = false;
     w->live_events = 0;
-    w->sequence = 0;
+    w->queues.next_turn = 0;
     w->held_next = w->held_count = 0;
     w->scheduler_free_ns = w->uncharged_ns = 0;
     w->copy_unused = 0;
@@ -125,11 +127,11 @@ bool sy_world_step(struct sy_world *w) {
     if (!w->live_events) {
         return false;
     }
-    double now_ns = w->events.heap[0].key;
+    double now_ns = w->events.entries[0].key;
     w->view.now_ns = now_ns;
     do {
-        happen(w, w->events.heap[0].slot);
-    } while (w->events.count && w->events.heap[0].key <= now_ns && !w->failure);
+        happen(w, w->events.entries[0].item);
+    } while (w->events.count && w->events.entries[0].key <= now_ns && !w->failure);
     if (w->news && w->jobs_left && !w->failure) {
         sy_world_ask(w);
     }

@@ -90,7 +90,7 @@ static void go_on_at(struct sy_world *w, uint32_t flow, double rate) {
     f->since_ns = world_now(w);
     f->rate = rate;
     if (f->slot != SY_NONE) {
-        sy_events_set(&w->events, f->slot, world_now(w) + f->rest / rate);
+        sy_heap_set(&w->events, f->slot, world_now(w) + f->rest / rate);
     }
 }
 
@@ -118,7 +118,7 @@ void sy_world_start_task(struct sy_world *w, uint32_t device, double work_ns) {
     }
     double speed = w->devices[device].speed, bytes_per_s;
     w->flows[device] = (struct sy_world_flow){work_ns, speed, world_now(w), device, NULL};
-    sy_events_set(&w->events, device, world_now(w) + work_ns / speed);
+    sy_heap_set(&w->events, device, world_now(w) + work_ns / speed);
     if (w->sharing == SY_WORLD_TURNS) {
         demand_of(w, device, &w->demands[device], &bytes_per_s);
         w->unsettled |= w->demands[device].count > 0;
@@ -184,7 +184,7 @@ void sy_world_start_copy(struct sy_world *w, uint32_t index) {
         double end_ns = w->sharing == SY_WORLD_TURNS
                             ? turn_ns(w, route, bytes)
                             : world_now(w) + route->latency_ns + bytes / route->bytes_per_s * 1e9;
-        sy_events_set(&w->events, w->slot_copy + index, end_ns);
+        sy_heap_set(&w->events, w->slot_copy + index, end_ns);
     }
 }
 

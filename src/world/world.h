@@ -13,6 +13,7 @@
 #ifndef SY_WORLD_WORLD_H
 #define SY_WORLD_WORLD_H
 
+#include "base/heap.h"
 #include "cost/cost.h"
 #include "trace/trace.h"
 #include <symph/scheduler.h>
@@ -33,24 +34,9 @@ enum sy_world_phase {
     SY_PHASE_EXECUTING,
 };
 
-/* Indexed binary min-heap on (key, slot): one slot per device, one for the next delayed decision,
- * then the driver's, then one per copy. */
-struct sy_world_event {
-    double key;
-    uint32_t slot;
-};
-struct sy_events {
-    double *key;                 /* per slot; INFINITY: not in the heap */
-    uint32_t *position;          /* per slot */
-    struct sy_world_event *heap; /* the least first */
-    uint32_t count;
-};
-void sy_events_set(struct sy_events *events, uint32_t slot, double key); /* inserts or moves */
-void sy_events_remove(struct sy_events *events, uint32_t slot);          /* if it is there */
-
 struct sy_world_device {
     enum sy_world_phase phase;
-    uint32_t queue;          /* root of its pairing heap of tasks, or SY_NONE */
+    uint32_t queue;          /* its first task, or SY_NONE */
     uint32_t port_next;      /* next device waiting for the same port */
     uint32_t pending_kernel; /* a reconfiguration without a task; SY_NONE otherwise */
     uint32_t losses;         /* reasons why it is lost now */
@@ -145,8 +131,10 @@ struct sy_world {
     uint32_t jobs_left; /* that have not ended */
     uint32_t
         live_events; /* without those that go on for ever: none left and work left = deadlock */
+    /* By time. Slots: one per device, one for the next delayed decision, the driver's, the copies'.
+     */
+    struct sy_heap events;
     uint32_t slot_decision, slot_driver, slot_copy;
-    struct sy_events events;
 
     struct sy_view_device *view_devices;
     struct sy_world_device *devices;
@@ -157,8 +145,7 @@ struct sy_world {
     uint32_t *task_device, *task_pending, *task_missing;
     double *task_priority, *task_expected_ns;
     double *begin_ns, *end_ns; /* per task: busy with it, its configuration included */
-    uint64_t *task_sequence, sequence;
-    uint32_t *queue_child, *queue_sibling; /* pairing heaps of committed tasks */
+    struct sy_queues queues;   /* of committed tasks, one per device */
 
     struct sy_world_held held[SY_WORLD_BATCH];
     uint32_t held_next, held_count;
@@ -230,10 +217,10 @@ static inline bool sy_world_executes(const struct sy_world *world, uint32_t devi
 }
 /* Slots of the driver, counted from 0. */
 static inline void sy_world_set_event(struct sy_world *world, uint32_t slot, double at_ns) {
-    sy_events_set(&world->events, world->slot_driver + slot, at_ns);
+    sy_heap_set(&world->events, world->slot_driver + slot, at_ns);
 }
 static inline void sy_world_remove_event(struct sy_world *world, uint32_t slot) {
-    sy_events_remove(&world->events, world->slot_driver + slot);
+    sy_heap_unset(&world->events, world->slot_driver + slot);
 }
 
 #endif
