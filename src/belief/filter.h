@@ -11,7 +11,7 @@
 #define SY_BELIEF_FILTER_H
 
 #include "belief/belief.h"
-#include "belief/linear.h"
+#include "base/linear.h"
 
 enum {
     SY_READINGS_MAX = 64, /* that enter one solve; more are taken in turn */

@@ -21,7 +21,7 @@ static const double CLIP_WIDTH = 0.02; /* in utilisation: how soft the ends of [
 
 struct step {
     double *mean, *inverse; /* of the prior: m, P^-1 */
-    double *mode, *lower;   /* x, L */
+    double *mode, *upper;   /* x, U */
     double *rates, *utilisations, *rate_slopes, *utilisation_slopes;
     double *away; /* L'^-1 z of each draw */
     struct sy_seen *seen;
@@ -59,7 +59,7 @@ static const double *value_of(const struct tape *tape, enum sy_parameter kind) {
 static bool step_alloc(struct tape *tape, struct step *step) {
     size_t n = tape->n, draws = n * tape->draw_count;
     double **const fields[] = {
-        &step->mean,  &step->mode,         &step->inverse,     &step->lower,
+        &step->mean,  &step->mode,         &step->inverse,     &step->upper,
         &step->rates, &step->utilisations, &step->rate_slopes, &step->utilisation_slopes,
         &step->away};
     const size_t sizes[] = {n, n, n * n, n * n, draws, draws, draws, draws, draws};
@@ -85,7 +85,7 @@ static bool predict(struct tape *tape, struct step *step, const struct step *bef
     uint32_t n = tape->n;
     double *p = tape->scratch;
     if (before) {
-        sy_dense_inverse(before->lower, n, p);
+        sy_dense_inverse(before->upper, n, p);
         memcpy(step->mean, before->mode, sizeof *p * n);
     } else {
         memset(p, 0, sizeof *p * n * n);
@@ -97,7 +97,7 @@ static bool predict(struct tape *tape, struct step *step, const struct step *bef
     for (size_t i = 0; i < (size_t)n * n; i++) {
         p[i] += tape->q[i];
     }
-    if (!sy_dense_cholesky(p, n)) {
+    if (!sy_cholesky(p, n, n, NULL)) {
         return false;
     }
     sy_dense_inverse(p, n, step->inverse);
@@ -136,7 +136,7 @@ static void draw(struct tape *tape, uint32_t index) {
         for (uint32_t i = 0; i < n; i++) {
             away[i] = sy_rng_normal(&rng);
         }
-        sy_dense_solve_upper(step->lower, n, away);
+        sy_solve_backward(step->upper, n, n, away);
         for (uint32_t i = 0; i < n; i++) {
             double rate = exp(step->mode[i] + away[i]) - tape->model->variables[i].offset;
             step->rates[(size_t)s * n + i] = rate;
@@ -159,8 +159,8 @@ static int forward(struct tape *tape, const struct sy_loss *loss, double *ret_va
         if (code) {
             return code;
         }
-        sy_target_curvature(&tape->target, step->mode, false, step->lower);
-        if (!sy_dense_cholesky(step->lower, tape->n)) {
+        sy_target_curvature(&tape->target, step->mode, false, step->upper);
+        if (!sy_cholesky(step->upper, tape->n, tape->n, NULL)) {
             return -EDOM;
         }
         draw(tape, t);
@@ -201,14 +201,14 @@ static void reverse_draws(struct tape *tape, struct step *step) {
             }
             tape->x_slope[i] += v[i];
         }
-        sy_dense_solve_lower(step->lower, n, v);
+        sy_solve_forward(step->upper, n, n, v);
         for (uint32_t i = 0; i < n; i++) {
             for (uint32_t j = 0; j <= i; j++) {
                 l_slope[(size_t)i * n + j] -= away[i] * v[j];
             }
         }
     }
-    sy_dense_cholesky_reverse(step->lower, n, l_slope, tape->p_slope);
+    sy_dense_cholesky_reverse(step->upper, n, l_slope, tape->p_slope);
     for (size_t i = 0; i < (size_t)n * n; i++) {
         tape->a_slope[i] += tape->p_slope[i];
     }
@@ -332,11 +332,12 @@ static bool reverse_mode(struct tape *tape, struct step *step) {
     uint32_t n = tape->n;
     double *adjoint = tape->m_slope, *hessian = tape->scratch;
     sy_target_curvature(&tape->target, step->mode, true, hessian);
-    if (!sy_dense_cholesky(hessian, n)) {
+    if (!sy_cholesky(hessian, n, n, NULL)) {
         return false; /* a saddle: the mode does not move smoothly */
     }
     memcpy(adjoint, tape->x_slope, sizeof *adjoint * n);
-    sy_dense_solve(hessian, n, adjoint);
+    sy_solve_forward(hessian, n, n, adjoint);
+    sy_solve_backward(hessian, n, n, adjoint);
     for (uint32_t i = 0; i < step->seen_count; i++) {
         reverse_reading_mode(tape, step, &step->seen[i], adjoint);
     }
@@ -345,12 +346,12 @@ static bool reverse_mode(struct tape *tape, struct step *step) {
     }
     /* The prior's part P^-1 (x - m) of U', and its part P^-1 of A. */
     double *pulled = tape->vector, *gap = tape->other;
-    sy_dense_multiply(step->inverse, n, adjoint, pulled);
+    sy_sum_rows(pulled, step->inverse, n, n, adjoint);
     memcpy(adjoint, pulled, sizeof *adjoint * n); /* = slope of m */
     for (uint32_t i = 0; i < n; i++) {
         pulled[i] = step->mode[i] - step->mean[i];
     }
-    sy_dense_multiply(step->inverse, n, pulled, gap);
+    sy_sum_rows(gap, step->inverse, n, n, pulled);
     sy_dense_sandwich(step->inverse, tape->a_slope, n, tape->scratch, tape->p_slope);
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t j = 0; j < n; j++) {
@@ -368,7 +369,7 @@ static void reverse_predict(struct tape *tape, const struct step *before) {
         tape->q_slope[i] += tape->p_slope[i];
     }
     if (before) {
-        sy_dense_inverse(before->lower, n, tape->covariance);
+        sy_dense_inverse(before->upper, n, tape->covariance);
         sy_dense_sandwich(tape->covariance, tape->p_slope, n, tape->scratch, tape->a_slope);
         memcpy(tape->x_slope, tape->m_slope, sizeof *tape->x_slope * n);
         return;

@@ -20,7 +20,7 @@ struct generator {
     struct sy_rng *rng;
     uint32_t n;
     struct sy_target target;
-    double *theta, *shift, *x, *from, *root;
+    double *theta, *shift, *x, *from;
     double *walk, *walk_precision;   /* L of the drift's covariance, and its inverse */
     double *start, *start_precision; /* the same for a new phase */
     uint32_t *turn;                  /* per pmu: the variable read last */
@@ -29,7 +29,7 @@ struct generator {
 static bool allocate(struct generator *g, struct sy_arena *arena) {
     size_t n = g->n, square = n * n + 1;
     double **const squares[] = {&g->walk, &g->walk_precision, &g->start, &g->start_precision};
-    double **const vectors[] = {&g->x, &g->from, &g->root};
+    double **const vectors[] = {&g->x, &g->from};
     bool have = true;
     for (uint32_t i = 0; i < SY_COUNT(squares); i++) {
         have = have && (*squares[i] = sy_arena_alloc(arena, square, sizeof(double)));
@@ -51,7 +51,7 @@ static int prepare(struct generator *g, struct sy_arena *arena) {
     }
     sy_parameters_read(g->model, g->theta);
     sy_drift_covariance(g->model, g->theta, g->walk);
-    if (!sy_dense_cholesky(g->walk, n)) {
+    if (!sy_cholesky(g->walk, n, n, NULL)) {
         return -EDOM;
     }
     sy_dense_inverse(g->walk, n, g->walk_precision);
@@ -72,13 +72,12 @@ static int prepare(struct generator *g, struct sy_arena *arena) {
 /* The next x, from where it is or, in a new phase, from the start values. */
 static int move(struct generator *g, bool anew) {
     uint32_t n = g->n;
-    const double *lower = anew ? g->start : g->walk;
+    const double *upper = anew ? g->start : g->walk;
     for (uint32_t i = 0; i < n; i++) {
-        g->root[i] = sy_rng_normal(g->rng);
+        g->from[i] = anew ? g->model->variables[i].start_log : g->x[i];
     }
     for (uint32_t i = 0; i < n; i++) {
-        double centre = anew ? g->model->variables[i].start_log : g->x[i];
-        g->from[i] = centre + sy_dense_dot(&lower[(size_t)i * n], g->root, i + 1);
+        sy_axpy(&g->from[i], &upper[(size_t)i * n + i], sy_rng_normal(g->rng), n - i);
     }
     for (uint32_t i = 0; i < g->model->factor_count; i++) {
         g->shift[i] = g->model->factors[i].width * sy_rng_normal(g->rng);

@@ -334,9 +334,10 @@ static double find_step(struct sy_target *target, const double *x) {
                 target->matrix[i] += blends[k] * (target->other[i] - target->matrix[i]);
             }
         }
-        if (sy_dense_cholesky(target->matrix, all)) {
-            sy_dense_solve(target->matrix, all, step);
-            return sy_dense_dot(target->trial, step, all);
+        if (sy_cholesky(target->matrix, all, all, NULL)) {
+            sy_solve_forward(target->matrix, all, all, step);
+            sy_solve_backward(target->matrix, all, all, step);
+            return sy_dot(target->trial, step, all);
         }
     }
     return NAN;

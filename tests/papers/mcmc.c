@@ -24,7 +24,7 @@ static const uint32_t LEAPS_MAX = 64;
 struct sampler {
     struct sy_target target;
     uint32_t all; /* dimensions */
-    double *mode, *lower;
+    double *mode, *upper;
     double *u, *momentum, *force; /* of the chain */
     double *next_u, *next_force, *x;
     double energy, step;
@@ -68,7 +68,7 @@ static bool stack_prior(struct sy_arena *arena, const struct sy_model *model, co
             means[(size_t)t * n + i] = mean ? mean[i] : model->variables[i].start_log;
         }
     }
-    if (!sy_dense_cholesky(p, n) || !sy_dense_cholesky(q, n)) {
+    if (!sy_cholesky(p, n, n, NULL) || !sy_cholesky(q, n, n, NULL)) {
         return false;
     }
     sy_dense_inverse(p, n, inverse);
@@ -109,12 +109,12 @@ static bool stack_readings(struct sy_arena *arena, const struct sy_observation *
 /* Energy at u, and its gradient in u: L^-1 times that in x. */
 static double energy_at(struct sampler *s, const double *u, double *ret_force) {
     memcpy(s->x, u, sizeof *u * s->all);
-    sy_dense_solve_upper(s->lower, s->all, s->x);
+    sy_solve_backward(s->upper, s->all, s->all, s->x);
     for (uint32_t i = 0; i < s->all; i++) {
         s->x[i] += s->mode[i];
     }
     double energy = sy_target_energy(&s->target, s->x, ret_force);
-    sy_dense_solve_lower(s->lower, s->all, ret_force);
+    sy_solve_forward(s->upper, s->all, s->all, ret_force);
     return energy;
 }
 
@@ -193,7 +193,7 @@ static void run_chain(struct sampler *s, uint64_t seed, uint32_t chain, uint32_t
         s->tried++;
         double *x = &ret_draws[(size_t)k * s->all];
         memcpy(x, s->u, sizeof *x * s->all);
-        sy_dense_solve_upper(s->lower, s->all, x);
+        sy_solve_backward(s->upper, s->all, s->all, x);
         for (uint32_t i = 0; i < s->all; i++) {
             x[i] += s->mode[i];
         }
@@ -276,8 +276,8 @@ static bool sampler_alloc(struct sampler *s, struct sy_arena *arena) {
     for (uint32_t i = 0; i < SY_COUNT(vectors); i++) {
         have = have && (*vectors[i] = sy_arena_alloc(arena, s->all + 1, sizeof(double)));
     }
-    s->lower = sy_arena_alloc(arena, (size_t)s->all * s->all + 1, sizeof(double));
-    return have && s->lower && !sy_target_prepare(&s->target, arena);
+    s->upper = sy_arena_alloc(arena, (size_t)s->all * s->all + 1, sizeof(double));
+    return have && s->upper && !sy_target_prepare(&s->target, arena);
 }
 
 static struct sy_mcmc *mcmc_create(uint32_t dimensions, uint32_t draw_count) {
@@ -312,8 +312,8 @@ static int settle(struct sampler *s) {
     memcpy(s->mode, s->target.mean, sizeof *s->mode * s->all);
     int code = sy_target_mode(&s->target, s->mode);
     if (!code) {
-        sy_target_curvature(&s->target, s->mode, false, s->lower);
-        code = sy_dense_cholesky(s->lower, s->all) ? 0 : -EDOM;
+        sy_target_curvature(&s->target, s->mode, false, s->upper);
+        code = sy_cholesky(s->upper, s->all, s->all, NULL) ? 0 : -EDOM;
     }
     return code;
 }

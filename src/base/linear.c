@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The filter's matrix kernels, blocked so that the sums stay in registers. There is one copy per
- * vector width; none of them fuses or reorders operations.
+ * Matrix kernels, blocked so that the sums stay in registers. There is one copy per vector width;
+ * none of them fuses or reorders operations.
  */
-#include "belief/linear.h"
+#include "base/linear.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -199,12 +199,16 @@ INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t 
     }
 }
 
-INLINE void sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const double *floors) {
+INLINE bool sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const double *floors) {
     for (uint32_t first = 0; first < m; first += BLOCK) {
         uint32_t end = first + BLOCK < m ? first + BLOCK : m;
         for (uint32_t k = first; k < end; k++) {
             double *restrict row = a + (size_t)k * stride;
-            row[k] = row[k] > floors[k] ? row[k] : floors[k];
+            if (floors) {
+                row[k] = row[k] > floors[k] ? row[k] : floors[k];
+            } else if (!(row[k] > 0 && row[k] < (double)INFINITY)) {
+                return false;
+            }
             double scale = 1 / sqrt(row[k]);
             for (uint32_t j = first; j < stride; j++) {
                 row[j] *= scale;
@@ -222,8 +226,9 @@ INLINE void sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const doubl
                            i / BLOCK * BLOCK);
         }
     }
+    return true;
 }
-DISPATCH(void, sy_cholesky, (double *a, uint32_t stride, uint32_t m, const double *floors),
+DISPATCH(bool, sy_cholesky, (double *a, uint32_t stride, uint32_t m, const double *floors),
          (a, stride, m, floors))
 
 /* The columns [c, c + width): width is a constant wherever this is inlined. */

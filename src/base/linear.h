@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * linear: the few matrix kernels that the filter spends its time in.
+ * linear: small dense matrices.
  *
- * Matrices lie row by row; each row is padded to a multiple of SY_LANES, and so is the number of
- * rows of a square one. Every element is computed by the same operations in the same order
- * whatever the vector width, so that machines agree to the bit.
+ * Matrices lie row by row, stride numbers apart. Where a function says "padded", each row has a
+ * multiple of SY_LANES numbers, and a square matrix as many rows. Every element is computed by the
+ * same operations in the same order whatever the vector width, so that machines agree to the bit.
  */
-#ifndef SY_BELIEF_LINEAR_H
-#define SY_BELIEF_LINEAR_H
+#ifndef SY_BASE_LINEAR_H
+#define SY_BASE_LINEAR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SY_LANES 16u
@@ -19,7 +20,7 @@ static inline uint32_t sy_padded(uint32_t n) {
 
 /* y += scale * x */
 void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length);
-/* The same in single precision; lengths are multiples of SY_LANES. */
+/* The same in single precision; padded. */
 void sy_axpy_narrow(float *restrict y, const float *restrict x, float scale, uint32_t length);
 float sy_dot_narrow(const float *x, const float *y, uint32_t length);
 void sy_sum_rows_narrow(float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
@@ -38,16 +39,17 @@ void sy_sum_rows(double *restrict out, const double *matrix, uint32_t stride, ui
 /* p = keep * p + scale * (a a' - b b'), square, n rows */
 void sy_nudge(double *p, uint32_t stride, uint32_t n, const double *a, const double *b, double keep,
               double scale);
-/* The upper triangle of the symmetric a (m rows) becomes U with U'U = a. A pivot under floors[i]
- * counts as that much: rounding never makes a matrix unusable. */
-void sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors);
-/* w = U'^-1 w for m rows of stride. */
+/* The upper triangle of the symmetric a (m rows) becomes U with U'U = a; what is below it is left
+ * undefined. A pivot under floors[i] counts as that much: rounding never makes a matrix unusable.
+ * floors NULL: false where a is not positive definite. */
+bool sy_cholesky(double *a, uint32_t stride, uint32_t m, const double *floors);
+/* w = U'^-1 w for m rows of stride; padded. */
 void sy_solve_lower(const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride);
 /* z = U'^-1 z, then z = U^-1 z */
 void sy_solve_forward(const double *u, uint32_t u_stride, uint32_t m, double *z);
 void sy_solve_backward(const double *u, uint32_t u_stride, uint32_t m, double *z);
 /* p -= w'w, square and symmetric; w has m rows. Products are taken in single precision: they are
- * right to 1e-7 of the variance before. narrow: m rows of scratch. */
+ * right to 1e-7 of the variance before. narrow: m rows of scratch. Padded. */
 void sy_downdate(double *p, uint32_t stride, const double *w, uint32_t m, float *narrow);
 
 #endif
