@@ -114,6 +114,20 @@ struct sy_map {
 SY_MUST_CHECK int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t value);
 bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32_t *ret_value);
 void sy_map_finish(struct sy_map *map);
+/* From numbers to what holds the link, for what comes and goes. The link is its first member. */
+struct sy_chained {
+    struct sy_chained *next; /* in the same bucket */
+    uint64_t key;
+};
+struct sy_chains {
+    struct sy_chained **buckets;
+    uint32_t width, count;
+};
+/* 0 or -ENOMEM. A key that is there already hides the older link. */
+SY_MUST_CHECK int sy_chains_add(struct sy_chains *links, struct sy_chained *link, uint64_t key);
+void *sy_chains_find(const struct sy_chains *links, uint64_t key); /* NULL: not there */
+void sy_chains_remove(struct sy_chains *links, struct sy_chained *link);
+void sy_chains_finish(struct sy_chains *links); /* what was linked stays as it is */
 /* FNV-1a, 64 bits: stable across machines, part of the meaning of --accelerate. Not for tables:
  * anybody can make texts that collide. */
 uint64_t sy_hash(const char *text, size_t length);

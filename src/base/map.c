@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Map from strings to indices: open addressing, keys borrowed, nothing is ever removed.
+ * Map from strings to indices: open addressing, keys borrowed, nothing is ever removed. Map from
+ * numbers to structures: chains of links, which may be removed.
  *
  * Keys come from files, which may be hostile: where a key lies depends on random bits that the
  * kernel gives to each process, so that nobody can make names that collide. Nothing that a caller
@@ -139,4 +140,66 @@ bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32
 void sy_map_finish(struct sy_map *map) {
     free(map->entries);
     *map = (struct sy_map){0};
+}
+
+/* --- links --------------------------------------------------------------------------------------
+ */
+/* Keys are addresses and hashes of this process: nobody chooses them. */
+static struct sy_chained **bucket(const struct sy_chains *links, uint64_t key) {
+    return &links->buckets[(key * 0x9e3779b97f4a7c15u >> 32) & (links->width - 1)];
+}
+
+static void add(struct sy_chains *links, struct sy_chained *link) {
+    struct sy_chained **at = bucket(links, link->key);
+    link->next = *at;
+    *at = link;
+    links->count++;
+}
+
+static int widen(struct sy_chains *links) {
+    struct sy_chains wide = {.width = links->width ? 2 * links->width : 256};
+    wide.buckets = calloc(wide.width, sizeof(struct sy_chained *));
+    if (!wide.buckets) {
+        return links->width ? 0 : -ENOMEM; /* longer chains will do */
+    }
+    for (uint32_t b = 0; b < links->width; b++) {
+        for (struct sy_chained *link = links->buckets[b], *next; link; link = next) {
+            next = link->next;
+            add(&wide, link);
+        }
+    }
+    free(links->buckets);
+    *links = wide;
+    return 0;
+}
+
+int sy_chains_add(struct sy_chains *links, struct sy_chained *link, uint64_t key) {
+    if (links->count >= links->width && widen(links) < 0) {
+        return -ENOMEM;
+    }
+    link->key = key;
+    add(links, link);
+    return 0;
+}
+
+void *sy_chains_find(const struct sy_chains *links, uint64_t key) {
+    struct sy_chained *link = links->width ? *bucket(links, key) : NULL;
+    while (link && link->key != key) {
+        link = link->next;
+    }
+    return link;
+}
+
+void sy_chains_remove(struct sy_chains *links, struct sy_chained *link) {
+    struct sy_chained **at = bucket(links, link->key);
+    while (*at != link) {
+        at = &(*at)->next;
+    }
+    *at = link->next;
+    links->count--;
+}
+
+void sy_chains_finish(struct sy_chains *links) {
+    free(links->buckets);
+    *links = (struct sy_chains){0};
 }

@@ -138,6 +138,35 @@ static void crafted_names_do_not_collide(void **state) {
     }
 }
 
+struct held {
+    struct sy_chained link;
+    bool inside;
+};
+
+/* Random additions and removals, against flags. */
+static void chained_come_and_go(void **state) {
+    (void)state;
+    static struct held all[3000];
+    struct sy_chains links = {0};
+    struct sy_rng rng = sy_rng_make(1, 1, 0);
+    uint32_t count = 0;
+    assert_null(sy_chains_find(&links, 8));
+    for (uint32_t step = 0; step < 30000; step++) {
+        uint32_t i = sy_rng_below(&rng, SY_COUNT(all));
+        uint64_t key = (uint64_t)i << (i % 2 ? 4 : 34);
+        assert_ptr_equal(sy_chains_find(&links, key), all[i].inside ? &all[i] : NULL);
+        if (all[i].inside) {
+            sy_chains_remove(&links, &all[i].link);
+        } else {
+            assert_int_equal(sy_chains_add(&links, &all[i].link, key), 0);
+        }
+        all[i].inside = !all[i].inside;
+        count += all[i].inside ? 1 : UINT32_MAX;
+        assert_int_equal(links.count, count);
+    }
+    sy_chains_finish(&links);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hash_is_fnv_1a),
@@ -147,6 +176,7 @@ int main(void) {
         cmocka_unit_test(holds_many_keys),
         cmocka_unit_test(hash_of_tables_is_siphash_1_3),
         cmocka_unit_test(crafted_names_do_not_collide),
+        cmocka_unit_test(chained_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

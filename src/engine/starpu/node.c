@@ -10,68 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t bucket(starpu_data_handle_t handle, uint32_t buckets) {
-    uint64_t x = (uint64_t)(uintptr_t)handle >> 4;
-    return (x * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (buckets - 1);
-}
-
-static int grow_map(struct shared *s) {
-    uint32_t wide = s->data_buckets ? 2 * s->data_buckets : 1024;
-    struct datum **fresh = calloc(wide, sizeof *fresh);
-    if (!fresh) {
-        return s->data_buckets ? 0 : -1; /* longer chains will do */
-    }
-    for (uint32_t b = 0; b < s->data_buckets; b++) {
-        for (struct datum *d = s->data[b], *next; d; d = next) {
-            next = d->next;
-            size_t at = bucket(d->handle, wide);
-            d->next = fresh[at];
-            fresh[at] = d;
-        }
-    }
-    free(s->data);
-    s->data = fresh;
-    s->data_buckets = wide;
-    return 0;
-}
-
 static struct datum *datum_use(starpu_data_handle_t handle) {
-    struct shared *s = &sy_shared;
-    if (s->data_count >= s->data_buckets && grow_map(s)) {
-        return NULL;
-    }
-    size_t at = bucket(handle, s->data_buckets);
-    for (struct datum *d = s->data[at]; d; d = d->next) {
-        if (d->handle == handle) {
-            d->uses++;
-            return d;
-        }
-    }
-    struct datum *d = calloc(1, sizeof *d);
-    if (d) {
+    struct sy_chains *data = &sy_shared.data;
+    struct datum *d = sy_chains_find(data, (uintptr_t)handle);
+    if (!d && (d = calloc(1, sizeof *d))) {
         d->handle = handle;
         d->bytes = (double)starpu_data_get_size(handle);
-        d->uses = 1;
-        d->next = s->data[at];
-        s->data[at] = d;
-        s->data_count++;
+        if (sy_chains_add(data, &d->link, (uintptr_t)handle)) {
+            free(d);
+            return NULL;
+        }
+    }
+    if (d) {
+        d->uses++;
     }
     return d;
 }
 
 static void datum_unuse(struct datum *datum) {
-    struct shared *s = &sy_shared;
-    if (--datum->uses) {
-        return;
+    if (--datum->uses == 0) {
+        sy_chains_remove(&sy_shared.data, &datum->link);
+        free(datum->readers);
+        free(datum);
     }
-    struct datum **link = &s->data[bucket(datum->handle, s->data_buckets)];
-    while (*link != datum) {
-        link = &(*link)->next;
-    }
-    *link = datum->next;
-    s->data_count--;
-    free(datum->readers);
-    free(datum);
 }
 
 uint64_t datum_valid(const struct datum *datum) {

@@ -87,8 +87,9 @@ static double class_ratio(uint32_t c, uint32_t k) {
     const struct shared *s = &sy_shared;
     double sum = 0;
     uint32_t count = 0;
-    for (uint32_t b = 0; b < s->row_buckets; b++) {
-        for (const struct row *r = s->rows[b]; r; r = r->next) {
+    for (uint32_t b = 0; b < s->rows.width; b++) {
+        for (const struct sy_chained *link = s->rows.buckets[b]; link; link = link->next) {
+            const struct row *r = (const struct row *)link;
             if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
                 sum += log(known_ns(r, c) / known_ns(r, k));
                 count++;
@@ -257,8 +258,7 @@ static bool fill_class(struct row *row, struct starpu_task *task, unsigned conte
     return true;
 }
 
-static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t key,
-                            uint64_t footprint) {
+static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t footprint) {
     uint32_t classes = sy_shared.machine->class_count;
     size_t each = sizeof(void *) + 2 * sizeof(double) + sizeof(uint32_t) + 1;
     struct row *row = classes <= 64 ? calloc(1, sizeof *row + classes * each) : NULL;
@@ -270,7 +270,6 @@ static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t
     row->time_ns = row->prior_ns + classes;
     row->exploring = (uint32_t *)(row->time_ns + classes);
     row->implementation = (uint8_t *)(row->exploring + classes);
-    row->key = key;
     row->kernel = kernel_number(name_of(task));
     row->rounded = sy_shared.options.footprint && sy_shared.options.footprint(task);
     bool known = !sy_store_set_build(sy_shared.store, name_of(task), build_of(task));
@@ -284,55 +283,27 @@ static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t
     return row;
 }
 
-static int grow_table(struct shared *s) {
-    uint32_t wide = s->row_buckets ? 2 * s->row_buckets : 256;
-    struct row **fresh = calloc(wide, sizeof *fresh);
-    if (!fresh) {
-        return s->row_buckets ? 0 : -1;
-    }
-    for (uint32_t b = 0; b < s->row_buckets; b++) {
-        for (struct row *r = s->rows[b], *next; r; r = next) {
-            next = r->next;
-            r->next = fresh[r->key & (wide - 1)];
-            fresh[r->key & (wide - 1)] = r;
-        }
-    }
-    free(s->rows);
-    s->rows = fresh;
-    s->row_buckets = wide;
-    return 0;
-}
-
 struct row *row_of(struct starpu_task *task, unsigned context) {
-    struct shared *s = &sy_shared;
+    struct sy_chains *rows = &sy_shared.rows;
     uint64_t footprint = footprint_of(task, context), key = key_of(task, footprint);
-    if (s->row_count >= s->row_buckets && grow_table(s)) {
-        return NULL;
-    }
-    struct row **link = &s->rows[key & (s->row_buckets - 1)];
-    for (struct row *r = *link; r; r = r->next) {
-        if (r->key == key) {
-            return r;
+    struct row *row = sy_chains_find(rows, key);
+    if (!row) {
+        row = make_row(task, context, footprint);
+        if (row && sy_chains_add(rows, &row->link, key)) {
+            free(row);
+            return NULL;
         }
-    }
-    struct row *row = make_row(task, context, key, footprint);
-    if (row) {
-        row->next = *link;
-        *link = row;
-        s->row_count++;
     }
     return row;
 }
 
 void row_free_all(void) {
-    struct shared *s = &sy_shared;
-    for (uint32_t b = 0; b < s->row_buckets; b++) {
-        for (struct row *r = s->rows[b], *next; r; r = next) {
-            next = r->next;
-            free(r);
+    struct sy_chains *rows = &sy_shared.rows;
+    for (uint32_t b = 0; b < rows->width; b++) {
+        for (struct sy_chained *link = rows->buckets[b], *next; link; link = next) {
+            next = link->next;
+            free((struct row *)link);
         }
     }
-    free(s->rows);
-    s->rows = NULL;
-    s->row_buckets = s->row_count = 0;
+    sy_chains_finish(rows);
 }

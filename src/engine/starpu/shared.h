@@ -26,8 +26,8 @@ struct node;
 
 /* What a handle is while unfinished tasks use it. */
 struct datum {
+    struct sy_chained link; /* by handle */
     starpu_data_handle_t handle;
-    struct datum *next; /* in its bucket */
     double bytes;
     uint32_t uses;       /* unfinished nodes that access it */
     struct node *writer; /* the last one submitted, if unfinished */
@@ -40,8 +40,7 @@ struct datum {
 
 /* Times of one codelet on data of one footprint. */
 struct row {
-    struct row *next; /* in its bucket */
-    uint64_t key;
+    struct sy_chained link; /* by codelet and footprint */
     uint32_t kernel;        /* number for the policy */
     bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
     struct sy_cell **cells; /* per class; NULL: cannot run there */
@@ -138,10 +137,7 @@ struct shared {
     bool learned;      /* the store has something new */
     char warning[512]; /* about the store; "": none */
     struct context contexts[STARPU_NMAX_SCHED_CTXS];
-    struct datum **data;
-    uint32_t data_buckets, data_count;
-    struct row **rows;
-    uint32_t row_buckets, row_count;
+    struct sy_chains data, rows;
     struct sy_map kernels;
     struct sy_arena *names; /* of kernels */
     uint32_t kernel_count;
