@@ -86,16 +86,16 @@ static int observe(struct setting *s, const double *values, uint32_t k, uint32_t
     }
     const struct sy_roofline *roofline = &classes[c].roofline;
     double busy_s = 3 * sy_most(costs[0] / roofline->flops_per_s, costs[1] / roofline->bytes_per_s);
-    struct sy_sample sample = {.kernel = kernel->kernel,
-                               .class_name = classes[c].name,
-                               .source = "measured",
-                               .width = width,
-                               .cost_count = kernel->cost_count,
-                               .cost_names = kernel->cost_names,
-                               .costs = costs,
-                               .time_ns = (1e9 * busy_s / width + roofline->launch_ns) *
-                                          exp(0.05 * sy_rng_normal(&s->rng)),
-                               .watts = NAN};
+    struct sy_cost_sample sample = {.kernel = kernel->kernel,
+                                    .class_name = classes[c].name,
+                                    .source = "measured",
+                                    .width = width,
+                                    .cost_count = kernel->cost_count,
+                                    .cost_names = kernel->cost_names,
+                                    .costs = costs,
+                                    .time_ns = (1e9 * busy_s / width + roofline->launch_ns) *
+                                               exp(0.05 * sy_rng_normal(&s->rng)),
+                                    .watts = NAN};
     return code ? code : sy_estimator_observe(s->estimator, &sample);
 }
 

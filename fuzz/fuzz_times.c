@@ -20,7 +20,7 @@ struct writer {
     struct sy_buffer text;
 };
 
-static int collect(void *user, const struct sy_sample *sample, const char *input) {
+static int collect(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct names *names = user;
     SY_ASSERT(input && sample->kernel[0] && sample->class_name[0] && sample->width >= 1);
     SY_ASSERT(sample->time_ns > 0 && isfinite(sample->time_ns));
@@ -44,7 +44,7 @@ static int collect(void *user, const struct sy_sample *sample, const char *input
     return 0;
 }
 
-static int write_sample(void *user, const struct sy_sample *sample, const char *input) {
+static int write_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct writer *writer = user;
     sy_samples_write(&writer->text, writer->names->text, writer->names->count, sample, input);
     return 0;

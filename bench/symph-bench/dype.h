@@ -25,7 +25,7 @@
 enum sy_dype_class { SY_DYPE_CPU, SY_DYPE_GPU, SY_DYPE_FPGA, SY_DYPE_CLASSES };
 
 struct sy_dype_row {
-    struct sy_sample sample;
+    struct sy_cost_sample sample;
     const char *input; /* as the table names it: "arxiv", "gcn 17" */
     bool teaches;      /* of no example, as one device of the system took it */
 };

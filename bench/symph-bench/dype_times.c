@@ -26,7 +26,7 @@ struct reading {
     struct sy_error *error;
 };
 
-static bool copy_row(struct sy_arena *arena, const struct sy_sample *from, const char *input,
+static bool copy_row(struct sy_arena *arena, const struct sy_cost_sample *from, const char *input,
                      struct sy_dype_row *to) {
     const char **names = sy_arena_alloc(arena, from->cost_count + 1u, sizeof *names);
     double *costs = sy_arena_alloc(arena, from->cost_count + 1u, sizeof *costs);
@@ -45,7 +45,7 @@ static bool copy_row(struct sy_arena *arena, const struct sy_sample *from, const
     return ok && to->input && to->sample.kernel && to->sample.class_name && to->sample.source;
 }
 
-static int take_row(void *user, const struct sy_sample *sample, const char *input) {
+static int take_row(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct reading *reading = user;
     struct sy_dype_times *times = reading->times;
     if (sy_grow(&times->rows, &times->capacity, times->count + 1, sizeof *times->rows) < 0 ||
@@ -110,7 +110,7 @@ static bool same_kernel(const char *a, const char *b) {
     return strcmp(colon_a ? colon_a + 1 : a, colon_b ? colon_b + 1 : b) == 0;
 }
 
-static enum sy_dype_class kind_of(const struct sy_sample *sample) {
+static enum sy_dype_class kind_of(const struct sy_cost_sample *sample) {
     return strcmp(sample->class_name, "cpu") == 0 ? SY_DYPE_CPU
            : strcmp(sample->source, "model") == 0 ? SY_DYPE_FPGA
                                                   : SY_DYPE_GPU;
@@ -124,7 +124,7 @@ static uint32_t rows_of(const struct sy_dype_times *times, const char *class_nam
     return count;
 }
 
-static bool same_costs(const struct sy_sample *sample, const double *costs, uint32_t count) {
+static bool same_costs(const struct sy_cost_sample *sample, const double *costs, uint32_t count) {
     bool same = sample->cost_count == count;
     for (uint32_t i = 0; same && i < count; i++) {
         same = fabs(sample->costs[i] - costs[i]) <= SAME * fabs(costs[i]);
@@ -149,7 +149,7 @@ static bool is_fastest(const struct sy_dype_times *times, const struct sy_dype_r
     return true;
 }
 
-static bool is_example_of(const struct sy_sample *sample, const struct sy_dype_pipeline *of) {
+static bool is_example_of(const struct sy_cost_sample *sample, const struct sy_dype_pipeline *of) {
     const struct sy_pipeline *pipeline = of->description;
     for (uint32_t i = 0; i < pipeline->example_count * pipeline->kernel_count; i++) {
         const struct sy_pipeline_kernel *kernel = &pipeline->kernels[i % pipeline->kernel_count];
@@ -167,8 +167,8 @@ static bool is_example_of(const struct sy_sample *sample, const struct sy_dype_p
     return false;
 }
 
-static bool is_example(const struct sy_sample *sample, const struct sy_dype_pipeline *pipelines,
-                       uint32_t count) {
+static bool is_example(const struct sy_cost_sample *sample,
+                       const struct sy_dype_pipeline *pipelines, uint32_t count) {
     bool found = false;
     for (uint32_t p = 0; !found && p < count; p++) {
         found = is_example_of(sample, &pipelines[p]);
@@ -181,7 +181,7 @@ int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline
                       uint32_t pipeline_count, struct sy_error *error) {
     uint32_t most[SY_DYPE_CLASSES] = {0};
     for (uint32_t i = 0; i < times->count; i++) {
-        const struct sy_sample *sample = &times->rows[i].sample;
+        const struct sy_cost_sample *sample = &times->rows[i].sample;
         enum sy_dype_class which = kind_of(sample);
         bool known =
             times->classes[which] && strcmp(times->classes[which], sample->class_name) == 0;
@@ -260,7 +260,7 @@ static struct sy_dype_time at_width(const struct question *q, uint32_t width) {
 static uint32_t widest(const struct sy_dype_times *times, const char *class_name) {
     uint32_t most = 1;
     for (uint32_t i = 0; i < times->count; i++) {
-        const struct sy_sample *sample = &times->rows[i].sample;
+        const struct sy_cost_sample *sample = &times->rows[i].sample;
         if (sample->width > most && strcmp(sample->class_name, class_name) == 0) {
             most = sample->width;
         }
@@ -284,7 +284,7 @@ struct sy_dype_time sy_dype_times_find(const struct sy_dype_times *times,
 bool sy_dype_times_runs(const struct sy_dype_times *times, const char *kernel,
                         enum sy_dype_class which) {
     for (uint32_t i = 0; i < times->count; i++) {
-        const struct sy_sample *sample = &times->rows[i].sample;
+        const struct sy_cost_sample *sample = &times->rows[i].sample;
         if (same_kernel(sample->kernel, kernel) &&
             strcmp(sample->class_name, times->classes[which]) == 0) {
             return true;
@@ -295,7 +295,8 @@ bool sy_dype_times_runs(const struct sy_dype_times *times, const char *kernel,
 
 /* --- learning from it ---------------------------------------------------------------------------
  */
-static bool same_names(const struct sy_sample *sample, const struct sy_pipeline_kernel *kernel) {
+static bool same_names(const struct sy_cost_sample *sample,
+                       const struct sy_pipeline_kernel *kernel) {
     bool same = sample->cost_count == kernel->cost_count;
     for (uint32_t i = 0; same && i < kernel->cost_count; i++) {
         same = strcmp(sample->cost_names[i], kernel->cost_names[i]) == 0;
@@ -305,7 +306,8 @@ static bool same_names(const struct sy_sample *sample, const struct sy_pipeline_
 
 /* As the pipeline calls it: samples may or may not say of which plug-in a kernel is. NULL: it has
  * no such kernel, or one with other costs. */
-static const char *name_in(const struct sy_pipeline *pipeline, const struct sy_sample *sample) {
+static const char *name_in(const struct sy_pipeline *pipeline,
+                           const struct sy_cost_sample *sample) {
     for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
         const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
         if (same_kernel(kernel->kernel, sample->kernel) && same_names(sample, kernel)) {
@@ -319,7 +321,7 @@ static int learn(const struct sy_dype_times *times, const struct sy_pipeline *pi
                  struct sy_estimator *estimator) {
     int code = 0;
     for (uint32_t i = 0; !code && i < times->count; i++) {
-        struct sy_sample sample = times->rows[i].sample;
+        struct sy_cost_sample sample = times->rows[i].sample;
         sample.kernel = name_in(pipeline, &sample);
         sample.width = 1; /* of devices, which may have many cores */
         if (times->rows[i].teaches && sample.kernel) {

@@ -44,7 +44,7 @@ struct sy_stream_options {
     /* Energy so far, NAN: cannot be read; may be NULL. */
     double (*joules)(void *user);
     /* What was learned, at the end; may be NULL. */
-    int (*learned)(void *user, const struct sy_sample *sample, const char *input);
+    int (*learned)(void *user, const struct sy_cost_sample *sample, const char *input);
     void *user;
 };
 

@@ -91,15 +91,15 @@ static int hand_over(const struct stream *stream, uint32_t k, const char *class_
         costs[i] = numbers[kernel->costs[i]];
     }
     name_input(stream, values, input, name, sizeof name);
-    const struct sy_sample sample = {.kernel = kernel->kernel,
-                                     .class_name = class_name,
-                                     .source = source,
-                                     .width = width,
-                                     .cost_count = kernel->cost_count,
-                                     .cost_names = kernel->cost_names,
-                                     .costs = costs,
-                                     .time_ns = time_ns,
-                                     .watts = watts};
+    const struct sy_cost_sample sample = {.kernel = kernel->kernel,
+                                          .class_name = class_name,
+                                          .source = source,
+                                          .width = width,
+                                          .cost_count = kernel->cost_count,
+                                          .cost_names = kernel->cost_names,
+                                          .costs = costs,
+                                          .time_ns = time_ns,
+                                          .watts = watts};
     return stream->options->learned(stream->options->user, &sample, name);
 }
 

@@ -12,7 +12,7 @@
 #define TIMES_END ".times.csv"
 
 struct entry {
-    struct sy_sample sample; /* its texts and costs are ours */
+    struct sy_cost_sample sample; /* its texts and costs are ours */
     const char *input;
 };
 
@@ -46,7 +46,8 @@ uint32_t sy_times_count(const struct sy_times *times) {
 }
 
 /* What tells one line from another. */
-static void put_key(const struct sy_sample *sample, const char *input, struct sy_buffer *buffer) {
+static void put_key(const struct sy_cost_sample *sample, const char *input,
+                    struct sy_buffer *buffer) {
     sy_buffer_printf(buffer, "%s|%s|%s|%u|%s", sample->source, sample->kernel, sample->class_name,
                      sample->width, input ? input : "");
     for (uint32_t i = 0; i < sample->cost_count; i++) {
@@ -55,7 +56,7 @@ static void put_key(const struct sy_sample *sample, const char *input, struct sy
     }
 }
 
-static int copy(struct sy_times *times, const struct sy_sample *sample, const char *input,
+static int copy(struct sy_times *times, const struct sy_cost_sample *sample, const char *input,
                 struct entry *ret_entry) {
     struct sy_arena *arena = times->arena;
     const char **names = sy_arena_alloc(arena, sample->cost_count + 1, sizeof *names);
@@ -82,13 +83,13 @@ static int copy(struct sy_times *times, const struct sy_sample *sample, const ch
 }
 
 /* Numbers only: a line that is there is said better. */
-static void renew(struct entry *entry, const struct sy_sample *sample) {
+static void renew(struct entry *entry, const struct sy_cost_sample *sample) {
     entry->sample.time_ns = sample->time_ns;
     entry->sample.watts = isnan(sample->watts) ? entry->sample.watts : sample->watts;
     entry->sample.build = sample->build;
 }
 
-int sy_times_add(void *argument, const struct sy_sample *sample, const char *input) {
+int sy_times_add(void *argument, const struct sy_cost_sample *sample, const char *input) {
     struct sy_times *times = argument;
     struct sy_buffer key = {0};
     uint32_t found = times->count;
@@ -116,7 +117,7 @@ static uint32_t find_names(const struct sy_times *times, const char **names) {
     names[0] = "flops";
     names[1] = "bytes";
     for (uint32_t e = 0; e < times->count; e++) {
-        const struct sy_sample *sample = &times->entries[e].sample;
+        const struct sy_cost_sample *sample = &times->entries[e].sample;
         for (uint32_t i = 0; i < sample->cost_count && count < SY_SAMPLES_NAME_MAX; i++) {
             bool known = false;
             for (uint32_t n = 0; n < count; n++) {
@@ -165,10 +166,10 @@ struct merging {
 };
 
 /* What an older build of a kernel took is of no use once there is a newer one's. */
-static int add_old(void *argument, const struct sy_sample *sample, const char *input) {
+static int add_old(void *argument, const struct sy_cost_sample *sample, const char *input) {
     const struct merging *merging = argument;
     for (uint32_t e = 0; e < merging->fresh->count; e++) {
-        const struct sy_sample *fresh = &merging->fresh->entries[e].sample;
+        const struct sy_cost_sample *fresh = &merging->fresh->entries[e].sample;
         if (strcmp(fresh->kernel, sample->kernel) == 0) {
             return fresh->build == sample->build ? sy_times_add(merging->all, sample, input) : 0;
         }

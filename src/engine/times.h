@@ -18,7 +18,7 @@ struct sy_times *sy_times_create(void);
 void sy_times_destroy(struct sy_times *times);
 uint32_t sy_times_count(const struct sy_times *times);
 /* A sy_sample_visit, and what struct sy_stream_options.learned wants. Copies. */
-SY_MUST_CHECK int sy_times_add(void *times, const struct sy_sample *sample, const char *input);
+SY_MUST_CHECK int sy_times_add(void *times, const struct sy_cost_sample *sample, const char *input);
 void sy_times_write(const struct sy_times *times, struct sy_buffer *buffer);
 /* All of them become the estimator's. */
 SY_MUST_CHECK int sy_times_teach(const struct sy_times *times, struct sy_estimator *estimator);

@@ -135,7 +135,7 @@ static uint32_t find_name(const char *const *names, uint32_t count, const char *
     return i;
 }
 
-static bool sound(const struct sy_sample *sample) {
+static bool sound(const struct sy_cost_sample *sample) {
     if (!sample->kernel || !sample->class_name || sample->width == 0 ||
         !positive(sample->time_ns) || sample->cost_count < 2 ||
         sample->cost_count > SY_PIPELINE_COST_MAX) {
@@ -152,7 +152,7 @@ static bool sound(const struct sy_sample *sample) {
 }
 
 /* In the order in which descriptions have them too: a guess comes without names. */
-static int copy_names(struct sy_estimator *estimator, const struct sy_sample *sample,
+static int copy_names(struct sy_estimator *estimator, const struct sy_cost_sample *sample,
                       struct model *model) {
     for (uint32_t i = 0; i < sample->cost_count; i++) {
         uint32_t at = 0;
@@ -167,7 +167,7 @@ static int copy_names(struct sy_estimator *estimator, const struct sy_sample *sa
     return 0;
 }
 
-static int add_model(struct sy_estimator *estimator, const struct sy_sample *sample,
+static int add_model(struct sy_estimator *estimator, const struct sy_cost_sample *sample,
                      struct model **ret_model) {
     int rc = sy_grow(&estimator->models, &estimator->model_capacity, estimator->model_count + 1,
                      sizeof(*estimator->models));
@@ -209,7 +209,7 @@ static void judge(const struct sy_estimator *estimator, struct model *model,
     model->surprise_count++;
 }
 
-int sy_estimator_observe(struct sy_estimator *estimator, const struct sy_sample *sample) {
+int sy_estimator_observe(struct sy_estimator *estimator, const struct sy_cost_sample *sample) {
     if (!sound(sample)) {
         return -EINVAL;
     }

@@ -50,7 +50,8 @@ struct sy_pipeline_kernel {
     bool writes[SY_PIPELINE_ARGUMENT_MAX];
     uint32_t parameter_count, parameters[SY_PIPELINE_PARAMETER_MAX]; /* expressions */
     uint32_t cost_count, costs[SY_PIPELINE_COST_MAX];                /* expressions */
-    /* "flops" and "bytes" first, always there, then by name: the order of struct sy_sample, too */
+    /* "flops" and "bytes" first, always there, then by name: the order of struct sy_cost_sample,
+     * too */
     const char *cost_names[SY_PIPELINE_COST_MAX];
     bool split; /* rows may be split between devices that share memory, or have all of the input */
 };
@@ -101,7 +102,7 @@ SY_MUST_CHECK int sy_pipeline_measure(const struct sy_pipeline *pipeline, const 
  * features makes the estimate there nearly certain. */
 #define SY_ESTIMATOR_SAMPLES 64
 
-struct sy_sample {
+struct sy_cost_sample {
     const char *kernel, *class_name; /* "spmm", "h200" */
     const char *source;              /* "measured", "model" */
     uint32_t width;
@@ -137,7 +138,7 @@ struct sy_estimator *sy_estimator_copy(const struct sy_estimator *estimator);
 SY_MUST_CHECK int sy_estimator_set_roofline(struct sy_estimator *estimator,
                                             const struct sy_roofline *roofline);
 SY_MUST_CHECK int sy_estimator_observe(struct sy_estimator *estimator,
-                                       const struct sy_sample *sample);
+                                       const struct sy_cost_sample *sample);
 /* -ENOENT: never seen, and no roofline of the class. */
 SY_MUST_CHECK int sy_estimator_guess(const struct sy_estimator *estimator, const char *kernel,
                                      const char *class_name, uint32_t width, const double *costs,
@@ -145,14 +146,14 @@ SY_MUST_CHECK int sy_estimator_guess(const struct sy_estimator *estimator, const
 /* A table of samples (symph-times-1, docs/pipeline-format.md): CSV with the columns source, kernel,
  * class, width, time_ns, watts, case, and one per cost feature ("" where a kernel has it not).
  * visit also gets the column "case", which names the input it was taken on. */
-typedef int (*sy_sample_visit)(void *user, const struct sy_sample *sample, const char *input);
+typedef int (*sy_sample_visit)(void *user, const struct sy_cost_sample *sample, const char *input);
 SY_MUST_CHECK int sy_samples_read_file(const char *path, sy_sample_visit visit, void *user,
                                        struct sy_error *error);
 SY_MUST_CHECK int sy_samples_read_text(const char *file, const char *text, size_t length,
                                        sy_sample_visit visit, void *user, struct sy_error *error);
 /* names: the columns of cost features, "flops" and "bytes" among them; sample NULL: the header. */
 void sy_samples_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
-                      const struct sy_sample *sample, const char *input);
+                      const struct sy_cost_sample *sample, const char *input);
 /* For these columns: adds the names of the pipeline's cost features that are not among the first
  * count of names, which has room for SY_SAMPLES_NAME_MAX. Returns how many there are then; more
  * than that: these did not fit. One pipeline's do. */
@@ -183,7 +184,7 @@ struct sy_system {
     bool (*runs)(const void *user, const char *kernel, uint32_t class_index);
     const void *runs_user;
     /* Time on width devices from that on one, growing with it, where this is known. NULL: estimated
-     * as all times are. costs: of the kernel, as in struct sy_sample. */
+     * as all times are. costs: of the kernel, as in struct sy_cost_sample. */
     double (*split_ns)(const void *user, uint32_t class_index, uint32_t width, double time_ns,
                        const double *costs);
     const void *split_user;

@@ -193,26 +193,27 @@ const struct sy_plan_problem *sy_replanner_problem(const struct sy_replanner *re
 
 /* --- times --------------------------------------------------------------------------------------
  */
-static struct sy_sample sample_of(const struct sy_replanner *replanner, uint32_t kernel,
-                                  const struct sy_plan_shape *shape, const double *numbers,
-                                  double *costs) {
+static struct sy_cost_sample sample_of(const struct sy_replanner *replanner, uint32_t kernel,
+                                       const struct sy_plan_shape *shape, const double *numbers,
+                                       double *costs) {
     const struct sy_pipeline_kernel *what = &replanner->pipeline->kernels[kernel];
     const struct sy_system_class *class = &replanner->system.classes[shape->class_index];
     for (uint32_t i = 0; i < what->cost_count; i++) {
         costs[i] = numbers[what->costs[i]];
     }
-    return (struct sy_sample){.kernel = what->kernel,
-                              .class_name = class->name,
-                              /* There is no board behind FPGAs yet: their times are a model's. */
-                              .source = class->kind == SY_FPGA ? "model" : "measured",
-                              .width = shape->width,
-                              .cost_count = what->cost_count,
-                              .cost_names = what->cost_names,
-                              .costs = costs};
+    return (struct sy_cost_sample){
+        .kernel = what->kernel,
+        .class_name = class->name,
+        /* There is no board behind FPGAs yet: their times are a model's. */
+        .source = class->kind == SY_FPGA ? "model" : "measured",
+        .width = shape->width,
+        .cost_count = what->cost_count,
+        .cost_names = what->cost_names,
+        .costs = costs};
 }
 
 /* How wrong are estimates, by their own measure, where something is measured for the first time? */
-static void be_surprised(struct sy_replanner *replanner, const struct sy_sample *sample) {
+static void be_surprised(struct sy_replanner *replanner, const struct sy_cost_sample *sample) {
     struct sy_guess guess;
     if (sy_estimator_guess(replanner->estimator, sample->kernel, sample->class_name, sample->width,
                            sample->costs, sample->cost_count, &guess) == 0) {
@@ -227,7 +228,7 @@ static void compare(struct sy_replanner *replanner, struct kind *kind, uint32_t 
                     uint32_t shape) {
     const struct sy_plan_shape *where = &kind->problem.shapes[shape];
     double costs[SY_PIPELINE_COST_MAX], slowdown;
-    struct sy_sample sample = sample_of(replanner, kernel, where, kind->numbers, costs);
+    struct sy_cost_sample sample = sample_of(replanner, kernel, where, kind->numbers, costs);
     struct sy_guess guess;
     if (sy_estimator_guess(replanner->estimator, sample.kernel, sample.class_name, sample.width,
                            costs, sample.cost_count, &guess)) {
@@ -242,7 +243,7 @@ static void compare(struct sy_replanner *replanner, struct kind *kind, uint32_t 
 /* What one device would have taken, where splitting is known: by halving, as it may be any function
  * that grows. */
 static void undo_split(const struct sy_system *system, const struct sy_plan_shape *where,
-                       struct sy_sample *sample) {
+                       struct sy_cost_sample *sample) {
     double low = log(sample->time_ns) - UNDO_SPAN, high = log(sample->time_ns) + UNDO_SPAN;
     if (!system->split_ns || where->width == 1 || !isfinite(low)) {
         return;
@@ -270,7 +271,7 @@ int sy_replanner_learn(struct sy_replanner *replanner, const double *values, uin
     }
     const struct sy_plan_shape *where = &problem->shapes[shape];
     double costs[SY_PIPELINE_COST_MAX];
-    struct sy_sample sample = sample_of(replanner, kernel, where, replanner->numbers, costs);
+    struct sy_cost_sample sample = sample_of(replanner, kernel, where, replanner->numbers, costs);
     sample.time_ns = time_ns / replanner->system.classes[where->class_index].slowdown;
     sample.watts = watts;
     undo_split(&replanner->system, where, &sample);

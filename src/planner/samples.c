@@ -49,7 +49,7 @@ struct table {
 
 /* One line. */
 struct row {
-    struct sy_sample sample;
+    struct sy_cost_sample sample;
     const char *input;
     double all[SY_SAMPLES_NAME_MAX]; /* per column; NAN: empty */
     const char *names[SY_PIPELINE_COST_MAX];
@@ -219,7 +219,7 @@ static int read_input(struct table *t, const char **ret_input) {
 }
 
 static int read_field(struct table *t, uint32_t kind, struct row *row) {
-    struct sy_sample *sample = &row->sample;
+    struct sy_cost_sample *sample = &row->sample;
     switch (kind) {
     case COLUMN_SOURCE:
         return read_source(t, &sample->source);
@@ -245,7 +245,7 @@ static int read_field(struct table *t, uint32_t kind, struct row *row) {
 
 /* Those that are there, in their order. */
 static int gather_costs(struct table *t, struct row *row) {
-    struct sy_sample *sample = &row->sample;
+    struct sy_cost_sample *sample = &row->sample;
     for (uint32_t i = 0; i < t->cost_count; i++) {
         uint32_t cost = t->order[i];
         if (isnan(row->all[cost])) {
@@ -343,7 +343,7 @@ static void put_number(struct sy_buffer *buffer, double value) {
     }
 }
 
-static double cost_of(const struct sy_sample *sample, const char *name) {
+static double cost_of(const struct sy_cost_sample *sample, const char *name) {
     for (uint32_t i = 0; i < sample->cost_count; i++) {
         if (strcmp(sample->cost_names[i], name) == 0) {
             return sample->costs[i];
@@ -353,7 +353,7 @@ static double cost_of(const struct sy_sample *sample, const char *name) {
 }
 
 void sy_samples_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
-                      const struct sy_sample *sample, const char *input) {
+                      const struct sy_cost_sample *sample, const char *input) {
     if (!sample) {
         sy_buffer_printf(buffer, "# symph-times-1\n");
         for (uint32_t i = 0; i < COLUMN_FIXED; i++) {

@@ -39,7 +39,7 @@ static bool runs(const void *user, const char *kernel, uint32_t class_index) {
     return class_index == 0 || strcmp(kernel, "less") != 0;
 }
 
-static int note_sample(void *user, const struct sy_sample *sample, const char *input) {
+static int note_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct scene *scene = user;
     static const char *const names[] = {"scale", "shift", "less"};
     assert_non_null(input);

@@ -16,23 +16,23 @@
 
 static const char *const names[] = {"flops", "bytes", "rows"};
 
-static struct sy_sample sample_of(const char *kernel, uint32_t width, const double *costs,
-                                  double time_ns, double watts) {
-    return (struct sy_sample){.kernel = kernel,
-                              .class_name = "cpu",
-                              .source = "measured",
-                              .width = width,
-                              .cost_count = 3,
-                              .cost_names = names,
-                              .costs = costs,
-                              .time_ns = time_ns,
-                              .watts = watts};
+static struct sy_cost_sample sample_of(const char *kernel, uint32_t width, const double *costs,
+                                       double time_ns, double watts) {
+    return (struct sy_cost_sample){.kernel = kernel,
+                                   .class_name = "cpu",
+                                   .source = "measured",
+                                   .width = width,
+                                   .cost_count = 3,
+                                   .cost_names = names,
+                                   .costs = costs,
+                                   .time_ns = time_ns,
+                                   .watts = watts};
 }
 
 static void add(struct sy_times *times, const char *kernel, double size, double time_ns,
                 double watts) {
     const double costs[] = {size, 2 * size, 3};
-    const struct sy_sample sample = sample_of(kernel, 2, costs, time_ns, watts);
+    const struct sy_cost_sample sample = sample_of(kernel, 2, costs, time_ns, watts);
     assert_int_equal(sy_times_add(times, &sample, "here"), 0);
 }
 
@@ -114,7 +114,7 @@ static void merging_loses_nothing(void **state) {
 
 static void add_built(struct sy_times *times, const char *kernel, double size, uint64_t build) {
     const double costs[] = {size, 2 * size, 3};
-    struct sy_sample sample = sample_of(kernel, 2, costs, 100, NAN);
+    struct sy_cost_sample sample = sample_of(kernel, 2, costs, 100, NAN);
     sample.build = build;
     assert_int_equal(sy_times_add(times, &sample, "here"), 0);
 }

@@ -78,20 +78,20 @@ static double true_ns(const struct truth *truth, const struct item *item) {
            exp(off);
 }
 
-static struct sy_sample sample_of(const struct item *item, double time_ns) {
-    return (struct sy_sample){.kernel = "spmm",
-                              .class_name = "card",
-                              .source = "measured",
-                              .width = item->width,
-                              .cost_count = COSTS,
-                              .cost_names = cost_names,
-                              .costs = item->costs,
-                              .time_ns = time_ns,
-                              .watts = NAN};
+static struct sy_cost_sample sample_of(const struct item *item, double time_ns) {
+    return (struct sy_cost_sample){.kernel = "spmm",
+                                   .class_name = "card",
+                                   .source = "measured",
+                                   .width = item->width,
+                                   .cost_count = COSTS,
+                                   .cost_names = cost_names,
+                                   .costs = item->costs,
+                                   .time_ns = time_ns,
+                                   .watts = NAN};
 }
 
 static void observe(struct sy_estimator *estimator, const struct item *item, double time_ns) {
-    struct sy_sample sample = sample_of(item, time_ns);
+    struct sy_cost_sample sample = sample_of(item, time_ns);
     assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
 }
 
@@ -274,7 +274,7 @@ static void newest_win(void **state) {
 static void measured_beats_modelled(void **state) {
     (void)state;
     struct sy_estimator *estimator = start();
-    struct sy_sample sample = sample_of(&here, 5e6);
+    struct sy_cost_sample sample = sample_of(&here, 5e6);
     sample.source = "model";
     assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
     assert_true(guess_at(estimator, &here).model && off_at(estimator, 5e6) < 0.01);
@@ -371,7 +371,7 @@ static void watts_are_robust(void **state) {
     struct sy_estimator *estimator = start();
     for (uint32_t i = 0; i < 30; i++) {
         struct item item = draw_item(&(struct sy_rng){.key = {i, 1}}, 4);
-        struct sy_sample sample = sample_of(&item, 1e6);
+        struct sy_cost_sample sample = sample_of(&item, 1e6);
         sample.watts = (i % 7 == 3 ? 5000 : 100) * item.width;
         assert_int_equal(sy_estimator_observe(estimator, &sample), 0);
     }
@@ -387,7 +387,7 @@ static void read_watts_stay(void **state) {
     struct sy_estimator *estimator = start();
     struct item item = here;
     item.width = 1;
-    struct sy_sample read = sample_of(&item, 1e6), model = read;
+    struct sy_cost_sample read = sample_of(&item, 1e6), model = read;
     model.source = "model";
     model.watts = 70;
     assert_int_equal(sy_estimator_observe(estimator, &model), 0);
@@ -429,7 +429,7 @@ static void costs_go_by_name(void **state) {
     for (uint32_t i = 0; i < 12; i++) {
         struct item item = draw_item(&rng, 4);
         observe(same, &item, true_ns(&truth, &item));
-        struct sy_sample sample = sample_of(&item, true_ns(&truth, &item));
+        struct sy_cost_sample sample = sample_of(&item, true_ns(&truth, &item));
         double costs[COSTS] = {item.costs[3], item.costs[1], item.costs[0], item.costs[2]};
         if (i % 2 == 0) {
             sample.cost_names = other_names;
@@ -442,7 +442,7 @@ static void costs_go_by_name(void **state) {
     sy_estimator_destroy(same);
 }
 
-static void refuses(struct sy_sample sample) {
+static void refuses(struct sy_cost_sample sample) {
     struct sy_estimator *estimator = start();
     observe(estimator, &here, 3e6);
     assert_int_equal(sy_estimator_observe(estimator, &sample), -EINVAL);
@@ -452,10 +452,10 @@ static void refuses(struct sy_sample sample) {
 
 static void refuses_what_is_no_sample(void **state) {
     (void)state;
-    struct sy_sample sample = sample_of(&here, 1e6);
+    struct sy_cost_sample sample = sample_of(&here, 1e6);
     const double bad[] = {NAN, INFINITY, 0, -1};
     for (uint32_t i = 0; i < SY_COUNT(bad); i++) {
-        struct sy_sample time = sample, cost = sample;
+        struct sy_cost_sample time = sample, cost = sample;
         double costs[COSTS] = {1, 1, bad[i], 1};
         time.time_ns = bad[i];
         cost.costs = costs;
@@ -470,8 +470,8 @@ static void refuses_what_is_no_sample(void **state) {
     static const char *const twice[COSTS] = {"flops", "bytes", "rows", "rows"};
     static const char *const others[COSTS] = {"flops", "bytes", "rows", "columns"};
     static const char *const no_bytes[COSTS] = {"flops", "skew", "rows", "columns"};
-    struct sy_sample fewer = sample, same = sample, other = sample, missing = sample,
-                     narrow = sample;
+    struct sy_cost_sample fewer = sample, same = sample, other = sample, missing = sample,
+                          narrow = sample;
     fewer.cost_count = 3;
     same.cost_names = twice;
     other.cost_names = others;

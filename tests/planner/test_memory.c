@@ -30,7 +30,7 @@ static void test_read(void **state) {
     assert_int_equal(code, 0);
 }
 
-static int ignore(void *user, const struct sy_sample *sample, const char *input) {
+static int ignore(void *user, const struct sy_cost_sample *sample, const char *input) {
     (void)user;
     (void)sample;
     (void)input;

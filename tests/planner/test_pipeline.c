@@ -343,7 +343,7 @@ static char *take_block(const char *opening) {
     return block;
 }
 
-static int count_sample(void *user, const struct sy_sample *sample, const char *input) {
+static int count_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
     assert_true(sample->cost_count == 3 && input[0]);
     ++*(uint32_t *)user;
     return 0;

@@ -123,15 +123,15 @@ static void teach(struct world *world, double far) {
                 double busy_s =
                     sy_most(costs[0] / roofline->flops_per_s, costs[1] / roofline->bytes_per_s) /
                     efficiency;
-                struct sy_sample sample = {.kernel = kernel->kernel,
-                                           .class_name = class_names[c],
-                                           .source = "measured",
-                                           .width = w,
-                                           .cost_count = 2,
-                                           .cost_names = kernel->cost_names,
-                                           .costs = costs,
-                                           .time_ns = 1e9 * busy_s / pow(w, 0.85) + 5000,
-                                           .watts = NAN};
+                struct sy_cost_sample sample = {.kernel = kernel->kernel,
+                                                .class_name = class_names[c],
+                                                .source = "measured",
+                                                .width = w,
+                                                .cost_count = 2,
+                                                .cost_names = kernel->cost_names,
+                                                .costs = costs,
+                                                .time_ns = 1e9 * busy_s / pow(w, 0.85) + 5000,
+                                                .watts = NAN};
                 assert_int_equal(sy_estimator_observe(world->estimator, &sample), 0);
             }
         }

@@ -21,7 +21,7 @@ struct seen {
 
 static const char *const names[] = {"flops", "bytes", "rows", "spread"};
 
-static int see(void *user, const struct sy_sample *sample, const char *input) {
+static int see(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct seen *seen = user;
     seen->count++;
     sy_samples_write(&seen->text, names, SY_COUNT(names), sample, input);
@@ -58,7 +58,7 @@ static void test_round_trip(void **state) {
     sy_buffer_finish(&again.text);
 }
 
-static int check_order(void *user, const struct sy_sample *sample, const char *input) {
+static int check_order(void *user, const struct sy_cost_sample *sample, const char *input) {
     uint32_t *count = user;
     ++*count;
     assert_string_equal(input, "c");
@@ -91,15 +91,15 @@ static void test_columns(void **state) {
 static void test_odd_names(void **state) {
     (void)state;
     double costs[] = {1, 2};
-    struct sy_sample sample = {.kernel = "a\"b\nc,d",
-                               .class_name = " cpu",
-                               .source = "model",
-                               .width = 1,
-                               .cost_count = 2,
-                               .cost_names = names,
-                               .costs = costs,
-                               .time_ns = 1,
-                               .watts = NAN};
+    struct sy_cost_sample sample = {.kernel = "a\"b\nc,d",
+                                    .class_name = " cpu",
+                                    .source = "model",
+                                    .width = 1,
+                                    .cost_count = 2,
+                                    .cost_names = names,
+                                    .costs = costs,
+                                    .time_ns = 1,
+                                    .watts = NAN};
     struct seen seen = {0}, again = {0};
     sy_samples_write(&seen.text, names, 2, NULL, NULL);
     sy_samples_write(&seen.text, names, 2, &sample, NULL);

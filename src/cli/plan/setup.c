@@ -354,7 +354,7 @@ int sy_planning_open_system(struct sy_planning *planning) {
  * Files are read twice: first who there are samples of, so that classes get their names, then the
  * samples for good. */
 /* Guesses come without names of costs: a sample with others would be taken for something else. */
-static bool is_foreign(const struct sy_planning *planning, const struct sy_sample *sample) {
+static bool is_foreign(const struct sy_planning *planning, const struct sy_cost_sample *sample) {
     uint64_t kernels = kernels_called(planning, sample->kernel);
     if (!kernels) {
         return false;
@@ -369,7 +369,7 @@ static bool is_foreign(const struct sy_planning *planning, const struct sy_sampl
 }
 
 /* What was learned here with another build of the kernel than would run now. */
-static bool is_older(const struct sy_planning *planning, const struct sy_sample *sample) {
+static bool is_older(const struct sy_planning *planning, const struct sy_cost_sample *sample) {
     const struct sy_kernel_entry *entry =
         planning->times.path[0] && sample->build && kernels_called(planning, sample->kernel)
             ? entry_of(planning, sample->kernel)
@@ -377,7 +377,7 @@ static bool is_older(const struct sy_planning *planning, const struct sy_sample 
     return entry && sy_kernel_set_build(planning->set, entry) != sample->build;
 }
 
-static int look_at(void *user, const struct sy_sample *sample, const char *input) {
+static int look_at(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct sy_planning *planning = user;
     struct sy_planning_times *times = &planning->times;
     uint64_t kernels = kernels_called(planning, sample->kernel);
@@ -418,7 +418,7 @@ bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
     return seen && (seen->watts >> kernel & 1);
 }
 
-static int take_sample(void *user, const struct sy_sample *sample, const char *input) {
+static int take_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct sy_planning *planning = user;
     (void)input;
     return is_foreign(planning, sample) || is_older(planning, sample)

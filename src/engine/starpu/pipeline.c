@@ -229,7 +229,7 @@ static bool is_described(const struct pipeline_run *run, const char *kernel) {
 }
 
 /* What was learned here speaks for the code that it was learned from. */
-static int take_learned(void *user, const struct sy_sample *sample, const char *input) {
+static int take_learned(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct pipeline_run *run = user;
     (void)input;
     bool other = sample->build && is_described(run, sample->kernel) &&
@@ -238,7 +238,7 @@ static int take_learned(void *user, const struct sy_sample *sample, const char *
 }
 
 /* A file that somebody made and names is taken as it is: it may be of another machine. */
-static int take_named(void *user, const struct sy_sample *sample, const char *input) {
+static int take_named(void *user, const struct sy_cost_sample *sample, const char *input) {
     (void)input;
     return sy_estimator_observe(((struct pipeline_run *)user)->estimator, sample);
 }
@@ -276,10 +276,10 @@ static double joules(void *user) {
     return sy_engine_joules(((struct pipeline_run *)user)->engine);
 }
 
-static int learned(void *user, const struct sy_sample *sample, const char *input) {
+static int learned(void *user, const struct sy_cost_sample *sample, const char *input) {
     struct pipeline_run *run = user;
     uint32_t before = sy_times_count(run->times);
-    struct sy_sample built = *sample;
+    struct sy_cost_sample built = *sample;
     built.build = build_of(run, sample->kernel);
     int code = sy_times_add(run->times, &built, input);
     bool more = sy_times_count(run->times) > before;
