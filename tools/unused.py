@@ -13,6 +13,7 @@ from stylelib import Report, c_files, code_only, line_of, read, root_argument
 # Functions through which tests look inside what programs use, and why they need it.
 LOOKS_INSIDE = {
     "sy_belief_filter": "what the filters of a machine hold",
+    "sy_request_key_at": "every key of the table",
     "sy_filter_factor": "whether a relation was rejected",
     "sy_filter_ignored": "how many readings were refused",
     "sy_filter_sample": "draws, compared with the exact posterior",

@@ -472,10 +472,10 @@ static int close_document(const struct bench_args *args, const char *name, const
 
 /* All goals so far on one page, beside the pages of the tracks. */
 static int write_goals(const struct bench_args *args, const struct sy_bench_policy *bench,
-                       const struct sy_goals *goals, enum sy_track last) {
+                       const struct sy_goals *goals, enum sy_policy_track last) {
     struct sy_json_writer out = open_document(args, "policy");
     struct sy_buffer text = {0};
-    for (enum sy_track t = 0; t <= last; t++) {
+    for (enum sy_policy_track t = 0; t <= last; t++) {
         if (sy_track_wanted(bench, t)) {
             sy_buffer_printf(&text, "%s (%s.md)\n\n", sy_track_name(t), sy_track_page(t));
             sy_goals_write(goals, t, &out, &text);
@@ -485,7 +485,7 @@ static int write_goals(const struct bench_args *args, const struct sy_bench_poli
 }
 
 static int write_track(const struct bench_args *args, const struct sy_bench_policy *bench,
-                       struct sy_goals *goals, enum sy_track track) {
+                       struct sy_goals *goals, enum sy_policy_track track) {
     struct sy_json_writer page = open_document(args, "policy");
     struct sy_buffer words = {0};
     struct sy_report report = {bench, goals->arena, &page, &words, goals};
@@ -500,7 +500,7 @@ static int run_tracks(const struct bench_args *args, const struct sy_bench_polic
     struct sy_buffer text = {0};
     struct sy_report report = {bench, goals->arena, &out, &text, goals};
     int r = SY_EXIT_OK;
-    for (enum sy_track t = 0; !r && t < SY_TRACK_COUNT; t++) {
+    for (enum sy_policy_track t = 0; !r && t < SY_TRACK_COUNT; t++) {
         if (sy_track_wanted(bench, t)) {
             r = args->out ? write_track(args, bench, goals, t) : sy_bench_policy_track(&report, t);
         }

@@ -132,7 +132,7 @@ static void add_configs(struct bench *bench) {
 }
 
 static int guess(const struct sy_mux *mux, const struct sy_mux_config *config,
-                 const struct sy_model *model, struct sy_guess *ret_guess) {
+                 const struct sy_model *model, struct sy_mux_guess *ret_guess) {
     switch (config->method) {
     case SY_MUX_TIME_SCALING:
         sy_guess_time_scaling(mux, ret_guess);
@@ -152,7 +152,7 @@ static int run_one(const struct bench *bench, uint32_t config_index, uint32_t sl
                    uint32_t series, uint32_t seed, const struct sy_model *model, double *scratch) {
     const struct sy_mux_config *config = &bench->configs[config_index];
     size_t cells = (size_t)bench->traces->series[series].windows * bench->traces->event_count;
-    struct sy_guess said = {.rates = scratch};
+    struct sy_mux_guess said = {.rates = scratch};
     if (is_ours(config->method)) {
         said.low = scratch + cells;
         said.high = scratch + 2 * cells;

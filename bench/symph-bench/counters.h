@@ -77,12 +77,12 @@ uint32_t sy_mux_rotation(const struct sy_mux *mux);
 
 /* What a method said of each window; low and high are NULL where it gives no band. readings: what
  * it was told, NAN where nothing; NULL: not wanted. */
-struct sy_guess {
+struct sy_mux_guess {
     double *rates, *low, *high, *readings;
 };
-void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_guess *guess);
-void sy_guess_interpolation(const struct sy_mux *mux, struct sy_guess *guess);
-void sy_guess_hold_last(const struct sy_mux *mux, struct sy_guess *guess);
+void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_mux_guess *guess);
+void sy_guess_interpolation(const struct sy_mux *mux, struct sy_mux_guess *guess);
+void sy_guess_hold_last(const struct sy_mux *mux, struct sy_mux_guess *guess);
 
 struct sy_score {
     double wape;          /* |guess - truth| over truth, per event, averaged over events */
@@ -91,7 +91,7 @@ struct sy_score {
     double coverage;      /* share of windows inside the 95 % band; NAN: no band */
 };
 /* Of the second half, over events that count at least 50 a window there. */
-SY_MUST_CHECK int sy_score_guess(const struct sy_mux *mux, const struct sy_guess *guess,
+SY_MUST_CHECK int sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
                                  struct sy_score *ret_score);
 
 /* --- ours ---------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ SY_MUST_CHECK int sy_mux_model(const struct sy_traces *traces, uint32_t series,
                                const struct sy_mux_config *config, uint64_t seed,
                                struct sy_model **ret_model, struct sy_error *error);
 SY_MUST_CHECK int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config,
-                                  const struct sy_model *model, struct sy_guess *guess);
+                                  const struct sy_model *model, struct sy_mux_guess *guess);
 
 /* --- the bench ----------------------------------------------------------------------------------
  */

@@ -73,7 +73,7 @@ static bool has_turn(const struct sy_mux *mux, uint32_t window, uint32_t place) 
     return (place + count - first) % count < mux->slots;
 }
 
-static void read_fixed(const struct sy_mux *mux, struct sy_guess *guess) {
+static void read_fixed(const struct sy_mux *mux, struct sy_mux_guess *guess) {
     uint32_t n = mux->traces->event_count;
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t t = 0; mux->traces->fixed[i] && t < mux->series->windows; t++) {
@@ -83,7 +83,7 @@ static void read_fixed(const struct sy_mux *mux, struct sy_guess *guess) {
 }
 
 /* What perf reports for each rotation: the count, scaled by enabled over running time. */
-void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_guess *guess) {
+void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_mux_guess *guess) {
     uint32_t n = mux->traces->event_count, windows = mux->series->windows;
     uint32_t rotation = sy_mux_rotation(mux);
     read_fixed(mux, guess);
@@ -110,7 +110,7 @@ void sy_guess_time_scaling(const struct sy_mux *mux, struct sy_guess *guess) {
     }
 }
 
-void sy_guess_hold_last(const struct sy_mux *mux, struct sy_guess *guess) {
+void sy_guess_hold_last(const struct sy_mux *mux, struct sy_mux_guess *guess) {
     uint32_t n = mux->traces->event_count;
     read_fixed(mux, guess);
     for (uint32_t place = 0; place < mux->order_count; place++) {
@@ -124,7 +124,7 @@ void sy_guess_hold_last(const struct sy_mux *mux, struct sy_guess *guess) {
 }
 
 /* Straight lines between readings: it knows the next one before it comes. */
-void sy_guess_interpolation(const struct sy_mux *mux, struct sy_guess *guess) {
+void sy_guess_interpolation(const struct sy_mux *mux, struct sy_mux_guess *guess) {
     uint32_t n = mux->traces->event_count, windows = mux->series->windows;
     read_fixed(mux, guess);
     for (uint32_t place = 0; place < mux->order_count; place++) {
@@ -158,7 +158,7 @@ static double mean_truth(const struct sy_mux *mux, uint32_t event, uint32_t from
 }
 
 /* Error of means over blocks of windows; what is left at the end is left out. */
-static double event_wape(const struct sy_mux *mux, const struct sy_guess *guess, uint32_t event,
+static double event_wape(const struct sy_mux *mux, const struct sy_mux_guess *guess, uint32_t event,
                          uint32_t from, uint32_t block) {
     uint32_t n = mux->traces->event_count;
     double wrong = 0, all = 0;
@@ -179,7 +179,7 @@ struct tally {
     size_t count, inside;
 };
 
-static void tally_event(const struct sy_mux *mux, const struct sy_guess *guess, uint32_t event,
+static void tally_event(const struct sy_mux *mux, const struct sy_mux_guess *guess, uint32_t event,
                         uint32_t from, double mean, struct tally *tally) {
     uint32_t n = mux->traces->event_count;
     for (uint32_t t = from; t < mux->series->windows; t++) {
@@ -191,7 +191,7 @@ static void tally_event(const struct sy_mux *mux, const struct sy_guess *guess, 
     }
 }
 
-int sy_score_guess(const struct sy_mux *mux, const struct sy_guess *guess,
+int sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
                    struct sy_score *ret_score) {
     uint32_t n = mux->traces->event_count, from = mux->series->windows / 2, scored = 0;
     struct tally tally = {0};

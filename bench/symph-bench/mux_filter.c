@@ -187,7 +187,7 @@ static uint32_t observe(const struct sy_mux *mux, uint32_t window, const uint32_
 }
 
 static void put_readings(uint32_t n, size_t at, const struct sy_observation *observations,
-                         uint32_t count, struct sy_guess *guess) {
+                         uint32_t count, struct sy_mux_guess *guess) {
     for (uint32_t i = 0; guess->readings && i < n; i++) {
         guess->readings[at + i] = NAN;
     }
@@ -197,7 +197,7 @@ static void put_readings(uint32_t n, size_t at, const struct sy_observation *obs
 }
 
 static void put_posterior(const struct sy_filter *filter, uint32_t n, size_t at,
-                          struct sy_guess *guess) {
+                          struct sy_mux_guess *guess) {
     for (uint32_t i = 0; i < n; i++) {
         struct sy_posterior posterior = sy_filter_estimate(filter, i);
         guess->rates[at + i] = posterior.median; /* errors are absolute: the median is best */
@@ -207,7 +207,7 @@ static void put_posterior(const struct sy_filter *filter, uint32_t n, size_t at,
 }
 
 int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config,
-                    const struct sy_model *model, struct sy_guess *guess) {
+                    const struct sy_model *model, struct sy_mux_guess *guess) {
     uint32_t n = mux->traces->event_count;
     struct sy_filter_options options = {
         .student_degrees = config->gaussian ? INFINITY : 0,

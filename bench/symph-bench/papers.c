@@ -317,7 +317,7 @@ static int run_column(const struct sy_traces *traces, const struct sy_mux_config
                          .slots = SLOTS,
                          .noise = noise,
                          .seed = seed};
-    struct sy_guess guess = {.rates = scratch};
+    struct sy_mux_guess guess = {.rates = scratch};
     struct sy_model *model = NULL;
     int code = sy_mux_init(&mux);
     if (!code && config.method == SY_MUX_UNSEEN) {

@@ -37,12 +37,12 @@ int sy_bench_plot(const char *path, const char *which, const struct sy_plot *plo
  */
 struct example {
     struct sy_mux mux;
-    struct sy_guess scaling, unseen, seen;
+    struct sy_mux_guess scaling, unseen, seen;
     double *memory;
 };
 
 static int run_filter(struct example *example, uint32_t series, enum sy_mux_method method,
-                      struct sy_guess *guess, struct sy_error *error) {
+                      struct sy_mux_guess *guess, struct sy_error *error) {
     struct sy_mux_config config = {
         .method = method, .noise = example->mux.noise, .relations = UINT32_MAX};
     struct sy_model *model = NULL;
@@ -59,11 +59,11 @@ static int run_example(struct example *example, uint32_t series, struct sy_error
     if (code) {
         return sy_fail(error, code, "out of memory");
     }
-    example->scaling = (struct sy_guess){.rates = at, .readings = at + cells};
+    example->scaling = (struct sy_mux_guess){.rates = at, .readings = at + cells};
     at += 2 * cells;
-    example->unseen = (struct sy_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
+    example->unseen = (struct sy_mux_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
     at += 4 * cells;
-    example->seen = (struct sy_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
+    example->seen = (struct sy_mux_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
     sy_guess_time_scaling(&example->mux, &example->scaling);
     code = run_filter(example, series, SY_MUX_UNSEEN, &example->unseen, error);
     return code ? code : run_filter(example, series, SY_MUX_SEEN, &example->seen, error);
@@ -112,8 +112,8 @@ static int draw_example(const struct example *example, const char *path, uint32_
     static double x[EXAMPLE_WINDOWS], c[PANELS][COLUMNS][EXAMPLE_WINDOWS];
     static double dots_x[2 * EXAMPLE_WINDOWS], dots[PANELS][2 * EXAMPLE_WINDOWS];
     static const char *const labels[PANELS] = {"time-scaling", "ours, unseen", "ours, seen"};
-    const struct sy_guess *const guesses[PANELS] = {&example->scaling, &example->unseen,
-                                                    &example->seen};
+    const struct sy_mux_guess *const guesses[PANELS] = {&example->scaling, &example->unseen,
+                                                        &example->seen};
     struct sy_plot_line lines[PANELS][3];
     struct sy_plot_panel panels[PANELS];
     uint32_t n = example->mux.traces->event_count, windows = example->mux.series->windows;

@@ -24,11 +24,11 @@ static const struct {
     {"speed", "policy-speed"},
 };
 
-const char *sy_track_name(enum sy_track track) {
+const char *sy_track_name(enum sy_policy_track track) {
     return tracks[track].name;
 }
 
-const char *sy_track_page(enum sy_track track) {
+const char *sy_track_page(enum sy_policy_track track) {
     return tracks[track].page;
 }
 
@@ -36,7 +36,7 @@ static bool names_track(const char *at, size_t length, const char *name) {
     return strlen(name) == length && strncmp(at, name, length) == 0;
 }
 
-bool sy_track_wanted(const struct sy_bench_policy *bench, enum sy_track track) {
+bool sy_track_wanted(const struct sy_bench_policy *bench, enum sy_policy_track track) {
     for (const char *at = bench->suite; *at;) {
         size_t length = strcspn(at, ",");
         if (names_track(at, length, tracks[track].name) || names_track(at, length, "all")) {
@@ -76,9 +76,9 @@ bool sy_suite_runs(const struct sy_report *report, const struct sy_suite *suite)
     return true;
 }
 
-int sy_suites_run(const struct sy_report *report, enum sy_track track,
+int sy_suites_run(const struct sy_report *report, enum sy_policy_track track,
                   const struct sy_text_list *policies, const struct sy_text_list *slow,
-                  struct sy_outcome *outcomes, uint32_t *ret_count) {
+                  struct sy_suite_outcome *outcomes, uint32_t *ret_count) {
     const struct sy_suite *suite;
     uint32_t count = 0;
     int r = SY_EXIT_OK;
@@ -112,14 +112,14 @@ int sy_ours(const struct sy_report *report, const char *shipped, struct sy_text_
  */
 struct single {
     const struct sy_report *report;
-    enum sy_track track;
+    enum sy_policy_track track;
     struct sy_text_list ours, five, all;
-    struct sy_outcome outcomes[SY_SUITES_MAX];
+    struct sy_suite_outcome outcomes[SY_SUITES_MAX];
     uint32_t count;
 };
 
 /* The best of the five on one graph. */
-static double best_of_five(const struct single *s, const struct sy_outcome *o, uint32_t graph,
+static double best_of_five(const struct single *s, const struct sy_suite_outcome *o, uint32_t graph,
                            const char **ret_name) {
     double least = INFINITY;
     for (uint32_t i = 0; i < s->five.count; i++) {
@@ -132,7 +132,7 @@ static double best_of_five(const struct single *s, const struct sy_outcome *o, u
     return least;
 }
 
-static void suite_table(const struct single *s, const struct sy_outcome *o) {
+static void suite_table(const struct single *s, const struct sy_suite_outcome *o) {
     static const char *const headers[] = {"policy", "/ bound", "/ LP bound", "/ heft", "/ dmdas"};
     struct sy_table table;
     struct sy_json_writer *out = s->report->out;
@@ -194,7 +194,7 @@ static void instance_table(const struct single *s) {
     sy_json_key(out, "rows");
     sy_json_open(out, '[');
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         for (uint32_t g = 0; g < o->graph_count; g++) {
             const char *name = "-";
             double best = best_of_five(s, o, g, &name);
@@ -232,7 +232,7 @@ static void regret_goal(const struct single *s, const char *policy) {
     uint32_t over = 0, surely = 0, graphs = 0;
     const char *graph = "", *name = "";
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         for (uint32_t g = 0; g < o->graph_count; g++, graphs++) {
             const char *best = "";
             best_of_five(s, o, g, &best);
@@ -258,7 +258,7 @@ static void regret_goal(const struct single *s, const char *policy) {
 
 static void single_goals(const struct single *s) {
     for (uint32_t k = 0; k < s->ours.count; k++) {
-        const struct sy_outcome *o = &s->outcomes[0]; /* workflows, where there are data */
+        const struct sy_suite_outcome *o = &s->outcomes[0]; /* workflows, where there are data */
         uint32_t p = sy_outcome_find(o, s->ours.items[k]);
         struct sy_goal goal = {.track = s->track, .policy = s->ours.items[k], .where = o->name};
         goal.text = "makespan / heft";
@@ -279,7 +279,7 @@ static void single_goals(const struct single *s) {
     }
 }
 
-int sy_track_single(const struct sy_report *report, enum sy_track track) {
+int sy_track_single(const struct sy_report *report, enum sy_policy_track track) {
     const struct sy_bench_policy *bench = report->bench;
     struct single s = {.report = report, .track = track};
     bool quiet = bench->worlds.quiet;
@@ -311,7 +311,7 @@ int sy_track_single(const struct sy_report *report, enum sy_track track) {
     return r;
 }
 
-int sy_bench_policy_track(const struct sy_report *report, enum sy_track track) {
+int sy_bench_policy_track(const struct sy_report *report, enum sy_policy_track track) {
     static const char *const titles[SY_TRACK_COUNT] = {
         "S: one graph, known times",
         "D: one graph, durations with noise 0.3",

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "symph-bench/bench.h"
 
-enum sy_track {
+enum sy_policy_track {
     SY_TRACK_STATIC,     /* S: one graph, known times */
     SY_TRACK_DYNAMIC,    /* D: the same, durations with noise */
     SY_TRACK_CONTENTION, /* C: hidden load, seen through counters */
@@ -34,7 +34,7 @@ struct sy_bench_policy {
 };
 
 struct sy_suite {
-    enum sy_track track;
+    enum sy_policy_track track;
     const char *name;
     bool needs_data;
     struct sy_bench_scenario scenario;
@@ -52,9 +52,9 @@ const struct sy_left_out *sy_left_out_at(uint32_t index);
 
 /* --- what came of a suite: bench_policy_outcome.c -----------------------------------------------
  */
-enum sy_measure { SY_BY_MAKESPAN, SY_BY_SLOWDOWN, SY_BY_COMPLETION };
+enum sy_suite_measure { SY_BY_MAKESPAN, SY_BY_SLOWDOWN, SY_BY_COMPLETION };
 
-struct sy_outcome {
+struct sy_suite_outcome {
     const char *name; /* of the suite */
     double load;      /* 0: no stream */
     struct sy_arena *arena;
@@ -75,39 +75,42 @@ struct sy_outcome {
 /* Runs the policies in all worlds, the slow ones in the first slow_seeds of each graph. */
 int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                    const char *name, const struct sy_text_list *policies,
-                   const struct sy_text_list *slow, struct sy_outcome *ret_outcome);
-void sy_outcome_finish(struct sy_outcome *outcome);
+                   const struct sy_text_list *slow, struct sy_suite_outcome *ret_outcome);
+void sy_outcome_finish(struct sy_suite_outcome *outcome);
 /* Index of a policy, or SY_NONE. */
-uint32_t sy_outcome_find(const struct sy_outcome *outcome, const char *policy);
+uint32_t sy_outcome_find(const struct sy_suite_outcome *outcome, const char *policy);
 /* Geometric mean over worlds. */
-struct sy_spread sy_outcome_mean(const struct sy_outcome *outcome, uint32_t policy,
-                                 enum sy_measure measure);
+struct sy_spread sy_outcome_mean(const struct sy_suite_outcome *outcome, uint32_t policy,
+                                 enum sy_suite_measure measure);
 /* Geometric mean of policy / other over the worlds that both met. */
-struct sy_spread sy_outcome_ratio(const struct sy_outcome *outcome, uint32_t policy, uint32_t other,
-                                  enum sy_measure measure);
+struct sy_spread sy_outcome_ratio(const struct sy_suite_outcome *outcome, uint32_t policy,
+                                  uint32_t other, enum sy_suite_measure measure);
 /* Makespan / bound of one graph of the suite, and policy / other on it, world by world. */
-double sy_outcome_graph(const struct sy_outcome *outcome, uint32_t policy, uint32_t graph);
-struct sy_spread sy_outcome_graph_ratio(const struct sy_outcome *outcome, uint32_t policy,
+double sy_outcome_graph(const struct sy_suite_outcome *outcome, uint32_t policy, uint32_t graph);
+struct sy_spread sy_outcome_graph_ratio(const struct sy_suite_outcome *outcome, uint32_t policy,
                                         uint32_t other, uint32_t graph);
 /* p99 over the jobs of all worlds: of slowdowns, or of completion times. */
-double sy_outcome_p99(const struct sy_outcome *outcome, uint32_t policy, enum sy_measure measure);
+double sy_outcome_p99(const struct sy_suite_outcome *outcome, uint32_t policy,
+                      enum sy_suite_measure measure);
 /* Means of tasks within 0, 10, 20 % and of Jain's index. */
-struct sy_run sy_outcome_shares(const struct sy_outcome *outcome, uint32_t policy);
+struct sy_run sy_outcome_shares(const struct sy_suite_outcome *outcome, uint32_t policy);
 /* The best of a list by geometric mean; SY_NONE: none ran. */
-uint32_t sy_outcome_best(const struct sy_outcome *outcome, const struct sy_text_list *names,
-                         enum sy_measure measure);
+uint32_t sy_outcome_best(const struct sy_suite_outcome *outcome, const struct sy_text_list *names,
+                         enum sy_suite_measure measure);
 /* Mean of the logarithms of ratios of several suites, each with the same weight; suites are drawn
  * first, graphs and worlds within them. pairs: [count] of policy and other per outcome; those with
  * SY_NONE are left out. */
 struct sy_pair {
     uint32_t policy, other;
 };
-struct sy_spread sy_outcomes_ratio(const struct sy_outcome *outcomes, const struct sy_pair *pairs,
-                                   uint32_t count, enum sy_measure measure);
+struct sy_spread sy_outcomes_ratio(const struct sy_suite_outcome *outcomes,
+                                   const struct sy_pair *pairs, uint32_t count,
+                                   enum sy_suite_measure measure);
 
 /* One policy in two outcomes of the same worlds: here / there. */
-struct sy_spread sy_outcomes_paired(const struct sy_outcome *here, const struct sy_outcome *there,
-                                    uint32_t policy, enum sy_measure measure);
+struct sy_spread sy_outcomes_paired(const struct sy_suite_outcome *here,
+                                    const struct sy_suite_outcome *there, uint32_t policy,
+                                    enum sy_suite_measure measure);
 
 /* --- policies: bench_policy_names.c -------------------------------------------------------------
  */
@@ -122,7 +125,7 @@ const char *sy_policies_join(const struct sy_text_list *list, struct sy_arena *a
 /* --- goals: bench_policy_goals.c ----------------------------------------------------------------
  */
 struct sy_goal {
-    enum sy_track track;
+    enum sy_policy_track track;
     const char *policy;
     const char *text;
     const char *where; /* the instance or suite that decides; NULL: all */
@@ -137,8 +140,8 @@ struct sy_goals {
     struct sy_arena *arena; /* of their texts */
 };
 void sy_goals_add(struct sy_goals *goals, struct sy_goal goal);
-void sy_goals_write(const struct sy_goals *goals, enum sy_track track, struct sy_json_writer *out,
-                    struct sy_buffer *text);
+void sy_goals_write(const struct sy_goals *goals, enum sy_policy_track track,
+                    struct sy_json_writer *out, struct sy_buffer *text);
 
 /* --- tracks -------------------------------------------------------------------------------------
  */
@@ -149,25 +152,25 @@ struct sy_report {
     struct sy_buffer *text;
     struct sy_goals *goals;
 };
-const char *sy_track_name(enum sy_track track);
-const char *sy_track_page(enum sy_track track);
-bool sy_track_wanted(const struct sy_bench_policy *bench, enum sy_track track);
+const char *sy_track_name(enum sy_policy_track track);
+const char *sy_track_page(enum sy_policy_track track);
+bool sy_track_wanted(const struct sy_bench_policy *bench, enum sy_policy_track track);
 /* False if --suite names a track that does not exist: *ret_word is it. */
 bool sy_tracks_known(const char *list, const char **ret_word);
 #define SY_SUITES_MAX 24
 #define SY_OURS_MAX   8
 /* Runs the suites of a track that are wanted and possible. outcomes: room for SY_SUITES_MAX, to be
  * finished by the caller in any case. */
-int sy_suites_run(const struct sy_report *report, enum sy_track track,
+int sy_suites_run(const struct sy_report *report, enum sy_policy_track track,
                   const struct sy_text_list *policies, const struct sy_text_list *slow,
-                  struct sy_outcome *outcomes, uint32_t *ret_count);
+                  struct sy_suite_outcome *outcomes, uint32_t *ret_count);
 /* Whether a suite is wanted and has its data; if not for want of data, says so. */
 bool sy_suite_runs(const struct sy_report *report, const struct sy_suite *suite);
 /* The policies to be judged: those asked for, or the shipped ones. */
 int sy_ours(const struct sy_report *report, const char *shipped, struct sy_text_list *ret_ours);
 /* One track: appends tables to out and text, and its goals. Returns an exit code. */
-int sy_bench_policy_track(const struct sy_report *report, enum sy_track track);
-int sy_track_single(const struct sy_report *report, enum sy_track track);
+int sy_bench_policy_track(const struct sy_report *report, enum sy_policy_track track);
+int sy_track_single(const struct sy_report *report, enum sy_policy_track track);
 int sy_track_contention(const struct sy_report *report);
 int sy_track_tenants(const struct sy_report *report);
 int sy_track_ablation(const struct sy_report *report);

@@ -42,8 +42,8 @@ static const char *verdict(const struct sy_goal *goal) {
     return !isfinite(value) ? "not measured" : hit ? "hit" : "miss";
 }
 
-void sy_goals_write(const struct sy_goals *goals, enum sy_track track, struct sy_json_writer *out,
-                    struct sy_buffer *text) {
+void sy_goals_write(const struct sy_goals *goals, enum sy_policy_track track,
+                    struct sy_json_writer *out, struct sy_buffer *text) {
     static const char *const headers[] = {"goal", "policy", "asked for", "measured", "", "where"};
     struct sy_table table;
     uint32_t rows = 0;

@@ -26,7 +26,7 @@ static bool is_stream(const struct sy_scene *scene) {
 
 /* --- filling it ---------------------------------------------------------------------------------
  */
-static bool take(struct sy_outcome *o, const struct sy_scene *scene, uint32_t policies) {
+static bool take(struct sy_suite_outcome *o, const struct sy_scene *scene, uint32_t policies) {
     const struct sy_simulate *simulate = &scene->simulate;
     o->seed_count = scene->args.seeds;
     o->graph_count = is_stream(scene) ? 1 : simulate->graphs.count;
@@ -49,7 +49,7 @@ static bool take(struct sy_outcome *o, const struct sy_scene *scene, uint32_t po
 }
 
 /* The time a job would take alone on 1/tenants of the machine, at least. */
-static int fill_shares(struct sy_outcome *o, const struct sy_scene *scene) {
+static int fill_shares(struct sy_suite_outcome *o, const struct sy_scene *scene) {
     const struct sy_simulate *simulate = &scene->simulate;
     struct sy_workload_options options = {.accelerate = scene->args.accelerate_given,
                                           .accelerate_seed = scene->args.accelerate,
@@ -77,7 +77,7 @@ static int fill_shares(struct sy_outcome *o, const struct sy_scene *scene) {
     return SY_EXIT_OK;
 }
 
-static int fill_worlds(struct sy_outcome *o, const struct sy_scene *scene) {
+static int fill_worlds(struct sy_suite_outcome *o, const struct sy_scene *scene) {
     for (uint32_t g = 0; g < o->graph_count; g++) {
         const struct sy_case *item = &scene->simulate.cases[g * o->seed_count];
         o->graphs[g] = sy_arena_strndup(o->arena, item->graph, strlen(item->graph));
@@ -99,7 +99,7 @@ static int fill_worlds(struct sy_outcome *o, const struct sy_scene *scene) {
 
 /* The runs of a scene, whose worlds are the first seeds of each graph, as policies from first on.
  */
-static int fill_runs(struct sy_outcome *o, const struct sy_scene *scene, uint32_t first) {
+static int fill_runs(struct sy_suite_outcome *o, const struct sy_scene *scene, uint32_t first) {
     const struct sy_simulate *simulate = &scene->simulate;
     uint32_t seeds = scene->args.seeds;
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
@@ -129,7 +129,7 @@ static int fill_runs(struct sy_outcome *o, const struct sy_scene *scene, uint32_
 
 static int run_scene(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                      const struct sy_text_list *policies, bool slow, uint32_t total,
-                     struct sy_outcome *o) {
+                     struct sy_suite_outcome *o) {
     struct sy_scene scene = {0};
     struct sy_bench_scenario from = *scenario;
     uint32_t seeds = from.seeds ? from.seeds : bench->worlds.seeds;
@@ -146,8 +146,8 @@ static int run_scene(const struct sy_bench_policy *bench, const struct sy_bench_
 
 int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                    const char *name, const struct sy_text_list *policies,
-                   const struct sy_text_list *slow, struct sy_outcome *ret_outcome) {
-    struct sy_outcome o = {.name = name, .load = scenario->load, .arena = sy_arena_create()};
+                   const struct sy_text_list *slow, struct sy_suite_outcome *ret_outcome) {
+    struct sy_suite_outcome o = {.name = name, .load = scenario->load, .arena = sy_arena_create()};
     uint32_t total = policies->count + (slow ? slow->count : 0);
     sy_message_note(bench->worlds.quiet, "%s", name);
     int r = o.arena ? run_scene(bench, scenario, policies, false, total, &o) : no_memory();
@@ -162,14 +162,14 @@ int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_sc
     return SY_EXIT_OK;
 }
 
-void sy_outcome_finish(struct sy_outcome *outcome) {
+void sy_outcome_finish(struct sy_suite_outcome *outcome) {
     sy_arena_destroy(outcome->arena);
-    *outcome = (struct sy_outcome){0};
+    *outcome = (struct sy_suite_outcome){0};
 }
 
 /* --- statistics ---------------------------------------------------------------------------------
  */
-uint32_t sy_outcome_find(const struct sy_outcome *o, const char *policy) {
+uint32_t sy_outcome_find(const struct sy_suite_outcome *o, const char *policy) {
     for (uint32_t p = 0; p < o->policy_count; p++) {
         if (strcmp(o->policies[p], policy) == 0) {
             return p;
@@ -178,8 +178,8 @@ uint32_t sy_outcome_find(const struct sy_outcome *o, const char *policy) {
     return SY_NONE;
 }
 
-static double value(const struct sy_outcome *o, uint32_t policy, uint32_t world,
-                    enum sy_measure measure) {
+static double value(const struct sy_suite_outcome *o, uint32_t policy, uint32_t world,
+                    enum sy_suite_measure measure) {
     const struct sy_run *run = &o->runs[(size_t)policy * o->world_count + world];
     if (isnan(run->makespan_ns)) {
         return NAN;
@@ -213,8 +213,8 @@ static void sample_finish(struct sample *s) {
 }
 
 /* A world of an outcome: those of one graph belong together, a stream has jobs of its own. */
-static void sample_add(struct sample *s, const struct sy_outcome *o, uint32_t world, uint32_t suite,
-                       double ratio) {
+static void sample_add(struct sample *s, const struct sy_suite_outcome *o, uint32_t world,
+                       uint32_t suite, double ratio) {
     if (isfinite(ratio) && s->count < s->capacity) {
         s->values[s->count] = ratio;
         s->suites[s->count] = suite;
@@ -223,9 +223,9 @@ static void sample_add(struct sample *s, const struct sy_outcome *o, uint32_t wo
 }
 
 /* Of policy, over other unless that is SY_NONE, in count worlds from first on. */
-static void sample_add_worlds(struct sample *s, const struct sy_outcome *o, struct sy_pair pair,
-                              enum sy_measure measure, uint32_t first, uint32_t count,
-                              uint32_t suite) {
+static void sample_add_worlds(struct sample *s, const struct sy_suite_outcome *o,
+                              struct sy_pair pair, enum sy_suite_measure measure, uint32_t first,
+                              uint32_t count, uint32_t suite) {
     for (uint32_t world = first; world < first + count; world++) {
         double a = value(o, pair.policy, world, measure);
         double b = pair.other == SY_NONE ? 1 : value(o, pair.other, world, measure);
@@ -239,8 +239,8 @@ static struct sy_spread sample_spread(const struct sample *s) {
                : (struct sy_spread){NAN, NAN, NAN};
 }
 
-static struct sy_spread spread(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                               enum sy_measure measure, uint32_t first, uint32_t worlds) {
+static struct sy_spread spread(const struct sy_suite_outcome *o, uint32_t policy, uint32_t other,
+                               enum sy_suite_measure measure, uint32_t first, uint32_t worlds) {
     struct sample s;
     if (sample_init(&s, worlds) && policy != SY_NONE) {
         sample_add_worlds(&s, o, (struct sy_pair){policy, other}, measure, first, worlds, 0);
@@ -250,8 +250,9 @@ static struct sy_spread spread(const struct sy_outcome *o, uint32_t policy, uint
     return result;
 }
 
-struct sy_spread sy_outcomes_paired(const struct sy_outcome *here, const struct sy_outcome *there,
-                                    uint32_t policy, enum sy_measure measure) {
+struct sy_spread sy_outcomes_paired(const struct sy_suite_outcome *here,
+                                    const struct sy_suite_outcome *there, uint32_t policy,
+                                    enum sy_suite_measure measure) {
     struct sample s;
     bool ok = sample_init(&s, here->world_count);
     for (uint32_t world = 0; ok && world < here->world_count; world++) {
@@ -263,23 +264,23 @@ struct sy_spread sy_outcomes_paired(const struct sy_outcome *here, const struct 
     return result;
 }
 
-struct sy_spread sy_outcome_mean(const struct sy_outcome *o, uint32_t policy,
-                                 enum sy_measure measure) {
+struct sy_spread sy_outcome_mean(const struct sy_suite_outcome *o, uint32_t policy,
+                                 enum sy_suite_measure measure) {
     return spread(o, policy, SY_NONE, measure, 0, o->world_count);
 }
 
-struct sy_spread sy_outcome_ratio(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                                  enum sy_measure measure) {
+struct sy_spread sy_outcome_ratio(const struct sy_suite_outcome *o, uint32_t policy, uint32_t other,
+                                  enum sy_suite_measure measure) {
     return other == SY_NONE ? (struct sy_spread){NAN, NAN, NAN}
                             : spread(o, policy, other, measure, 0, o->world_count);
 }
 
-struct sy_spread sy_outcome_graph_ratio(const struct sy_outcome *o, uint32_t policy, uint32_t other,
-                                        uint32_t graph) {
+struct sy_spread sy_outcome_graph_ratio(const struct sy_suite_outcome *o, uint32_t policy,
+                                        uint32_t other, uint32_t graph) {
     return spread(o, policy, other, SY_BY_MAKESPAN, graph * o->seed_count, o->seed_count);
 }
 
-double sy_outcome_graph(const struct sy_outcome *o, uint32_t policy, uint32_t graph) {
+double sy_outcome_graph(const struct sy_suite_outcome *o, uint32_t policy, uint32_t graph) {
     double sum = 0;
     for (uint32_t s = 0; s < o->seed_count; s++) {
         sum += log(value(o, policy, graph * o->seed_count + s, SY_BY_MAKESPAN));
@@ -287,7 +288,8 @@ double sy_outcome_graph(const struct sy_outcome *o, uint32_t policy, uint32_t gr
     return exp(sum / o->seed_count);
 }
 
-double sy_outcome_p99(const struct sy_outcome *o, uint32_t policy, enum sy_measure measure) {
+double sy_outcome_p99(const struct sy_suite_outcome *o, uint32_t policy,
+                      enum sy_suite_measure measure) {
     double *values = calloc(o->job_count + 1u, sizeof *values), result = NAN;
     uint32_t count = 0;
     for (uint32_t j = 0; values && policy != SY_NONE && j < o->job_count; j++) {
@@ -301,7 +303,7 @@ double sy_outcome_p99(const struct sy_outcome *o, uint32_t policy, enum sy_measu
     return result;
 }
 
-struct sy_run sy_outcome_shares(const struct sy_outcome *o, uint32_t policy) {
+struct sy_run sy_outcome_shares(const struct sy_suite_outcome *o, uint32_t policy) {
     struct sy_run sum = {0};
     uint32_t count = 0;
     for (uint32_t world = 0; world < o->world_count; world++) {
@@ -321,8 +323,8 @@ struct sy_run sy_outcome_shares(const struct sy_outcome *o, uint32_t policy) {
                            .fairness = sum.fairness / n};
 }
 
-uint32_t sy_outcome_best(const struct sy_outcome *o, const struct sy_text_list *names,
-                         enum sy_measure measure) {
+uint32_t sy_outcome_best(const struct sy_suite_outcome *o, const struct sy_text_list *names,
+                         enum sy_suite_measure measure) {
     uint32_t best = SY_NONE;
     double least = INFINITY;
     for (uint32_t i = 0; i < names->count; i++) {
@@ -347,8 +349,9 @@ static void mean_log(const void *context, const uint32_t *picks, size_t count, d
     *ret_mean = sum / weights;
 }
 
-struct sy_spread sy_outcomes_ratio(const struct sy_outcome *outcomes, const struct sy_pair *pairs,
-                                   uint32_t count, enum sy_measure measure) {
+struct sy_spread sy_outcomes_ratio(const struct sy_suite_outcome *outcomes,
+                                   const struct sy_pair *pairs, uint32_t count,
+                                   enum sy_suite_measure measure) {
     struct sy_spread result = {NAN, NAN, NAN};
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < count; i++) {

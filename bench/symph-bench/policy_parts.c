@@ -15,7 +15,8 @@
 
 #define PLAIN "lb-cont+wspt" /* what a correction corrects */
 
-static void open_table(const struct sy_report *report, enum sy_track track, const char *title) {
+static void open_table(const struct sy_report *report, enum sy_policy_track track,
+                       const char *title) {
     struct sy_json_writer *out = report->out;
     sy_json_open(out, '{');
     sy_json_member_string(out, "bench", "policy");
@@ -30,7 +31,7 @@ static void close_table(const struct sy_report *report) {
     sy_json_close(report->out, '}');
 }
 
-static enum sy_measure measure_of(const struct sy_outcome *o) {
+static enum sy_suite_measure measure_of(const struct sy_suite_outcome *o) {
     return o->load > 0 ? SY_BY_SLOWDOWN : SY_BY_MAKESPAN;
 }
 
@@ -75,7 +76,7 @@ static void ablation_row(const struct sy_report *report, const char *suite, cons
 }
 
 /* The whole policy of which this is a part: the name up to its last '~'. */
-static uint32_t whole(const struct sy_outcome *o, uint32_t policy) {
+static uint32_t whole(const struct sy_suite_outcome *o, uint32_t policy) {
     const char *name = o->policies[policy], *tilde = strchr(name, '~');
     for (uint32_t p = 0; tilde && p < o->policy_count; p++) {
         if (strlen(o->policies[p]) == (size_t)(tilde - name) &&
@@ -86,7 +87,7 @@ static uint32_t whole(const struct sy_outcome *o, uint32_t policy) {
     return policy;
 }
 
-static void ablation_table(const struct sy_report *report, const struct sy_outcome *o,
+static void ablation_table(const struct sy_report *report, const struct sy_suite_outcome *o,
                            const char *words) {
     static const char *const headers[] = {"policy", "mean", "/ whole"};
     struct sy_table table;
@@ -109,7 +110,7 @@ static int belief_table(const struct sy_report *report, const struct sy_suite *s
                         const struct sy_text_list *ours) {
     static const char *const kinds[] = {"filtered", "none", "raw", "true"};
     static const char *const headers[] = {"policy, told", "mean", "/ filtered"};
-    struct sy_outcome outcomes[SY_COUNT(kinds)];
+    struct sy_suite_outcome outcomes[SY_COUNT(kinds)];
     uint32_t count = 0;
     int r = SY_EXIT_OK;
     for (; !r && count < SY_COUNT(kinds); count += !r) {
@@ -122,7 +123,7 @@ static int belief_table(const struct sy_report *report, const struct sy_suite *s
     open_table(report, SY_TRACK_ABLATION, "information");
     for (uint32_t i = 0; !r && i < ours->count * count; i++) {
         uint32_t p = i / count, kind = i % count;
-        struct sy_outcome *o = &outcomes[kind], *filtered = &outcomes[0];
+        struct sy_suite_outcome *o = &outcomes[kind], *filtered = &outcomes[0];
         struct sy_buffer name = {0};
         sy_buffer_printf(&name, "%s, %s", o->policies[p], kinds[kind]);
         ablation_row(report, suite->name, name.text ? name.text : "",
@@ -142,7 +143,7 @@ static int belief_table(const struct sy_report *report, const struct sy_suite *s
 
 int sy_track_ablation(const struct sy_report *report) {
     struct sy_text_list ours = {0}, all = {0};
-    struct sy_outcome outcomes[SY_SUITES_MAX];
+    struct sy_suite_outcome outcomes[SY_SUITES_MAX];
     uint32_t count = 0;
     int r = sy_ours(report, "learned,symphony," PLAIN, &ours);
     r = r ? r : with_parts(report, &ours, &all);
@@ -196,7 +197,7 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
                     struct sy_table *table) {
     const struct sy_left_out *kind = pair->left_out;
     struct sy_text_list policies = {0};
-    struct sy_outcome o;
+    struct sy_suite_outcome o;
     bool quiet = report->bench->worlds.quiet;
     if (kind->needs_data && !report->bench->worlds.data) {
         sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", kind->what);

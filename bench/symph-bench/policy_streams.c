@@ -28,9 +28,9 @@
 
 struct streams {
     const struct sy_report *report;
-    enum sy_track track;
+    enum sy_policy_track track;
     struct sy_text_list ours, heuristics, greedy, slow, fair, tenants, all;
-    struct sy_outcome outcomes[SY_SUITES_MAX];
+    struct sy_suite_outcome outcomes[SY_SUITES_MAX];
     uint32_t count;
     /* M: what tuning chose per suite, of all that is fair and of what is fair to tenants. */
     uint32_t tuned[SY_SUITES_MAX], tuned_tenants[SY_SUITES_MAX];
@@ -67,7 +67,7 @@ static int add_list(struct streams *s, const struct sy_text_list *list) {
 
 /* --- tables -------------------------------------------------------------------------------------
  */
-static void open_table(const struct streams *s, const struct sy_outcome *o) {
+static void open_table(const struct streams *s, const struct sy_suite_outcome *o) {
     struct sy_json_writer *out = s->report->out;
     sy_json_open(out, '{');
     sy_json_member_string(out, "bench", "policy");
@@ -78,8 +78,8 @@ static void open_table(const struct streams *s, const struct sy_outcome *o) {
     sy_json_open(out, '[');
 }
 
-static void close_table(const struct streams *s, const struct sy_outcome *o, const char *words,
-                        struct sy_table *table) {
+static void close_table(const struct streams *s, const struct sy_suite_outcome *o,
+                        const char *words, struct sy_table *table) {
     sy_json_close(s->report->out, ']');
     sy_json_close(s->report->out, '}');
     sy_buffer_printf(s->report->text, "%s: %u seed%s; %s\n\n", o->name, o->seed_count,
@@ -88,7 +88,7 @@ static void close_table(const struct streams *s, const struct sy_outcome *o, con
     sy_buffer_printf(s->report->text, "\n");
 }
 
-static void contention_table(const struct streams *s, const struct sy_outcome *o) {
+static void contention_table(const struct streams *s, const struct sy_suite_outcome *o) {
     static const char *const headers[] = {"policy",     "mean",        "/ best heuristic", "p99",
                                           "within 0 %", "within 10 %", "within 20 %",      "Jain"};
     struct sy_table table;
@@ -138,7 +138,7 @@ static void overview_table(const struct streams *s) {
     }
     sy_table_init(&table, headers, align);
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         uint32_t best = sy_outcome_best(o, &s->heuristics, SY_BY_SLOWDOWN);
         uint32_t greedy = sy_outcome_best(o, &s->greedy, SY_BY_SLOWDOWN);
         uint32_t rollouts = sy_outcome_best(o, &s->slow, SY_BY_SLOWDOWN);
@@ -166,7 +166,8 @@ static void overview_table(const struct streams *s) {
  */
 enum against { DMDAS, HEURISTIC, GREEDY_TRUE, ROLLOUTS };
 
-static uint32_t opponent(const struct streams *s, const struct sy_outcome *o, enum against which) {
+static uint32_t opponent(const struct streams *s, const struct sy_suite_outcome *o,
+                         enum against which) {
     return which == DMDAS         ? sy_outcome_find(o, "dmdas")
            : which == HEURISTIC   ? sy_outcome_best(o, &s->heuristics, SY_BY_SLOWDOWN)
            : which == GREEDY_TRUE ? sy_outcome_best(o, &s->greedy, SY_BY_SLOWDOWN)
@@ -188,7 +189,7 @@ static void ratio_goals(const struct streams *s, const char *policy) {
     struct sy_pair pairs[SY_SUITES_MAX];
     for (size_t row = 0; row < SY_COUNT(rows); row++) {
         for (uint32_t i = 0; i < s->count; i++) {
-            const struct sy_outcome *o = &s->outcomes[i];
+            const struct sy_suite_outcome *o = &s->outcomes[i];
             pairs[i] =
                 (struct sy_pair){sy_outcome_find(o, policy), opponent(s, o, rows[row].against)};
         }
@@ -210,7 +211,7 @@ static void worst_goal(const struct streams *s, const char *policy) {
                            .goal = 1.01,
                            .value = {NAN, NAN, NAN}};
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         struct sy_spread here = sy_outcome_ratio(o, sy_outcome_find(o, policy),
                                                  opponent(s, o, HEURISTIC), SY_BY_SLOWDOWN);
         if (!(here.value <= goal.value.value)) {
@@ -229,7 +230,7 @@ static void within_goals(const struct streams *s, const char *policy) {
     double sums[3] = {0};
     uint32_t suites = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         if (o->load == 0.7) {
             struct sy_run shares = sy_outcome_shares(o, sy_outcome_find(o, policy));
             sums[0] += shares.within_0;
@@ -255,7 +256,7 @@ static void tail_goal(const struct streams *s, const char *policy, const char *o
     double sum = 0;
     uint32_t suites = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         double ratio = sy_outcome_p99(o, sy_outcome_find(o, policy), SY_BY_SLOWDOWN) /
                        sy_outcome_p99(o, sy_outcome_find(o, other), SY_BY_SLOWDOWN);
         if (isfinite(ratio)) {
@@ -312,7 +313,7 @@ struct finish_time {
     double mean, p99, kept; /* kept: share of jobs with at most 1 */
 };
 
-static struct finish_time finish_time(const struct sy_outcome *o, uint32_t policy) {
+static struct finish_time finish_time(const struct sy_suite_outcome *o, uint32_t policy) {
     struct finish_time result = {NAN, NAN, NAN};
     double *values = calloc(o->job_count + 1u, sizeof *values);
     uint32_t count = 0, kept = 0;
@@ -331,7 +332,8 @@ static struct finish_time finish_time(const struct sy_outcome *o, uint32_t polic
     return result;
 }
 
-static void tenants_table(const struct streams *s, const struct sy_outcome *o, uint32_t tuned) {
+static void tenants_table(const struct streams *s, const struct sy_suite_outcome *o,
+                          uint32_t tuned) {
     static const char *const headers[] = {"policy",    "mean ms",  "/ tuned fair", "p99 ms",
                                           "/ its p99", "Jain",     "slowdown",     "finish time",
                                           "p99",       "at most 1"};
@@ -374,8 +376,8 @@ static void tenants_table(const struct streams *s, const struct sy_outcome *o, u
                 &table);
 }
 
-static uint32_t chosen(const struct sy_outcome *tuning, const struct sy_text_list *list,
-                       const struct sy_outcome *judged) {
+static uint32_t chosen(const struct sy_suite_outcome *tuning, const struct sy_text_list *list,
+                       const struct sy_suite_outcome *judged) {
     uint32_t best = sy_outcome_best(tuning, list, SY_BY_COMPLETION);
     return best == SY_NONE ? SY_NONE : sy_outcome_find(judged, tuning->policies[best]);
 }
@@ -389,7 +391,7 @@ static int tune(struct streams *s) {
     bench.worlds.seed = TUNING_SEED;
     bench.worlds.seeds = bench.worlds.seeds < TUNING_SEEDS ? bench.worlds.seeds : TUNING_SEEDS;
     for (uint32_t i = 0; !r && at < s->count && (suite = sy_suite_at(i)); i++) {
-        struct sy_outcome tuning;
+        struct sy_suite_outcome tuning;
         if (suite->track != SY_TRACK_TENANTS || strcmp(suite->name, s->outcomes[at].name) != 0) {
             continue;
         }
@@ -411,7 +413,7 @@ static void fair_goals(const struct streams *s, const char *policy, const uint32
     struct sy_pair pairs[SY_SUITES_MAX];
     double tail = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         uint32_t p = sy_outcome_find(o, policy);
         pairs[i] = (struct sy_pair){p, tuned[i]};
         tail += log(sy_outcome_p99(o, p, SY_BY_COMPLETION) /
@@ -435,7 +437,7 @@ static void tenants_goals(const struct streams *s, const char *policy) {
                            .at_least = true,
                            .value = {INFINITY, NAN, NAN}};
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sy_outcome *o = &s->outcomes[i];
+        const struct sy_suite_outcome *o = &s->outcomes[i];
         double here = sy_outcome_shares(o, sy_outcome_find(o, policy)).fairness;
         if (here < goal.value.value) {
             goal.value.value = here;

@@ -10,8 +10,8 @@
 #ifndef SY_BELIEF_FILTER_H
 #define SY_BELIEF_FILTER_H
 
-#include "belief/belief.h"
 #include "base/linear.h"
+#include "belief/belief.h"
 
 enum {
     SY_READINGS_MAX = 64, /* that enter one solve; more are taken in turn */

@@ -12,14 +12,14 @@
 
 #include "bounds/model.h"
 
-struct sy_gap {
+struct sy_timeline_gap {
     double start, end;
     uint32_t earlier, later; /* rings; slot d is the anchor of device d */
 };
 
 struct sy_timeline {
     uint32_t device_count, gap_count;
-    struct sy_gap *gaps;
+    struct sy_timeline_gap *gaps;
     double *free_ns;     /* per device */
     double *longest_ns;  /* per device: no gap is longer */
     double *shortest_ns; /* per device: shorter gaps are of no use to any task */
@@ -43,7 +43,7 @@ static inline double sy_timeline_find(const struct sy_timeline *line, uint32_t d
         return start;
     }
     for (uint32_t g = line->gaps[device].earlier; g != device; g = line->gaps[g].earlier) {
-        const struct sy_gap *gap = &line->gaps[g];
+        const struct sy_timeline_gap *gap = &line->gaps[g];
         if (gap->end < ready_ns + duration_ns) {
             break;
         }
@@ -64,7 +64,7 @@ static inline void sy_timeline_add_gap(struct sy_timeline *line, uint32_t device
         return;
     }
     uint32_t g = line->gap_count++, earlier = line->gaps[later].earlier;
-    line->gaps[g] = (struct sy_gap){start_ns, end_ns, earlier, later};
+    line->gaps[g] = (struct sy_timeline_gap){start_ns, end_ns, earlier, later};
     line->gaps[earlier].later = g;
     line->gaps[later].earlier = g;
     if (length > line->longest_ns[device]) {
@@ -75,7 +75,7 @@ static inline void sy_timeline_add_gap(struct sy_timeline *line, uint32_t device
 /* Takes [start, end) of a place that find gave. */
 static inline void sy_timeline_place(struct sy_timeline *line, uint32_t device, uint32_t place,
                                      double start_ns, double end_ns) {
-    struct sy_gap *gap = &line->gaps[place];
+    struct sy_timeline_gap *gap = &line->gaps[place];
     if (place == device) {
         sy_timeline_add_gap(line, device, device, line->free_ns[device], start_ns);
         line->free_ns[device] = end_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slopes of matrix algebra.
+ * Inverses and slopes of matrix algebra; see dense.h.
  */
 #include "papers/dense.h"
 #include <stddef.h>

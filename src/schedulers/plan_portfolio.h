@@ -51,9 +51,9 @@ struct portfolio {
     uint64_t *sent;  /* per task: memories that its output goes to */
     uint32_t *line;  /* the trial's tasks, in the order they were placed */
     uint32_t line_count;
-    double *there_ns;   /* [task * memory_count + memory] when its output is there; 0: never sent */
-    double *link_ns;    /* per resource: free again */
-    double *device_ns;  /* per device, likewise */
+    double *there_ns;  /* [task * memory_count + memory] when its output is there; 0: never sent */
+    double *link_ns;   /* per resource: free again */
+    double *device_ns; /* per device, likewise */
     struct sy_queues queues; /* of devices, in the rehearsal of dmdas */
     struct rehearsed *devices;
     struct search search;

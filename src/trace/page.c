@@ -18,7 +18,7 @@ static void put_groups(struct sy_buffer *buffer, bool dark) {
     }
 }
 
-static void put_style_sheet(struct sy_buffer *buffer, const struct sy_page *page) {
+static void put_style_sheet(struct sy_buffer *buffer, const struct sy_picture_head *page) {
     sy_buffer_printf(buffer,
                      "<style>text{font-family:\"DejaVu Sans\",Verdana,Helvetica,Arial,sans-serif;"
                      "fill:#222;font-size:11px}.h{font-size:18px;font-weight:bold}.b{font-weight:"
@@ -34,7 +34,7 @@ static void put_style_sheet(struct sy_buffer *buffer, const struct sy_page *page
     sy_buffer_printf(buffer, "%s}</style>\n", page->dark_rules);
 }
 
-void sy_put_page(struct sy_buffer *buffer, const struct sy_page *page) {
+void sy_put_picture_head(struct sy_buffer *buffer, const struct sy_picture_head *page) {
     const char *title = page->title ? page->title : "";
     sy_buffer_printf(buffer,
                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "

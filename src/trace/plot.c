@@ -227,7 +227,8 @@ void sy_plot_write_svg(const struct sy_plot *plot, struct sy_buffer *buffer) {
     frame.left = SY_PAGE_MARGIN_PX + 7.0 * fmin((double)longest, LABEL_MAX) + 48;
     frame.width = WIDTH_PX - frame.left - RIGHT_PX;
     measure_x(&frame);
-    sy_put_page(buffer, &(struct sy_page){
+    sy_put_picture_head(buffer,
+                        &(struct sy_picture_head){
                             .width_px = WIDTH_PX,
                             .height_px = frame.top + plot->panel_count * frame.panel_px + AXIS_PX,
                             .title = plot->title,

@@ -271,7 +271,8 @@ void sy_scatter_write_svg(const struct sy_scatter *scatter, struct sy_buffer *bu
                           .buffer = buffer,
                           .x = axis_of(scatter, false),
                           .y = axis_of(scatter, true)};
-    sy_put_page(buffer, &(struct sy_page){.width_px = WIDTH_PX,
+    sy_put_picture_head(
+        buffer, &(struct sy_picture_head){.width_px = WIDTH_PX,
                                           .height_px = HEIGHT_PX,
                                           .title = scatter->title,
                                           .subtitle = scatter->subtitle,

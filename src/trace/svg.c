@@ -279,13 +279,13 @@ static void put_head(const struct sy_chart *chart, double height) {
     if (rules.failed || dark_rules.failed) {
         chart->buffer->failed = true;
     } else {
-        sy_put_page(chart->buffer,
-                    &(struct sy_page){.width_px = WIDTH_PX,
-                                      .height_px = height,
-                                      .title = title && title[0] ? title : "Schedule",
-                                      .subtitle = chart->names->subtitle,
-                                      .rules = rules.text,
-                                      .dark_rules = dark_rules.text});
+        sy_put_picture_head(chart->buffer, &(struct sy_picture_head){
+                                               .width_px = WIDTH_PX,
+                                               .height_px = height,
+                                               .title = title && title[0] ? title : "Schedule",
+                                               .subtitle = chart->names->subtitle,
+                                               .rules = rules.text,
+                                               .dark_rules = dark_rules.text});
         put_hatches(chart->buffer);
         put_legend(chart, chart->buffer, legend_top(chart));
     }

@@ -56,12 +56,12 @@ const char *sy_colour_of(uint32_t group, bool dark);
  * t0, t1 ... (drawn with it); b, e and m are bold text and its alignment. rules and dark_rules add
  * to both. */
 #define SY_PAGE_MARGIN_PX 16.0
-struct sy_page {
+struct sy_picture_head {
     double width_px, height_px;
     const char *title, *subtitle; /* may be NULL */
     const char *rules, *dark_rules;
 };
-void sy_put_page(struct sy_buffer *buffer, const struct sy_page *page);
+void sy_put_picture_head(struct sy_buffer *buffer, const struct sy_picture_head *page);
 
 /* A unit in which duration is a number from about 1 to 1000. */
 struct sy_time_unit {

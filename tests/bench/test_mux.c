@@ -125,7 +125,7 @@ static void test_bad_tables(void **state) {
 struct world {
     struct sy_traces *traces;
     struct sy_mux mux;
-    struct sy_guess guess;
+    struct sy_mux_guess guess;
 };
 
 static struct world world(double noise, double outliers) {

@@ -16,7 +16,7 @@
 #define WORLDS 4
 
 struct made {
-    struct sy_outcome outcome;
+    struct sy_suite_outcome outcome;
     const char *policies[3];
     double bound_ns[2];
     struct sy_run runs[3 * WORLDS];
@@ -26,16 +26,16 @@ struct made {
 /* Two graphs, two seeds; the second policy takes half as long, the third met only first seeds. */
 static void make(struct made *m) {
     *m = (struct made){.policies = {"slow", "fast", "seldom"}, .bound_ns = {10, 20}};
-    m->outcome = (struct sy_outcome){.policies = m->policies,
-                                     .policy_count = 3,
-                                     .graph_count = 2,
-                                     .seed_count = 2,
-                                     .world_count = WORLDS,
-                                     .bound_ns = m->bound_ns,
-                                     .runs = m->runs,
-                                     .job_count = 4,
-                                     .slowdown = m->slowdown,
-                                     .isolated_ns = m->isolated_ns};
+    m->outcome = (struct sy_suite_outcome){.policies = m->policies,
+                                           .policy_count = 3,
+                                           .graph_count = 2,
+                                           .seed_count = 2,
+                                           .world_count = WORLDS,
+                                           .bound_ns = m->bound_ns,
+                                           .runs = m->runs,
+                                           .job_count = 4,
+                                           .slowdown = m->slowdown,
+                                           .isolated_ns = m->isolated_ns};
     for (int world = 0; world < WORLDS; world++) {
         double each = 100.0 * (world + 1);
         m->isolated_ns[world] = 10 * (world + 1);
@@ -93,7 +93,7 @@ static void tails_and_shares(void **state) {
 static void suites_together(void **state) {
     (void)state;
     struct made m[3];
-    struct sy_outcome outcomes[3];
+    struct sy_suite_outcome outcomes[3];
     for (int i = 0; i < 3; i++) {
         make(&m[i]);
         outcomes[i] = m[i].outcome;

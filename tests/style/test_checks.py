@@ -220,6 +220,16 @@ class Headers(CheckTest):
         self.write("include/symph/a.h", CARD + "void f(int new);\n")
         self.finds("does not compile as C++17", "headers.py")
 
+    def test_private_not_alone(self):
+        self.write("src/base/a.h", CARD + "#ifndef A2_H\n#define A2_H\nsize_t sy_a(void);\n#endif\n")
+        self.finds("src/base/a.h:1: does not compile alone", "headers.py")
+
+    def test_one_name_two_meanings(self):
+        for name in ("a", "b"):
+            self.write(f"src/{name}/{name}.h", CARD + f"#ifndef {name}_H\n#define {name}_H\n"
+                       f"struct sy_same {{\n    int {name};\n}};\n#endif\n")
+        self.finds("headers that do not go together", "headers.py")
+
 
 class Exports(CheckTest):
     def library(self, text):
