@@ -12,6 +12,7 @@
  * docs/bench/papers-learning.md keeps a run.
  */
 #include "papers/papers.h"
+#include "schedulers/schedulers.h"
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>

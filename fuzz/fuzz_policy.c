@@ -11,17 +11,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_args(const char *text) {
-    static const struct sy_scheduler_ops ops = {.name = "learned",
-                                                .takes_number = true,
-                                                .weights_kind = "symphony",
-                                                .parts = SY_PART_BELIEF | SY_PART_PLANS};
+    static const struct sy_policy_net net = {.kind = "symphony",
+                                             .parts = SY_PART_BELIEF | SY_PART_PLANS};
+    static const struct sy_scheduler_ops ops = {
+        .name = "learned", .takes_number = true, .net = &net};
     struct policy_args args;
     struct sy_error error = {0};
     if (sy_policy_args(&ops, text, &args, &error)) {
         SY_ASSERT(error.message[0]);
         return;
     }
-    SY_ASSERT(!(args.without & ~ops.parts) && args.number <= 1000000000);
+    SY_ASSERT(!(args.without & ~net.parts) && args.number <= 1000000000);
     SY_ASSERT(!args.weights || (args.weights_length && args.weights > text &&
                                 args.weights + args.weights_length <= text + strlen(text)));
 }

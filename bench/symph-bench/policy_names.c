@@ -5,7 +5,7 @@
  * In: names with commas. Out: those that exist and have what they need. Invariant: a policy that is
  * left out is named, with the reason.
  */
-#include "nets/nets.h"
+#include "schedulers/schedulers.h"
 #include "sim/sim.h"
 #include "symph-bench/policy.h"
 #include <string.h>
@@ -31,8 +31,8 @@ static const char *lacks(const char *name, struct sy_error *error) {
     if (!ops) {
         return error->message;
     }
-    bool wants = ops->weights_kind && !strchr(args, '@') && !strstr(args, "~net");
-    return wants && !sy_weights_shipped(ops->weights_kind) ? "no weights are shipped for it" : NULL;
+    bool wants = ops->net && !strchr(args, '@') && !strstr(args, "~net");
+    return wants && !sy_weights_shipped(ops->net->kind) ? "no weights are shipped for it" : NULL;
 }
 
 /* A heuristic that has learned by now goes without what it learned. */
@@ -40,7 +40,7 @@ static const char *plain(const char *name, struct sy_arena *arena) {
     const char *args = NULL;
     struct sy_error error = {0};
     const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
-    if (!ops || !ops->weights_kind) {
+    if (!ops || !ops->net) {
         return name;
     }
     struct sy_buffer longer = {0};

@@ -8,7 +8,7 @@
 #include "symph-bench/policy.h"
 
 #include "cli/table.h"
-#include "nets/nets.h"
+#include "schedulers/schedulers.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

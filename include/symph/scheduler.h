@@ -68,10 +68,6 @@ struct sy_truth {
     double (*speed)(void *world, uint32_t device, uint32_t task);
     double (*disturbance)(void *world, uint32_t device, uint32_t task);
     const double *device_free_ns; /* when the running task will end at its present speed */
-    /* Runs the same hidden world from its start under policy (a name) with the task priorities
-     * multiplied by scale (NULL: 1) and returns the makespan or mean job slowdown; NAN on failure.
-     */
-    double (*rollout)(void *world, const char *policy, const double *scale);
     void *world;
 };
 
@@ -157,7 +153,8 @@ struct sy_decision {
 };
 
 struct sy_scheduler;
-struct sy_policy_setup;
+struct sy_policy_setup; /* private to the policies that come with symph, as is this: */
+struct sy_policy_net;
 
 /* All callbacks but init and decide may be NULL. In a live world a job may be announced of which
  * some tasks already run or have ended: job_arrived sees all of them waiting, decide their state.
@@ -168,10 +165,7 @@ struct sy_scheduler_ops {
     bool needs_truth;    /* view->truth is set: a yardstick, no scheduler */
     bool needs_readings; /* wants counters: view->readings is set where the world has any */
     bool takes_number;   /* NAME:N sets its effort: a search, not meant to be made in time */
-    /* A learned policy: which weights it understands, their layout and number. NULL: it has none */
-    const char *weights_kind;
-    uint32_t weights_shape, weights_count;
-    uint32_t parts; /* what NAME~PART can leave out: bits of enum sy_policy_part */
+    const struct sy_policy_net *net; /* of a learned policy that comes with symph; else NULL */
     /* Allocates state; args is what stood behind the name ("" if nothing). 0 or negative errno. */
     int (*init)(struct sy_scheduler *scheduler, const struct sy_view *view, const char *args);
     void (*finish)(struct sy_scheduler *scheduler);
@@ -181,9 +175,6 @@ struct sy_scheduler_ops {
     void (*task_ready)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task);
     void (*task_done)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
                       uint32_t device, double duration_ns);
-    void (*device_idle)(struct sy_scheduler *scheduler, const struct sy_view *view,
-                        uint32_t device);
-    void (*belief_updated)(struct sy_scheduler *scheduler, const struct sy_view *view);
     void (*device_lost)(struct sy_scheduler *scheduler, const struct sy_view *view,
                         uint32_t device);
     void (*device_returned)(struct sy_scheduler *scheduler, const struct sy_view *view,
@@ -198,14 +189,12 @@ struct sy_scheduler {
     const struct sy_scheduler_ops *ops;
     void *state;
     uint64_t seed;                       /* the only source of randomness a policy may use */
-    const double *priority_scale;        /* per task, set by a rollout; NULL: 1 */
-    const struct sy_policy_setup *setup; /* weights and parts of a learned policy; NULL: as its name
-                                            says, or as shipped */
+    const struct sy_policy_setup *setup; /* NULL: as its name says, or as shipped */
 };
 
 /* A policy in a shared object of its own: `symph simulate --policy ./mine.so,dmdas`. The object
  * needs nothing but this header and says SY_SCHEDULER_PLUGIN(my_ops); once. */
-#define SY_SCHEDULER_ABI 3
+#define SY_SCHEDULER_ABI 4
 #define SY_SCHEDULER_PLUGIN(ops)                                                                   \
     SY_API extern const struct sy_scheduler_ops *const sy_scheduler_plugin;                        \
     SY_API extern const uint32_t sy_scheduler_plugin_abi;                                          \

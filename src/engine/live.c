@@ -460,12 +460,6 @@ static void send_back(struct sy_live *live, uint32_t device) {
     }
 }
 
-void sy_live_believed(struct sy_live *live) {
-    if (live->view.readings && live->scheduler.ops->belief_updated) {
-        live->scheduler.ops->belief_updated(&live->scheduler, &live->view);
-    }
-}
-
 void sy_live_lost(struct sy_live *live, uint32_t device, bool lost) {
     const struct sy_scheduler_ops *ops = live->scheduler.ops;
     if (live->devices[device].lost == lost) {

@@ -90,8 +90,6 @@ void sy_live_ready(struct sy_live *live, uint32_t task);
 /* It began on that device, whether the policy or somebody else put it there. */
 void sy_live_started(struct sy_live *live, uint32_t task, uint32_t device);
 void sy_live_done(struct sy_live *live, uint32_t task, double duration_ns);
-/* The readings have changed. */
-void sy_live_believed(struct sy_live *live);
 /* What was committed to a lost device is ready again. */
 void sy_live_lost(struct sy_live *live, uint32_t device, bool lost);
 

@@ -51,27 +51,4 @@ SY_MUST_CHECK int sy_weights_write(const char *path, const struct sy_weights *we
 /* The weights that come with the program, by kind; NULL: none do. */
 const struct sy_weights *sy_weights_shipped(const char *kind);
 
-/* --- what a learned policy is given beside its name ---------------------------------------------
- * struct sy_scheduler points at it; NULL: the shipped weights and all parts. */
-enum sy_policy_part {
-    SY_PART_BELIEF = 1u << 0,   /* what counters say */
-    SY_PART_TOPOLOGY = 1u << 1, /* graph network over the machine */
-    SY_PART_GRAPH = 1u << 2,    /* graph network over the job */
-    SY_PART_LSTM = 1u << 3,
-    SY_PART_GUARD = 1u << 4,
-    SY_PART_BACKBONE = 1u << 5, /* the heuristic that is corrected */
-    SY_PART_PLANS = 1u << 6,    /* plans of a job that is alone */
-    SY_PART_NET = 1u << 7,      /* the correction itself */
-};
-struct sy_policy_tape; /* what training records of decisions; the policy's own */
-struct sy_policy_setup {
-    const struct sy_weights *weights; /* NULL: the shipped ones */
-    uint32_t without;                 /* parts left out: bits of enum sy_policy_part */
-    struct sy_policy_tape *tape;      /* NULL: nothing is recorded, the best is chosen */
-};
-/* Bit of a part's name ("belief", "topology", "graph", "lstm", "guard", "backbone", "plans",
- * "net"), 0: none is called so. */
-uint32_t sy_policy_part(const char *name, size_t length);
-const char *sy_policy_part_at(uint32_t index);
-
 #endif

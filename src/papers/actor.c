@@ -8,6 +8,7 @@
  * iteration are learned from with weights that earlier ones have moved.
  */
 #include "papers/actor_state.h"
+#include "schedulers/schedulers.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
  * Papers: Symphony (ICML'20), figure 3, supplement tables 1 and 2.
  */
 #include "papers/net.h"
+#include "schedulers/schedulers.h"
 #include <math.h>
 #include <string.h>
 

@@ -53,7 +53,7 @@ static int take_teacher(struct paper *p, const struct sy_scheduler *s, const str
         return 0;
     }
     const struct sy_scheduler_ops *ops = sy_scheduler_find(p->tape->teacher, &args, NULL);
-    if (!ops || ops->needs_truth || ops->weights_kind) {
+    if (!ops || ops->needs_truth || ops->net) {
         return -EINVAL;
     }
     p->teacher = (struct sy_scheduler){.ops = ops, .seed = s->seed};
@@ -339,23 +339,22 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
 }
 
 #define PAPER(identifier, policy_name, text, start, part_set)                                      \
-    const struct sy_scheduler_ops identifier = {.name = policy_name,                               \
-                                                .summary = text,                                   \
-                                                .needs_readings = true,                            \
-                                                .takes_number = true,                              \
-                                                .weights_kind = policy_name,                       \
-                                                .weights_shape = SY_PAPER_SHAPE,                   \
-                                                .weights_count = SY_PAPER_COUNT,                   \
-                                                .parts = part_set,                                 \
-                                                .init = start,                                     \
-                                                .finish = finish,                                  \
-                                                .job_arrived = job_arrived,                        \
-                                                .job_left = job_left,                              \
-                                                .task_ready = task_ready,                          \
-                                                .task_done = task_done,                            \
-                                                .device_lost = device_lost,                        \
-                                                .device_returned = device_returned,                \
-                                                .decide = decide}
+    const struct sy_scheduler_ops identifier = {                                                   \
+        .name = policy_name,                                                                       \
+        .summary = text,                                                                           \
+        .needs_readings = true,                                                                    \
+        .takes_number = true,                                                                      \
+        .net =                                                                                     \
+            &(const struct sy_policy_net){policy_name, SY_PAPER_SHAPE, SY_PAPER_COUNT, part_set},  \
+        .init = start,                                                                             \
+        .finish = finish,                                                                          \
+        .job_arrived = job_arrived,                                                                \
+        .job_left = job_left,                                                                      \
+        .task_ready = task_ready,                                                                  \
+        .task_done = task_done,                                                                    \
+        .device_lost = device_lost,                                                                \
+        .device_returned = device_returned,                                                        \
+        .decide = decide}
 
 static PAPER(paper, "symphony-paper",
              "the ICML'20 network alone; untrained unless given weights: NAME@FILE", init_symphony,

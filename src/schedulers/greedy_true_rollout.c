@@ -40,18 +40,19 @@ static void perturb(struct policy *p, const struct sy_view *view, double left, c
     }
 }
 
-static int improve(struct late *l, const struct sy_view *view, double *best, double *trial) {
+static int improve(struct late *l, const struct sy_policy_setup *world, const struct sy_view *view,
+                   double *best, double *trial) {
     uint64_t rounds = l->base.argument ? l->base.argument : 64;
-    const struct sy_truth *truth = view->truth;
     char greedy[32];
     snprintf(greedy, sizeof greedy, "greedy-true+%s", sy_order_at(l->base.order));
-    double best_value = truth->rollout(truth->world, greedy, best);
+    double best_value =
+        !world || !world->rollout ? NAN : world->rollout(world->world, greedy, best);
     if (isnan(best_value)) {
         return 0; /* a rollout inside a rollout: stay greedy */
     }
     for (uint64_t i = 0; i < rounds; i++) {
         perturb(&l->base, view, 1 - (double)i / (double)rounds, best, trial);
-        double value = truth->rollout(truth->world, greedy, trial);
+        double value = world->rollout(world->world, greedy, trial);
         if (isnan(value)) {
             break; /* stopped */
         }
@@ -79,7 +80,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
         best[i] = 1;
     }
     l->scale = l->base.scale = best;
-    return improve(l, view, best, trial);
+    return improve(l, s->setup, view, best, trial);
 }
 
 const struct sy_scheduler_ops sy_policy_greedy_true_rollout = {

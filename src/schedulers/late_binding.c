@@ -73,7 +73,7 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
         l->base.order = ORDER_WSPT;
     }
     l->least = mode.history || view->truth ? 0 : 1;
-    l->scale = s->priority_scale;
+    l->scale = l->base.scale;
     code = take_arrays(l, view) ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
     code = code ? code : init_models(l, view);
     return code ? code : sy_quick_init(l, view, &l->quick);

@@ -10,7 +10,7 @@
 
 #include "base/heap.h"
 #include "cost/cost.h"
-#include "nets/nets.h"
+#include "schedulers/schedulers.h"
 #include <math.h>
 #include <symph/scheduler.h>
 

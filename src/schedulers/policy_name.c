@@ -14,6 +14,22 @@
 #define PATH_LIMIT 4096
 #define PART_LIMIT 32 /* bits of a set of parts */
 
+static const char *const part_names[] = {"belief", "topology", "graph", "lstm",
+                                         "guard",  "backbone", "plans", "net"};
+
+const char *sy_policy_part_at(uint32_t index) {
+    return index < SY_COUNT(part_names) ? part_names[index] : NULL;
+}
+
+uint32_t sy_policy_part(const char *name, size_t length) {
+    for (uint32_t i = 0; i < SY_COUNT(part_names); i++) {
+        if (strlen(part_names[i]) == length && memcmp(part_names[i], name, length) == 0) {
+            return 1u << i;
+        }
+    }
+    return 0;
+}
+
 static int read_order(const char *text, size_t length, enum order *ret_order,
                       struct sy_error *error) {
     if (sy_order_parse(text, length, ret_order)) {
@@ -40,7 +56,7 @@ static int read_number(const struct sy_scheduler_ops *ops, const char *text, siz
 
 static int read_weights(const struct sy_scheduler_ops *ops, const char *path, size_t length,
                         struct sy_error *error) {
-    if (!ops->weights_kind) {
+    if (!ops->net) {
         sy_fail(error, -EINVAL, "policy %s has no weights, so '@' has no meaning", ops->name);
         sy_hint(error, "symph simulate --list-policies shows which policies have");
         return -EINVAL;
@@ -80,7 +96,7 @@ static int refuse_part(const struct sy_scheduler_ops *ops, const char *part, siz
     char word[40], list[160];
     size_t count = 0;
     for (uint32_t i = 0; i < PART_LIMIT && (name = sy_policy_part_at(i)); i++) {
-        if (ops->parts >> i & 1) {
+        if (ops->net && ops->net->parts >> i & 1) {
             names[count++] = name;
         }
     }
@@ -91,7 +107,7 @@ static int refuse_part(const struct sy_scheduler_ops *ops, const char *part, siz
     snprintf(word, sizeof word, "%.*s", (int)(length < 39 ? length : 39), part);
     sy_fail(error, -EINVAL, "policy %s has no part '%s'", ops->name, word);
     const char *near = sy_nearest(word, names, count);
-    list_parts(ops->parts, list, sizeof list);
+    list_parts(ops->net->parts, list, sizeof list);
     if (near) {
         sy_hint(error, "did you mean '%s'? It has %s", near, list);
     } else {
@@ -105,7 +121,7 @@ static int read_parts(const struct sy_scheduler_ops *ops, const char *args, uint
     uint32_t without = 0;
     while (*args == '~') {
         size_t length = strcspn(++args, "~");
-        uint32_t part = sy_policy_part(args, length) & ops->parts;
+        uint32_t part = ops->net ? sy_policy_part(args, length) & ops->net->parts : 0;
         if (!part) {
             return refuse_part(ops, args, length, error);
         }
@@ -151,8 +167,9 @@ int sy_policy_args(const struct sy_scheduler_ops *ops, const char *args,
 }
 
 bool sy_policy_fits(const struct sy_scheduler_ops *ops, const struct sy_weights *weights) {
-    return ops->weights_kind && strcmp(weights->kind, ops->weights_kind) == 0 &&
-           weights->shape == ops->weights_shape && weights->count == ops->weights_count;
+    const struct sy_policy_net *net = ops->net;
+    return net && strcmp(weights->kind, net->kind) == 0 && weights->shape == net->shape &&
+           weights->count == net->count;
 }
 
 int sy_policy_weights(const struct sy_scheduler_ops *ops, const struct policy_args *args,
@@ -169,8 +186,8 @@ int sy_policy_weights(const struct sy_scheduler_ops *ops, const struct policy_ar
             error, -EINVAL, path, 0, 0,
             "weights of kind %s, shape %u, %u numbers; policy %s needs kind %s, shape %u, "
             "%u numbers",
-            weights.kind, weights.shape, weights.count, ops->name, ops->weights_kind,
-            ops->weights_shape, ops->weights_count);
+            weights.kind, weights.shape, weights.count, ops->name, ops->net->kind, ops->net->shape,
+            ops->net->count);
         sy_hint(error, "train them again with symph train");
         sy_weights_close(&weights);
         return code;

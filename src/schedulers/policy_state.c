@@ -19,7 +19,7 @@ static int take_args(struct policy *policy, const struct sy_scheduler *scheduler
     policy->order = read.order;
     policy->argument = read.number;
     policy->without = read.without | (setup ? setup->without : 0);
-    if (!ops->weights_kind) {
+    if (!ops->net) {
         return 0;
     }
     if (setup && setup->weights) {
@@ -27,7 +27,7 @@ static int take_args(struct policy *policy, const struct sy_scheduler *scheduler
         return sy_policy_fits(ops, setup->weights) ? 0 : -EINVAL;
     }
     if (!read.weights) {
-        const struct sy_weights *shipped = sy_weights_shipped(ops->weights_kind);
+        const struct sy_weights *shipped = sy_weights_shipped(ops->net->kind);
         policy->weights = shipped && sy_policy_fits(ops, shipped) ? shipped : NULL;
         return 0;
     }
@@ -69,7 +69,7 @@ int sy_policy_init(struct sy_scheduler *scheduler, const struct sy_view *view, c
     policy->start_tag_ns =
         sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *policy->start_tag_ns);
     policy->share = sy_arena_alloc(arena, view->job_capacity + 1u, sizeof *policy->share);
-    policy->scale = scheduler->priority_scale;
+    policy->scale = scheduler->setup ? scheduler->setup->scale : NULL;
     mean_transfer(policy, view->machine);
     bool taken = policy->rank && policy->service_ns && policy->start_tag_ns && policy->share;
     return taken ? take_args(policy, scheduler, args) : -ENOMEM;

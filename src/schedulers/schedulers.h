@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * schedulers: what others must know of policies besides symph/scheduler.h: how they see what is
- * believed, and for training what else the learned one could have decided.
+ * schedulers: what others must know of policies besides symph/scheduler.h: what worlds give them,
+ * how they see what is believed, and for training what else the learned one could have decided.
  *
- * In: senses; where to decide otherwise. Out: readings; the alternatives that a run met, and their
- * slopes. Never knows: worlds.
+ * In: weights, parts to leave out, senses; where to decide otherwise. Out: readings; the
+ * alternatives that a run met, and their slopes. Never knows: worlds.
  */
 #ifndef SY_SCHEDULERS_SCHEDULERS_H
 #define SY_SCHEDULERS_SCHEDULERS_H
@@ -16,6 +16,41 @@ struct sy_senses;
 /* What is believed of the resources, as policies see it: one reading each; sharing.c. */
 void sy_readings_of(const struct sy_senses *senses, uint32_t resource_count,
                     struct sy_reading *ret_readings);
+
+/* --- what a policy is given beside its name -----------------------------------------------------
+ */
+enum sy_policy_part {
+    SY_PART_BELIEF = 1u << 0,   /* what counters say */
+    SY_PART_TOPOLOGY = 1u << 1, /* graph network over the machine */
+    SY_PART_GRAPH = 1u << 2,    /* graph network over the job */
+    SY_PART_LSTM = 1u << 3,
+    SY_PART_GUARD = 1u << 4,
+    SY_PART_BACKBONE = 1u << 5, /* the heuristic that is corrected */
+    SY_PART_PLANS = 1u << 6,    /* plans of a job that is alone */
+    SY_PART_NET = 1u << 7,      /* the correction itself */
+};
+struct sy_policy_tape; /* what training records of decisions; the policy's own */
+/* struct sy_scheduler points at it; NULL: the shipped weights and all parts. */
+struct sy_policy_setup {
+    const struct sy_weights *weights; /* NULL: the shipped ones */
+    uint32_t without;                 /* parts left out: bits of enum sy_policy_part */
+    struct sy_policy_tape *tape;      /* NULL: nothing is recorded, the best is chosen */
+    const double *scale;              /* per task, of its priority; NULL: 1 */
+    /* Runs the same hidden world from its start under policy (a name) with such a scale and returns
+     * the makespan or mean job slowdown; NAN on failure. NULL: this world cannot be run again. */
+    double (*rollout)(void *world, const char *policy, const double *scale);
+    void *world;
+};
+/* struct sy_scheduler_ops points at it: which weights a policy understands, and its parts. */
+struct sy_policy_net {
+    const char *kind;
+    uint32_t shape, count; /* their layout and number */
+    uint32_t parts;        /* what NAME~PART can leave out: bits of enum sy_policy_part */
+};
+/* Bit of a part's name ("belief", "topology", "graph", "lstm", "guard", "backbone", "plans",
+ * "net"), 0: none is called so. */
+uint32_t sy_policy_part(const char *name, size_t length);
+const char *sy_policy_part_at(uint32_t index);
 
 /* --- the learned policy's alternatives: learned_probe.c
  * -------------------------------------------- For expert iteration: a run records where it could

@@ -557,10 +557,9 @@ const struct sy_scheduler_ops sy_policy_symphony = {
     .name = "symphony",
     .summary = "the default: follows the best of several plans, late; between jobs it is learned",
     .needs_readings = true,
-    .weights_kind = LEARNED_KIND,
-    .weights_shape = LEARNED_SHAPE,
-    .weights_count = LEARNED_COUNT,
-    .parts = SY_PART_BELIEF | SY_PART_GUARD | SY_PART_NET | SY_PART_PLANS,
+    .net =
+        &(const struct sy_policy_net){LEARNED_KIND, LEARNED_SHAPE, LEARNED_COUNT,
+                                      SY_PART_BELIEF | SY_PART_GUARD | SY_PART_NET | SY_PART_PLANS},
     .init = init,
     .finish = finish,
     .job_arrived = job_arrived,

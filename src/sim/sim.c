@@ -54,7 +54,7 @@ static double rollout(void *world, const char *policy, const double *scale) {
         }
         sim->inner->rollout_depth = 1;
     }
-    sim->inner->scheduler.priority_scale = scale;
+    sim->inner->setup.scale = scale;
     if (sy_sim_run(sim->inner, policy, &result, NULL) < 0) {
         return NAN;
     }
@@ -86,7 +86,6 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
                                    .speed = sy_sim_true_speed,
                                    .disturbance = sy_sim_true_disturbance,
                                    .device_free_ns = sim->world.events.key,
-                                   .rollout = rollout,
                                    .world = sim};
     *ret_sim = sim;
     return 0;
@@ -201,6 +200,16 @@ static void loop(struct sy_sim *sim) {
     }
 }
 
+/* What the caller gives, and what only this world can. */
+static const struct sy_policy_setup *set_up(struct sy_sim *sim) {
+    const double *scale = sim->setup.scale;
+    sim->setup = sim->options.setup ? *sim->options.setup : (struct sy_policy_setup){0};
+    sim->setup.scale = scale;
+    sim->setup.rollout = rollout;
+    sim->setup.world = sim;
+    return &sim->setup;
+}
+
 static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const char *policy,
                const char *args, void *state, struct sy_sim_result *ret_result,
                struct sy_error *error) {
@@ -218,7 +227,7 @@ static int run(struct sy_sim *sim, const struct sy_scheduler_ops *ops, const cha
     policy_state->ops = ops;
     policy_state->state = state;
     policy_state->seed = sim->options.seed;
-    policy_state->setup = sim->options.setup;
+    policy_state->setup = set_up(sim);
     int code = ops->init(policy_state, &sim->world.view, args);
     if (code) {
         if (ops->finish) {

@@ -64,7 +64,7 @@ enum sy_sim_call {
     SY_CALL_JOB_LEFT,
     SY_CALL_TASK_READY,
     SY_CALL_TASK_DONE,
-    SY_CALL_DEVICE, /* idle, lost, returned */
+    SY_CALL_DEVICE, /* lost, returned */
     SY_CALL_DECIDE,
 };
 

@@ -11,6 +11,7 @@
 #define SY_SIM_STATE_H
 
 #include "belief/senses.h"
+#include "schedulers/schedulers.h"
 #include "sim/sim.h"
 #include "world/world.h"
 
@@ -38,6 +39,8 @@ struct sy_sim {
     struct sy_sim_options options;
     struct sy_truth truth;
     struct sy_scheduler scheduler;
+    struct sy_policy_setup
+        setup; /* options.setup, and rollouts; the scale is set by the outer one */
     const char *policy;
     struct sy_error *error;
     int failure; /* negative errno once something went wrong */

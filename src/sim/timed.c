@@ -50,7 +50,6 @@ static void count(struct sy_sim *sim, enum sy_sim_call call, double start_ns, ui
 FORWARD(job_arrived, SY_CALL_JOB_ARRIVED)
 FORWARD(job_left, SY_CALL_JOB_LEFT)
 FORWARD(task_ready, SY_CALL_TASK_READY)
-FORWARD(device_idle, SY_CALL_DEVICE)
 FORWARD(device_lost, SY_CALL_DEVICE)
 FORWARD(device_returned, SY_CALL_DEVICE)
 
@@ -80,7 +79,6 @@ static const struct sy_scheduler_ops shell_ops = {
     .job_left = job_left,
     .task_ready = task_ready,
     .task_done = task_done,
-    .device_idle = device_idle,
     .device_lost = device_lost,
     .device_returned = device_returned,
     .decide = decide,
@@ -93,7 +91,6 @@ struct sy_scheduler *sy_sim_time_calls(struct sy_sim *sim, const struct sy_sched
         sim->scheduler.ops = ops;
         return &sim->scheduler;
     }
-    sim->timed = sim->scheduler; /* what a rollout set */
     sim->scheduler = (struct sy_scheduler){.ops = &shell_ops, .state = sim};
     return &sim->timed;
 }

@@ -259,9 +259,6 @@ static void task_done(struct sy_world *w, uint32_t device) {
         }
     }
     try_start(w, device);
-    if (v->running == SY_NONE && w->policy->ops->device_idle) {
-        w->policy->ops->device_idle(w->policy, view, device);
-    }
 }
 
 static void configured(struct sy_world *w, uint32_t device) {

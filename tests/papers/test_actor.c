@@ -5,6 +5,7 @@
  */
 #include "../schedulers/fixture.h"
 #include "papers/papers.h"
+#include "schedulers/schedulers.h"
 
 #include <math.h>
 #include <setjmp.h>

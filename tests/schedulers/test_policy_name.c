@@ -11,12 +11,9 @@
 
 #include <cmocka.h>
 
-static const struct sy_scheduler_ops learned = {.name = "learned",
-                                                .takes_number = true,
-                                                .weights_kind = "symphony",
-                                                .weights_shape = 7,
-                                                .weights_count = 3,
-                                                .parts = SY_PART_BELIEF | SY_PART_GUARD};
+static const struct sy_policy_net net = {"symphony", 7, 3, SY_PART_BELIEF | SY_PART_GUARD};
+static const struct sy_scheduler_ops learned = {
+    .name = "learned", .takes_number = true, .net = &net};
 static const struct sy_scheduler_ops plain = {.name = "plain"};
 
 static struct policy_args good(const char *text) {
@@ -123,12 +120,22 @@ static void weights_are_the_right_ones(void **state) {
     assert_string_equal(error.file, path);
 }
 
+static void parts_have_names(void **state) {
+    (void)state;
+    for (uint32_t i = 0; sy_policy_part_at(i); i++) {
+        const char *name = sy_policy_part_at(i);
+        assert_int_equal(sy_policy_part(name, strlen(name)), 1u << i);
+        assert_int_equal(sy_policy_part(name, strlen(name) - 1), 0);
+    }
+    assert_int_equal(sy_policy_part("", 0), 0);
+    assert_int_equal(sy_policy_part("net", 3), SY_PART_NET);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_in_its_place),
-        cmocka_unit_test(what_is_wrong_is_said),
-        cmocka_unit_test(others_take_none_of_it),
-        cmocka_unit_test(weights_are_the_right_ones),
+        cmocka_unit_test(everything_in_its_place), cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(others_take_none_of_it),  cmocka_unit_test(weights_are_the_right_ones),
+        cmocka_unit_test(parts_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

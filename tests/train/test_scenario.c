@@ -170,16 +170,16 @@ static void all_can_be_run(void **state) {
     const struct sy_scheduler_ops *ops = sy_scheduler_find("learned", &args, NULL);
     (void)state;
     assert_non_null(ops);
-    float *zero = calloc(ops->weights_count, sizeof *zero);
+    float *zero = calloc(ops->net->count, sizeof *zero);
     assert_non_null(zero);
     double off = 0;
     for (uint32_t i = 0; i < 80; i++) {
         struct sy_scenario *world = world_of(catalogue, sy_scenario_number(SY_SPLIT_TEST, 0, i));
         struct sy_utility utility = {.weight = {1}};
         struct sy_rollout rollout = {.policy = "learned",
-                                     .kind = ops->weights_kind,
-                                     .shape = ops->weights_shape,
-                                     .count = ops->weights_count,
+                                     .kind = ops->net->kind,
+                                     .shape = ops->net->shape,
+                                     .count = ops->net->count,
                                      .block = zero};
         struct sy_error error = {0};
         double cost[SY_MEASURE_COUNT], reference[SY_MEASURE_COUNT];

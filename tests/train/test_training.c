@@ -26,9 +26,9 @@ static struct sy_training_options options_of(void) {
     assert_non_null(ops);
     return (struct sy_training_options){
         .policy = "learned",
-        .kind = ops->weights_kind,
-        .shape = ops->weights_shape,
-        .count = ops->weights_count,
+        .kind = ops->net->kind,
+        .shape = ops->net->shape,
+        .count = ops->net->count,
         .references = "lb-cont+wspt",
         .utility = {.weight = {0.8, 0.2}},
         .seed = 5,

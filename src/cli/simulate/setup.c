@@ -6,7 +6,7 @@
  * run. Invariant: a policy that does not exist is found out here, not after an hour.
  */
 #include "cli/simulate/simulate.h"
-#include "nets/nets.h"
+#include "schedulers/schedulers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int add_policy(struct sy_simulate *simulate, const char *name, size_t len
 }
 
 static bool is_untrained(const struct sy_scheduler_ops *ops) {
-    return ops->weights_kind && !sy_weights_shipped(ops->weights_kind);
+    return ops->net && !sy_weights_shipped(ops->net->kind);
 }
 
 static void put_name(struct sy_buffer *list, const char *name) {

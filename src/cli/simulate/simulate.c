@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "nets/nets.h"
+#include "schedulers/schedulers.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,11 +172,11 @@ const struct sy_command *sy_simulate_command(void) {
 static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_writer *writer) {
     const char *part = NULL;
     sy_json_key(writer, "weights");
-    if (ops->weights_kind) {
+    if (ops->net) {
         sy_json_open(writer, '{');
-        sy_json_member_string(writer, "kind", ops->weights_kind);
-        sy_json_member_u64(writer, "shape", ops->weights_shape);
-        sy_json_member_u64(writer, "count", ops->weights_count);
+        sy_json_member_string(writer, "kind", ops->net->kind);
+        sy_json_member_u64(writer, "shape", ops->net->shape);
+        sy_json_member_u64(writer, "count", ops->net->count);
         sy_json_close(writer, '}');
     } else {
         sy_json_put_null(writer);
@@ -184,7 +184,7 @@ static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_
     sy_json_key(writer, "parts");
     sy_json_open(writer, '[');
     for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
-        if (ops->parts >> i & 1) {
+        if (ops->net && ops->net->parts >> i & 1) {
             sy_json_put_string(writer, part);
         }
     }
@@ -194,13 +194,12 @@ static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_
 /* "  learned@FILE, weights of kind symphony; ~belief ~guard" */
 static void put_learned(const struct sy_scheduler_ops *ops, struct sy_buffer *out) {
     const char *part = NULL;
-    if (!ops->weights_kind && !ops->parts) {
+    if (!ops->net) {
         return;
     }
-    sy_print(out, "  %s%s", ops->name, ops->weights_kind ? "@FILE, kind " : "");
-    sy_print(out, "%s%s", ops->weights_kind ? ops->weights_kind : "", ops->parts ? ":" : "");
+    sy_print(out, "  %s@FILE, kind %s:", ops->name, ops->net->kind);
     for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
-        if (ops->parts >> i & 1) {
+        if (ops->net->parts >> i & 1) {
             sy_print(out, " ~%s", part);
         }
     }

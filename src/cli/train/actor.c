@@ -365,7 +365,7 @@ int sy_train_actor(const struct sy_train_args *args) {
     const struct sy_scheduler_ops *reference = sy_scheduler_find(own.references, &rest, &error);
     const struct sy_scheduler_ops *teacher =
         own.imitate ? sy_scheduler_find(own.imitate, &rest, &error) : reference;
-    if (!reference || !teacher || teacher->needs_truth || teacher->weights_kind) {
+    if (!reference || !teacher || teacher->needs_truth || teacher->net) {
         if (reference && teacher) {
             sy_fail(&error, -EINVAL, "only a heuristic can be imitated");
         }

@@ -61,8 +61,8 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
             return sy_message_exit(code);
         }
         const struct sy_weights *w = &c->weights[i];
-        if (strcmp(w->kind, ops->weights_kind) != 0 || w->shape != ops->weights_shape ||
-            w->count != ops->weights_count) {
+        if (strcmp(w->kind, ops->net->kind) != 0 || w->shape != ops->net->shape ||
+            w->count != ops->net->count) {
             sy_message_fail("--compare %s: not weights of %s, or of another version of it",
                             c->names[i], c->args->policy);
             sy_weights_close(&c->weights[i]);

@@ -68,9 +68,9 @@ static int setup(struct session *s) {
     bool expert = strcmp(args->method, "expert") == 0;
     s->options = (struct sy_training_options){
         .policy = args->policy,
-        .kind = ops->weights_kind,
-        .shape = ops->weights_shape,
-        .count = ops->weights_count,
+        .kind = ops->net->kind,
+        .shape = ops->net->shape,
+        .count = ops->net->count,
         .references = args->references,
         .seed = (uint32_t)args->seed,
         .scenarios = args->worlds,

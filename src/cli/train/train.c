@@ -160,7 +160,7 @@ const struct sy_scheduler_ops *sy_train_policy(const char *name) {
     const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
     if (!ops) {
         sy_message_about("--policy", name, &error);
-    } else if (!ops->weights_kind) {
+    } else if (!ops->net) {
         sy_message_fail("--policy %s has no weights to train", name);
         ops = NULL;
     }

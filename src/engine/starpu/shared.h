@@ -19,6 +19,7 @@
 
 #include "engine/live.h"
 #include "engine/starpu/hooks.h"
+#include "schedulers/schedulers.h"
 
 struct node;
 

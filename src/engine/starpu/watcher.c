@@ -71,7 +71,6 @@ static void publish(struct watcher *w, double read_ns) {
     for (unsigned c = 0; c < STARPU_NMAX_SCHED_CTXS; c++) {
         struct context *context = &s->contexts[c];
         if (context->used && context->live && context->count) {
-            sy_live_believed(context->live);
             atomic_fetch_add(&context->version, 1);
         }
     }
