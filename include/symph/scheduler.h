@@ -59,10 +59,9 @@ struct sy_reading {
 
 /* The hidden state. NULL for every policy but those with needs_truth. */
 struct sy_truth {
-    const double *resource_bytes_per_s; /* what flows now, all tenants */
-    const double *others_bytes_per_s;   /* of it, what others than this world's tasks cause */
-    const double *task_factor;          /* true time / estimated time, isolated, per task */
-    const double *kernel_factor;        /* [kernel * class_count + class] error of the cost model */
+    const double *others_bytes_per_s; /* per resource: what flows now and is not of this world */
+    const double *task_factor;        /* true time / estimated time, isolated, per task */
+    const double *kernel_factor;      /* [kernel * class_count + class] error of the cost model */
     /* Speed (0..1] a task would have on a device beside what its siblings execute now, and the
      * extra share of time those siblings would need because of it. */
     double (*speed)(void *world, uint32_t device, uint32_t task);

@@ -92,7 +92,6 @@ struct sy_nvml {
     int (*device_count)(unsigned *ret_count);
     int (*device_at)(unsigned index, void **ret_device);
     int (*device_by_bus)(const char *bus, void **ret_device);
-    const char *(*error_text)(int status);
     int (*use)(void *device, struct sy_nvml_use *ret_use);
     int (*memory)(void *device, struct sy_nvml_memory *ret_memory);
     int (*power_mw)(void *device, unsigned *ret_milliwatts);

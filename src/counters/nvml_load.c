@@ -23,7 +23,6 @@ static const struct symbol symbols[] = {
     {"nvmlDeviceGetCount_v2", AT(device_count)},
     {"nvmlDeviceGetHandleByIndex_v2", AT(device_at)},
     {"nvmlDeviceGetHandleByPciBusId_v2", AT(device_by_bus)},
-    {"nvmlErrorString", AT(error_text)},
     {"nvmlDeviceGetUtilizationRates", AT(use)},
     {"nvmlDeviceGetMemoryInfo", AT(memory)},
     {"nvmlDeviceGetPowerUsage", AT(power_mw)},

@@ -79,8 +79,7 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
     }
     fill_view(sim);
     sy_sim_time_clock(sim);
-    sim->truth = (struct sy_truth){.resource_bytes_per_s = sim->resource_use,
-                                   .others_bytes_per_s = sim->resource_others,
+    sim->truth = (struct sy_truth){.others_bytes_per_s = sim->resource_others,
                                    .task_factor = sim->task_factor,
                                    .kernel_factor = sim->kernel_factor,
                                    .speed = sy_sim_true_speed,

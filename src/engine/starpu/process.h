@@ -108,7 +108,6 @@ struct sy_engine {
     starpu_data_handle_t *handles;
     void **pointers;
     void *block;
-    size_t block_bytes;
     /* codelet.c */
     struct starpu_codelet *codelets; /* per kernel */
     struct starpu_perfmodel *models; /* per kernel; not used by our policies */
