@@ -39,17 +39,16 @@ struct sy_option {
     enum sy_option_type type;
     const char *name; /* without dashes */
     const char *metavar;
+    size_t target; /* offset of the value, or of the request, in the arguments' struct */
     const char *help;
-    size_t target;    /* offset of the value, or of the request, in the arguments' struct */
-    size_t given;     /* offset of a bool set when the option is there; 0: none */
     double low, high; /* what a number may be; of seconds, of bytes */
+    size_t given;     /* offset of a bool set when the option is there; 0: none */
 };
 
 #define SY_OPTION_COMMON(type)                                                                     \
-    {SY_OPTION_FLAG, "json", NULL, "print one JSON object", offsetof(type, common.json), 0, 0, 0}, \
-    {                                                                                              \
-        SY_OPTION_FLAG, "quiet", NULL, "no progress bar and no notes",                             \
-            offsetof(type, common.quiet), 0, 0, 0                                                  \
+    {SY_OPTION_FLAG, "json", NULL, offsetof(type, common.json), "print one JSON object"}, {        \
+        SY_OPTION_FLAG, "quiet", NULL, offsetof(type, common.quiet),                               \
+            "no progress bar and no notes"                                                         \
     }
 
 struct sy_command {

@@ -24,13 +24,13 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "machine", "M", "a machine", AT(text), 0, 0, 0},
-    {SY_OPTION_LIST, "graphs", "FILE...", "graphs", AT(graphs), 0, 0, 0},
-    {SY_OPTION_REPEAT, "fail", "D@T", "failures", AT(fails), 0, 0, 0},
-    {SY_OPTION_HEADING, NULL, NULL, "Numbers", 0, 0, 0, 0},
-    {SY_OPTION_U32, "seeds", "N", "seeds", AT(seeds), 0, 1, 100},
-    {SY_OPTION_U64, "seed", "N", "base", AT(seed), AT(seed_given), 0, 1e15},
-    {SY_OPTION_NUMBER, "noise", "SIGMA", "noise", AT(noise), 0, 0, 3},
+    {SY_OPTION_TEXT, "machine", "M", AT(text), "a machine"},
+    {SY_OPTION_LIST, "graphs", "FILE...", AT(graphs), "graphs"},
+    {SY_OPTION_REPEAT, "fail", "D@T", AT(fails), "failures"},
+    {SY_OPTION_HEADING, .help = "Numbers"},
+    {SY_OPTION_U32, "seeds", "N", AT(seeds), "seeds", 1, 100},
+    {SY_OPTION_U64, "seed", "N", AT(seed), "base", 0, 1e15, AT(seed_given)},
+    {SY_OPTION_NUMBER, "noise", "SIGMA", AT(noise), "noise", 0, 3},
     SY_OPTION_COMMON(struct args),
 };
 

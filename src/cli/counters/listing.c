@@ -23,28 +23,22 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "arch", "NAME",
-     "only this micro-architecture and its PMUs; \"own\": that of this processor", AT(arch), 0, 0,
-     0},
-    {SY_OPTION_FLAG, "events", NULL, "with --arch: list every event and its encoding", AT(events),
-     0, 0, 0},
-    {SY_OPTION_FLAG, "metrics", NULL, "with --arch: list every metric and its formula", AT(metrics),
-     0, 0, 0},
-    {SY_OPTION_TEXT, "processor", "ID",
-     "find the micro-architecture of this processor: GenuineIntel-6-8F-8, an Arm "
-     "MIDR, a POWER PVR",
-     AT(processor), 0, 0, 0},
-    {SY_OPTION_TEXT, "listings", "FOLDER", "where the listings are (default: those installed)",
-     AT(folder), 0, 0, 0},
-    {SY_OPTION_HEADING, NULL, NULL, "Making listings", 0, 0, 0, 0},
-    {SY_OPTION_TEXT, "compile", "TREE",
-     "create listings from the pmu-events of this Linux source tree; with --arch only "
-     "that one",
-     AT(compile), 0, 0, 0},
-    {SY_OPTION_TEXT, "out", "FOLDER", "with --compile: write the listings to this folder", AT(out),
-     0, 0, 0},
-    {SY_OPTION_TEXT, "source", "TEXT", "with --compile: text that says where the events come from",
-     AT(source), 0, 0, 0},
+    {SY_OPTION_TEXT, "arch", "NAME", AT(arch),
+     "only this micro-architecture and its PMUs; \"own\": that of this processor"},
+    {SY_OPTION_FLAG, "events", NULL, AT(events), "with --arch: list every event and its encoding"},
+    {SY_OPTION_FLAG, "metrics", NULL, AT(metrics),
+     "with --arch: list every metric and its formula"},
+    {SY_OPTION_TEXT, "processor", "ID", AT(processor),
+     "find the micro-architecture of this processor: GenuineIntel-6-8F-8, an Arm MIDR, a POWER "
+     "PVR"},
+    {SY_OPTION_TEXT, "listings", "FOLDER", AT(folder),
+     "where the listings are (default: those installed)"},
+    {SY_OPTION_HEADING, .help = "Making listings"},
+    {SY_OPTION_TEXT, "compile", "TREE", AT(compile),
+     "create listings from the pmu-events of this Linux source tree; with --arch only that one"},
+    {SY_OPTION_TEXT, "out", "FOLDER", AT(out), "with --compile: write the listings to this folder"},
+    {SY_OPTION_TEXT, "source", "TEXT", AT(source),
+     "with --compile: text that says where the events come from"},
     SY_OPTION_COMMON(struct args),
 };
 

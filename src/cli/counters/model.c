@@ -24,21 +24,18 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "arch", "NAME",
-     "the micro-architecture (default \"own\": that of this processor); symph counters "
-     "listing lists them",
-     AT(arch), 0, 0, 0},
-    {SY_OPTION_TEXT, "scope", "WHAT",
-     "core, package (or socket) or gpu (default: core and package)", AT(scope), 0, 0, 0},
-    {SY_OPTION_TEXT, "machine", "MACHINE",
-     "instead, show the shared resources of this machine: \"here\", a file, or a line "
-     "of text",
-     AT(machine), 0, 0, 0},
-    {SY_OPTION_FLAG, "all", NULL, "print a table of all micro-architectures", AT(all), 0, 0, 0},
-    {SY_OPTION_TEXT, "dot", "FILE", "write the model in DOT, for Graphviz ('-': standard output)",
-     AT(dot), 0, 0, 0},
-    {SY_OPTION_TEXT, "listings", "FOLDER", "where the listings are (default: those installed)",
-     AT(folder), 0, 0, 0},
+    {SY_OPTION_TEXT, "arch", "NAME", AT(arch),
+     "the micro-architecture (default \"own\": that of this processor); symph counters listing "
+     "lists them"},
+    {SY_OPTION_TEXT, "scope", "WHAT", AT(scope),
+     "core, package (or socket) or gpu (default: core and package)"},
+    {SY_OPTION_TEXT, "machine", "MACHINE", AT(machine),
+     "instead, show the shared resources of this machine: \"here\", a file, or a line of text"},
+    {SY_OPTION_FLAG, "all", NULL, AT(all), "print a table of all micro-architectures"},
+    {SY_OPTION_TEXT, "dot", "FILE", AT(dot),
+     "write the model in DOT, for Graphviz ('-': standard output)"},
+    {SY_OPTION_TEXT, "listings", "FOLDER", AT(folder),
+     "where the listings are (default: those installed)"},
     SY_OPTION_COMMON(struct args),
 };
 

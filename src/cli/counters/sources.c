@@ -20,14 +20,12 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "only", "SOURCES",
-     "try only these sources, separated by commas: perf, resctrl, rapl, psi, proc, "
-     "process, cgroup, nvml, fpga",
-     AT(only), 0, 0, 0},
-    {SY_OPTION_TEXT, "process", "PID", "also try a process and its descendants", AT(process), 0, 0,
-     0},
-    {SY_OPTION_TEXT, "group", "CGROUP",
-     "also try a control group, given as its folder below /sys/fs/cgroup", AT(group), 0, 0, 0},
+    {SY_OPTION_TEXT, "only", "SOURCES", AT(only),
+     "try only these sources, separated by commas: perf, resctrl, rapl, psi, proc, process, "
+     "cgroup, nvml, fpga"},
+    {SY_OPTION_TEXT, "process", "PID", AT(process), "also try a process and its descendants"},
+    {SY_OPTION_TEXT, "group", "CGROUP", AT(group),
+     "also try a control group, given as its folder below /sys/fs/cgroup"},
     SY_OPTION_COMMON(struct args),
 };
 

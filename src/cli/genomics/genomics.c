@@ -28,20 +28,17 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option simulate_options[] = {
-    {SY_OPTION_TEXT, "ref", "FASTA", "the reference", AT(ref), 0, 0, 0},
-    {SY_OPTION_TEXT, "region", "CONTIG[:A-B]",
-     "the part of the reference to change and sequence (default: the first contig)", AT(region), 0,
-     0, 0},
-    {SY_OPTION_U64, "random", "LENGTH",
-     "generate a random reference of this length instead, and write PREFIX.fa", AT(random), 0, 2000,
-     2e9},
-    {SY_OPTION_TEXT, "out", "PREFIX", "the names of all files begin with this", AT(out), 0, 0, 0},
-    {SY_OPTION_NUMBER, "coverage", "X", "mean depth (default 30)", AT(coverage), 0, 0.01, 10000},
-    {SY_OPTION_U32, "read-length", "N", "length of each read, in bases (default 150)",
-     AT(read_length), 0, 30, 512},
-    {SY_OPTION_U64, "seed", "N", "seed of the random numbers (default 1)", AT(seed), 0, 0,
-     SEED_MAX},
-    {SY_OPTION_FLAG, "easy", NULL, "no paralogs and no systematic errors", AT(easy), 0, 0, 0},
+    {SY_OPTION_TEXT, "ref", "FASTA", AT(ref), "the reference"},
+    {SY_OPTION_TEXT, "region", "CONTIG[:A-B]", AT(region),
+     "the part of the reference to change and sequence (default: the first contig)"},
+    {SY_OPTION_U64, "random", "LENGTH", AT(random),
+     "generate a random reference of this length instead, and write PREFIX.fa", 2000, 2e9},
+    {SY_OPTION_TEXT, "out", "PREFIX", AT(out), "the names of all files begin with this"},
+    {SY_OPTION_NUMBER, "coverage", "X", AT(coverage), "mean depth (default 30)", 0.01, 10000},
+    {SY_OPTION_U32, "read-length", "N", AT(read_length),
+     "length of each read, in bases (default 150)", 30, 512},
+    {SY_OPTION_U64, "seed", "N", AT(seed), "seed of the random numbers (default 1)", 0, SEED_MAX},
+    {SY_OPTION_FLAG, "easy", NULL, AT(easy), "no paralogs and no systematic errors"},
     SY_OPTION_COMMON(struct args),
 };
 
@@ -61,16 +58,16 @@ static const struct sy_command simulate = {
 };
 
 static const struct sy_option score_options[] = {
-    {SY_OPTION_TEXT, "ref", "FASTA", "the reference", AT(ref), 0, 0, 0},
-    {SY_OPTION_TEXT, "truth", "VCF", "the true variants", AT(truth), 0, 0, 0},
-    {SY_OPTION_TEXT, "calls", "VCF", "the variants that were called", AT(calls), 0, 0, 0},
-    {SY_OPTION_TEXT, "strata", "BED",
-     "count these regions separately, by the label in the fourth column", AT(strata), 0, 0, 0},
-    {SY_OPTION_TEXT, "region", "CONTIG[:A-B]", "count only variants that begin in this region",
-     AT(region), 0, 0, 0},
-    {SY_OPTION_NUMBER, "quality", "Q", "ignore calls of lower quality (default 0)", AT(quality), 0,
-     0, 1e9},
-    {SY_OPTION_FLAG, "all", NULL, "also count calls that fail a filter", AT(all), 0, 0, 0},
+    {SY_OPTION_TEXT, "ref", "FASTA", AT(ref), "the reference"},
+    {SY_OPTION_TEXT, "truth", "VCF", AT(truth), "the true variants"},
+    {SY_OPTION_TEXT, "calls", "VCF", AT(calls), "the variants that were called"},
+    {SY_OPTION_TEXT, "strata", "BED", AT(strata),
+     "count these regions separately, by the label in the fourth column"},
+    {SY_OPTION_TEXT, "region", "CONTIG[:A-B]", AT(region),
+     "count only variants that begin in this region"},
+    {SY_OPTION_NUMBER, "quality", "Q", AT(quality), "ignore calls of lower quality (default 0)", 0,
+     1e9},
+    {SY_OPTION_FLAG, "all", NULL, AT(all), "also count calls that fail a filter"},
     SY_OPTION_COMMON(struct args),
 };
 

@@ -27,20 +27,17 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "dot", "FILE", "write the graph in DOT ('-': standard output)", AT(dot), 0, 0,
-     0},
-    {SY_OPTION_TEXT, "out", "FILE",
-     "write the graph in the native JSON format ('-': standard output)", AT(out), 0, 0, 0},
-    {SY_OPTION_FLAG, "check", NULL,
-     "only check the files: print one line for each, exit with 3 if one is invalid", AT(check), 0,
-     0, 0},
-    {SY_OPTION_FLAG, "list-generators", NULL, "list the generators and their arguments",
-     AT(list_generators), 0, 0, 0},
-    {SY_OPTION_TEXT, "only", "GLOB",
-     "use only the graphs whose name matches GLOB, such as 'tpch_q1*'", AT(graphs.only), 0, 0, 0},
-    {SY_OPTION_U32, "max-instances", "N",
-     "fold a stage with more than N instances into N tasks (default 32)", AT(graphs.max_instances),
-     0, 1, 1e6},
+    {SY_OPTION_TEXT, "dot", "FILE", AT(dot), "write the graph in DOT ('-': standard output)"},
+    {SY_OPTION_TEXT, "out", "FILE", AT(out),
+     "write the graph in the native JSON format ('-': standard output)"},
+    {SY_OPTION_FLAG, "check", NULL, AT(check),
+     "only check the files: print one line for each, exit with 3 if one is invalid"},
+    {SY_OPTION_FLAG, "list-generators", NULL, AT(list_generators),
+     "list the generators and their arguments"},
+    {SY_OPTION_TEXT, "only", "GLOB", AT(graphs.only),
+     "use only the graphs whose name matches GLOB, such as 'tpch_q1*'"},
+    {SY_OPTION_U32, "max-instances", "N", AT(graphs.max_instances),
+     "fold a stage with more than N instances into N tasks (default 32)", 1, 1e6},
     SY_OPTION_COMMON(struct args),
 };
 

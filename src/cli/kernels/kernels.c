@@ -26,23 +26,16 @@ struct args {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_KEY, "kernels", "PATH",
-     "kernel plug-ins: files or folders, separated by colons (default: those "
-     "installed)",
-     AT(request), 0, 0, 0},
-    {SY_OPTION_KEY, "models", "FOLDER",
-     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(request), 0, 0,
-     0},
-    {SY_OPTION_FLAG, "calibrate", NULL,
-     "run the workloads of the plug-ins to measure each kernel on each class of "
-     "devices",
-     AT(calibrate), 0, 0, 0},
-    {SY_OPTION_KEY, "samples", "N",
-     "with --calibrate: run each kernel at least N times at each size (default 9)", AT(request), 0,
-     0, 0},
-    {SY_OPTION_FLAG, "forget", NULL,
-     "delete the measured times of the named kernels, or of all; before --calibrate", AT(forget), 0,
-     0, 0},
+    {SY_OPTION_KEY, "kernels", "PATH", AT(request),
+     "kernel plug-ins: files or folders, separated by colons (default: those installed)"},
+    {SY_OPTION_KEY, "models", "FOLDER", AT(request),
+     "where measured times are kept (default: your cache folder; \"\": nowhere)"},
+    {SY_OPTION_FLAG, "calibrate", NULL, AT(calibrate),
+     "run the workloads of the plug-ins to measure each kernel on each class of devices"},
+    {SY_OPTION_KEY, "samples", "N", AT(request),
+     "with --calibrate: run each kernel at least N times at each size (default 9)"},
+    {SY_OPTION_FLAG, "forget", NULL, AT(forget),
+     "delete the measured times of the named kernels, or of all; before --calibrate"},
     SY_OPTION_COMMON(struct args),
 };
 

@@ -24,8 +24,8 @@ struct args {
 #define ROUTE_ROW_MAX 40
 
 static const struct sy_option options[] = {
-    {SY_OPTION_FLAG, "tree", NULL, "print a tree of memories and devices instead of tables",
-     AT(tree), 0, 0, 0},
+    {SY_OPTION_FLAG, "tree", NULL, AT(tree),
+     "print a tree of memories and devices instead of tables"},
     SY_OPTION_COMMON(struct args),
 };
 

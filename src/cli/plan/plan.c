@@ -13,58 +13,44 @@
 #define AT(field) offsetof(struct sy_planning_args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "input-features", "F",
-     "what one item is like: the name of an example, values such as "
-     "nodes=1e5,edges=2e6, both, or a JSON file",
-     AT(features), 0, 0, 0},
-    {SY_OPTION_TEXT, "objective", "O",
-     "what to optimise: throughput, latency, energy, money or balanced (energy * "
-     "time); default throughput",
-     AT(objective), 0, 0, 0},
-    {SY_OPTION_REPEAT, "constraint", "C",
-     "a limit that the plan must keep: 'latency<=2ms', 'throughput>=500/s', "
-     "'energy<=3J', 'power<=300W', 'money<=0.01', 'memory.gpu<=40GB', 'gpu<=1'; may "
-     "be repeated",
-     AT(constraints), 0, 0, 0},
-    {SY_OPTION_TEXT, "machine", "MACHINE",
-     "\"here\", a file, or a line of text such as \"cpu:8 gpu:2\" (default here)", AT(machine),
-     AT(machine_given), 0, 0},
-    {SY_OPTION_REPEAT, "times", "FILE",
-     "measured times of kernels, as symph run --pipeline --calibrate writes them "
-     "(default with --machine here: what was learned here); may be repeated",
-     AT(times), 0, 0, 0},
-    {SY_OPTION_REPEAT, "class", "CLASS=NAME",
-     "the name that the measured times use for a class of devices, such as gpu=h200; "
-     "may be repeated",
-     AT(classes), 0, 0, 0},
-    {SY_OPTION_REPEAT, "busy", "CLASS=N",
-     "number of devices that others use; \"auto\" asks the counters of this machine; "
-     "may be repeated",
-     AT(busy), 0, 0, 0},
-    {SY_OPTION_REPEAT, "price", "CLASS=X",
-     "price of a device per hour, such as gpu=2.5/h; may be repeated", AT(prices), 0, 0, 0},
-    {SY_OPTION_FLAG, "overlap", NULL, "transfers overlap with computation (the default)",
-     AT(overlap), 0, 0, 0},
-    {SY_OPTION_FLAG, "no-overlap", NULL, "a device waits while data is moved to it", AT(no_overlap),
-     0, 0, 0},
-    {SY_OPTION_FLAG, "side-by-side", NULL,
-     "also try several copies of the pipeline, each on its own devices (throughput "
-     "only)",
-     AT(side_by_side), 0, 0, 0},
-    {SY_OPTION_REPEAT, "plan", "TEXT",
-     "also evaluate this plan: 'gemm1+spmm1@gpu | gemm2@cpu:4x2'; may be repeated", AT(beside), 0,
-     0, 0},
-    {SY_OPTION_FLAG, "front", NULL,
-     "print every plan of the Pareto front, not only the ten most different ones", AT(front), 0, 0,
-     0},
-    {SY_OPTION_FILE, "plot", "FILE", "draw the Pareto front (SVG)", AT(plot), 0, 0, 0},
-    {SY_OPTION_ANY, "kernels", "PATH",
-     "kernel plug-ins: files or folders, separated by colons (default: those "
-     "installed)",
-     AT(kernels), 0, 0, 0},
-    {SY_OPTION_ANY, "models", "FOLDER",
-     "where measured times are kept (default: your cache folder; \"\": nowhere)", AT(models), 0, 0,
-     0},
+    {SY_OPTION_TEXT, "input-features", "F", AT(features),
+     "what one item is like: the name of an example, values such as nodes=1e5,edges=2e6, both, or "
+     "a JSON file"},
+    {SY_OPTION_TEXT, "objective", "O", AT(objective),
+     "what to optimise: throughput, latency, energy, money or balanced (energy * time); default "
+     "throughput"},
+    {SY_OPTION_REPEAT, "constraint", "C", AT(constraints),
+     "a limit that the plan must keep: 'latency<=2ms', 'throughput>=500/s', 'energy<=3J', "
+     "'power<=300W', 'money<=0.01', 'memory.gpu<=40GB', 'gpu<=1'; may be repeated"},
+    {SY_OPTION_TEXT, "machine", "MACHINE", AT(machine),
+     "\"here\", a file, or a line of text such as \"cpu:8 gpu:2\" (default here)", 0, 0,
+     AT(machine_given)},
+    {SY_OPTION_REPEAT, "times", "FILE", AT(times),
+     "measured times of kernels, as symph run --pipeline --calibrate writes them (default with "
+     "--machine here: what was learned here); may be repeated"},
+    {SY_OPTION_REPEAT, "class", "CLASS=NAME", AT(classes),
+     "the name that the measured times use for a class of devices, such as gpu=h200; may be "
+     "repeated"},
+    {SY_OPTION_REPEAT, "busy", "CLASS=N", AT(busy),
+     "number of devices that others use; \"auto\" asks the counters of this machine; may be "
+     "repeated"},
+    {SY_OPTION_REPEAT, "price", "CLASS=X", AT(prices),
+     "price of a device per hour, such as gpu=2.5/h; may be repeated"},
+    {SY_OPTION_FLAG, "overlap", NULL, AT(overlap),
+     "transfers overlap with computation (the default)"},
+    {SY_OPTION_FLAG, "no-overlap", NULL, AT(no_overlap),
+     "a device waits while data is moved to it"},
+    {SY_OPTION_FLAG, "side-by-side", NULL, AT(side_by_side),
+     "also try several copies of the pipeline, each on its own devices (throughput only)"},
+    {SY_OPTION_REPEAT, "plan", "TEXT", AT(beside),
+     "also evaluate this plan: 'gemm1+spmm1@gpu | gemm2@cpu:4x2'; may be repeated"},
+    {SY_OPTION_FLAG, "front", NULL, AT(front),
+     "print every plan of the Pareto front, not only the ten most different ones"},
+    {SY_OPTION_FILE, "plot", "FILE", AT(plot), "draw the Pareto front (SVG)"},
+    {SY_OPTION_ANY, "kernels", "PATH", AT(kernels),
+     "kernel plug-ins: files or folders, separated by colons (default: those installed)"},
+    {SY_OPTION_ANY, "models", "FOLDER", AT(models),
+     "where measured times are kept (default: your cache folder; \"\": nowhere)"},
     SY_OPTION_COMMON(struct sy_planning_args),
 };
 

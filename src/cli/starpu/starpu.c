@@ -48,20 +48,16 @@ struct plan {
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "policy", "NAME",
-     "a policy of symph simulate --list-policies (default: SYMPH_POLICY, or else "
-     "symphony)",
-     AT(policy), 0, 0, 0},
-    {SY_OPTION_TEXT, "plugin", "FILE",
-     "use this libsymph-starpu.so (default: SYMPH_STARPU_PLUGIN, or else one that "
-     "fits)",
-     AT(plugin), 0, 0, 0},
-    {SY_OPTION_FLAG, "show", NULL,
-     "print the environment variables that would be set, and run nothing", AT(show), 0, 0, 0},
-    {SY_OPTION_FLAG, "verbose", NULL, "the plug-in reports what it did when the program ends",
-     AT(verbose), 0, 0, 0},
-    {SY_OPTION_FLAG, "json", NULL, "like --show, as one JSON object", AT(common.json), 0, 0, 0},
-    {SY_OPTION_FLAG, "quiet", NULL, "do not print what was set up", AT(common.quiet), 0, 0, 0},
+    {SY_OPTION_TEXT, "policy", "NAME", AT(policy),
+     "a policy of symph simulate --list-policies (default: SYMPH_POLICY, or else symphony)"},
+    {SY_OPTION_TEXT, "plugin", "FILE", AT(plugin),
+     "use this libsymph-starpu.so (default: SYMPH_STARPU_PLUGIN, or else one that fits)"},
+    {SY_OPTION_FLAG, "show", NULL, AT(show),
+     "print the environment variables that would be set, and run nothing"},
+    {SY_OPTION_FLAG, "verbose", NULL, AT(verbose),
+     "the plug-in reports what it did when the program ends"},
+    {SY_OPTION_FLAG, "json", NULL, AT(common.json), "like --show, as one JSON object"},
+    {SY_OPTION_FLAG, "quiet", NULL, AT(common.quiet), "do not print what was set up"},
 };
 
 static const struct sy_command command = {
