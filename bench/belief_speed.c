@@ -162,8 +162,7 @@ static void put_machine(struct sy_json_writer *out, const struct sy_belief *beli
     for (uint32_t i = 0; i < filters; i++) {
         variables += sy_belief_model(belief, i)->variable_count;
     }
-    sy_json_key(out, "this_machine");
-    sy_json_open(out, '{');
+    sy_json_open_member(out, "this_machine", '{');
     sy_json_member_u64(out, "counters", counter_count);
     sy_json_member_u64(out, "filters", filters);
     sy_json_member_u64(out, "variables", variables);
@@ -209,8 +208,7 @@ int main(int argc, char **argv) {
     sy_json_open(&out, '{');
     sy_json_member_string(&out, "schema", "symph-bench-belief-1");
     sy_json_member_u64(&out, "steps", steps);
-    sy_json_key(&out, "filters");
-    sy_json_open(&out, '[');
+    sy_json_open_member(&out, "filters", '[');
     int code = 0;
     for (size_t i = 0; !code && i < SY_COUNT(sizes); i++) {
         code = measure(&out, sizes[i][0], sizes[i][1], steps);

@@ -200,8 +200,7 @@ static void print(struct setting *s) {
     sy_json_member_u64(&out, "seed", SEED);
     sy_json_member_u64(&out, "rounds", s->rounds);
     for (uint32_t i = 0; i < WHATS; i++) {
-        sy_json_key(&out, names[i]);
-        sy_json_open(&out, '{');
+        sy_json_open_member(&out, names[i], '{');
         sy_json_member_number(&out, "median_us", sy_quantile(s->times[i], s->rounds, 0.5));
         sy_json_member_number(&out, "p99_us", sy_quantile(s->times[i], s->rounds, 0.99));
         sy_json_close(&out, '}');

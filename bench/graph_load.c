@@ -129,8 +129,7 @@ static struct result load_apart(const char *path) {
 
 static void report(struct sy_json_writer *writer, const char *format, const struct result *result,
                    double limit_s) {
-    sy_json_key(writer, format);
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, format, '{');
     sy_json_member_u64(writer, "tasks", result->tasks);
     sy_json_member_u64(writer, "edges", result->edges);
     sy_json_member_number(writer, "seconds", result->seconds);

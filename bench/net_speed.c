@@ -223,14 +223,12 @@ int main(int argc, char **argv) {
     sy_json_open(&out, '{');
     sy_json_member_string(&out, "schema", "symph-bench-net-1");
     sy_json_member_u64(&out, "decisions", decisions);
-    sy_json_key(&out, "nets");
-    sy_json_open(&out, '[');
+    sy_json_open_member(&out, "nets", '[');
     for (size_t i = 0; i < SY_COUNT(nets); i++) {
         measure_net(&out, nets[i][0], nets[i][1], nets[i][0] > 1000 ? decisions / 10 : decisions);
     }
     sy_json_close(&out, ']');
-    sy_json_key(&out, "rows");
-    sy_json_open(&out, '[');
+    sy_json_open_member(&out, "rows", '[');
     for (size_t i = 0; i < SY_COUNT(rows); i++) {
         measure_rows(&out, rows[i][0], rows[i][1], rows[i][2], decisions);
     }

@@ -238,8 +238,7 @@ int main(int argc, char **argv) {
     sy_json_open(&out, '{');
     sy_json_member_string(&out, "schema", "symph-bench-plan-1");
     sy_json_member_u64(&out, "repeats", REPEATS);
-    sy_json_key(&out, "measured");
-    sy_json_open(&out, '[');
+    sy_json_open_member(&out, "measured", '[');
     for (size_t i = 0; !code && i < SY_COUNT(settings); i++) {
         code = measure_setting(&out, planner, &settings[i], &measured);
     }

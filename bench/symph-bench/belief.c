@@ -274,8 +274,7 @@ static void put_worth(const struct setting *s, const struct outcome *o, const st
         struct sy_interval interval =
             sy_bootstrap_mean(o[k].values, o[k].count, (struct sy_clusters){0}, SEED);
         sy_table_cell(table, "%.3f (%.1f)", o[k].mean, o[k].p99);
-        sy_json_key(out, names[k]);
-        sy_json_open(out, '{');
+        sy_json_open_member(out, names[k], '{');
         sy_json_member_number(out, "slowdown_mean", o[k].mean);
         sy_json_member_number(out, "low", interval.low);
         sy_json_member_number(out, "high", interval.high);

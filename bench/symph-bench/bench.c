@@ -261,8 +261,7 @@ static void sheet_json(const struct sy_sheet *sheet, const struct sy_scene *scen
     sy_json_open(out, '{');
     sy_json_member_string(out, "bench", sheet->bench);
     sy_json_member_string(out, "title", sheet->title);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
     char policy[NAME_SIZE];
     for (const char *at = sheet->policies; next_policy(&at, policy);) {
         sy_json_open(out, '{');
@@ -270,8 +269,7 @@ static void sheet_json(const struct sy_sheet *sheet, const struct sy_scene *scen
         for (uint32_t c = 0; c < column_count(sheet); c++) {
             const struct sy_column *column = &sheet->columns[c];
             struct sy_spread value = figure(&scenes[column->scenario], policy, column->figure);
-            sy_json_key(out, column->title);
-            sy_json_open(out, '{');
+            sy_json_open_member(out, column->title, '{');
             sy_json_member_number(out, "value", value.value);
             sy_json_member_number(out, "low", value.low);
             sy_json_member_number(out, "high", value.high);
@@ -428,8 +426,7 @@ static struct sy_json_writer open_document(const struct bench_args *args, const 
     sy_json_member_string(&out, "version", sy_version());
     put_host(&out);
     sy_json_member_string(&out, "decision_time", args->decision_time);
-    sy_json_key(&out, "tables");
-    sy_json_open(&out, '[');
+    sy_json_open_member(&out, "tables", '[');
     return out;
 }
 

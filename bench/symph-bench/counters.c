@@ -459,8 +459,7 @@ static void print_json(const struct bench *bench, struct sy_json_writer *out) {
     sy_json_member_number(out, "noise_ratio", bench->args->noise);
     sy_json_member_number(out, "outliers_ratio", bench->args->outliers);
     sy_json_member_u64(out, "seeds", bench->args->seeds);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
     for (uint32_t c = 0; c < bench->config_count; c++) {
         for (uint32_t k = 0; k < bench->slots_count; k++) {
             for (int split = 0; split < SPLITS; split++) {

@@ -376,8 +376,7 @@ static void put_json(struct sy_json_writer *out, const struct point *points, dou
     sy_json_member_string(out, "title", "The papers' setting, synthetic trace");
     sy_json_member_number(out, "noise_ratio", noise);
     sy_json_member_u64(out, "seeds", seeds);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
     for (size_t i = 0; i < SY_COUNT(published); i++) {
         sy_json_open(out, '{');
         sy_json_member_u64(out, "events", published[i].events);

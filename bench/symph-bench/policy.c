@@ -142,8 +142,7 @@ static void suite_table(const struct single *s, const struct sy_suite_outcome *o
     sy_json_member_string(out, "track", sy_track_name(s->track));
     sy_json_member_string(out, "title", o->name);
     sy_json_member_u64(out, "seeds", o->seed_count);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
     uint32_t heft = sy_outcome_find(o, "heft"), dmdas = sy_outcome_find(o, "dmdas");
     double lp = 0;
     for (uint32_t g = 0; g < o->graph_count; g++) {
@@ -191,8 +190,7 @@ static void instance_table(const struct single *s) {
     sy_json_member_string(out, "bench", "policy");
     sy_json_member_string(out, "track", sy_track_name(s->track));
     sy_json_member_string(out, "title", "instances");
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sy_suite_outcome *o = &s->outcomes[i];
         for (uint32_t g = 0; g < o->graph_count; g++) {

@@ -20,8 +20,7 @@ void sy_report_spread(struct sy_table *table, struct sy_spread value) {
 }
 
 void sy_report_member(struct sy_json_writer *out, const char *key, struct sy_spread value) {
-    sy_json_key(out, key);
-    sy_json_open(out, '{');
+    sy_json_open_member(out, key, '{');
     sy_json_member_number(out, "value", value.value);
     sy_json_member_number(out, "low", value.low);
     sy_json_member_number(out, "high", value.high);
@@ -52,8 +51,7 @@ void sy_goals_write(const struct sy_goals *goals, enum sy_policy_track track,
     sy_json_member_string(out, "bench", "policy");
     sy_json_member_string(out, "track", sy_track_name(track));
     sy_json_member_string(out, "title", "goals");
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
     for (uint32_t i = 0; i < goals->count; i++) {
         const struct sy_goal *goal = &goals->items[i];
         if (goal->track != track) {

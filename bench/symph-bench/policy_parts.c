@@ -22,8 +22,7 @@ static void open_table(const struct sy_report *report, enum sy_policy_track trac
     sy_json_member_string(out, "bench", "policy");
     sy_json_member_string(out, "track", sy_track_name(track));
     sy_json_member_string(out, "title", title);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
 }
 
 static void close_table(const struct sy_report *report) {

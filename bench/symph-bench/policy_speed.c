@@ -190,8 +190,7 @@ int sy_track_speed(const struct sy_report *report) {
     sy_json_member_string(report->out, "bench", "policy");
     sy_json_member_string(report->out, "track", sy_track_name(SY_TRACK_SPEED));
     sy_json_member_string(report->out, "title", "decisions");
-    sy_json_key(report->out, "rows");
-    sy_json_open(report->out, '[');
+    sy_json_open_member(report->out, "rows", '[');
     for (uint32_t i = 0; !r && i < all.count; i++) {
         struct figures busy, large;
         r = measure(BAG, TENANTS, all.items[i], 3, &busy);

@@ -74,8 +74,7 @@ static void open_table(const struct streams *s, const struct sy_suite_outcome *o
     sy_json_member_string(out, "track", sy_track_name(s->track));
     sy_json_member_string(out, "title", o->name);
     sy_json_member_u64(out, "seeds", o->seed_count);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_open_member(out, "rows", '[');
 }
 
 static void close_table(const struct streams *s, const struct sy_suite_outcome *o,

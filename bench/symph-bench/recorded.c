@@ -219,8 +219,7 @@ static void put_json(const struct recorded *r, struct sy_json_writer *out) {
         sy_json_member_u64(out, "seeds", r->worlds->seeds);
         sy_json_member_string(out, "over", r->policies[0]);
         for (uint32_t p = 0; p < r->policy_count; p++) {
-            sy_json_key(out, r->policies[p]);
-            sy_json_open(out, '{');
+            sy_json_open_member(out, r->policies[p], '{');
             sy_json_member_number(out, "slowdown", cell->slowdown[p]);
             sy_json_member_number(out, "ratio", cell->ratio[p].value);
             sy_json_member_number(out, "low", cell->ratio[p].low);

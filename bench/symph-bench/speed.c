@@ -84,8 +84,7 @@ static void put_json(struct sy_json_writer *out, const struct speed *what,
     sy_json_member_u64(out, "devices", m->devices);
     sy_json_member_string(out, "graph", what->graph);
     sy_json_member_string(out, "policy", what->policy);
-    sy_json_key(out, "contention");
-    sy_json_put_bool(out, what->contention);
+    sy_json_member_bool(out, "contention", what->contention);
     sy_json_member_number(out, "hidden_load", what->hidden_load);
     sy_json_member_u64(out, "tasks", m->tasks);
     sy_json_member_u64(out, "events", m->events);

@@ -77,7 +77,7 @@ struct sy_json_writer {
 void sy_json_open(struct sy_json_writer *writer, char bracket); /* '{' or '[' */
 void sy_json_close(struct sy_json_writer *writer, char bracket);
 void sy_json_key(struct sy_json_writer *writer, const char *key);
-/* What is not UTF-8 becomes U+FFFD, so that what is written can always be read. */
+/* What is not UTF-8 becomes U+FFFD, so that what is written can always be read. NULL is null. */
 void sy_json_put_string(struct sy_json_writer *writer, const char *text);
 /* The fewest digits that read back the same; null where not finite. */
 void sy_json_put_number(struct sy_json_writer *writer, double value);
@@ -86,7 +86,9 @@ void sy_json_put_bool(struct sy_json_writer *writer, bool value);
 void sy_json_put_null(struct sy_json_writer *writer);
 /* A value that another writer made; its lines are indented as they stand here. */
 void sy_json_put_json(struct sy_json_writer *writer, const char *text, size_t length);
-/* key and value in one call */
+/* key and value, or the beginning of it, in one call */
+void sy_json_open_member(struct sy_json_writer *writer, const char *key, char bracket);
+void sy_json_member_bool(struct sy_json_writer *writer, const char *key, bool value);
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text);
 void sy_json_member_number(struct sy_json_writer *writer, const char *key, double value);
 void sy_json_member_u64(struct sy_json_writer *writer, const char *key, uint64_t value);

@@ -111,6 +111,10 @@ void sy_json_key(struct sy_json_writer *writer, const char *key) {
 }
 
 void sy_json_put_string(struct sy_json_writer *writer, const char *text) {
+    if (!text) {
+        sy_json_put_null(writer);
+        return;
+    }
     separate(writer);
     quoted(writer, text);
 }
@@ -154,6 +158,16 @@ void sy_json_put_json(struct sy_json_writer *writer, const char *text, size_t le
         }
         text = line_end ? line_end + 1 : end;
     }
+}
+
+void sy_json_open_member(struct sy_json_writer *writer, const char *key, char bracket) {
+    sy_json_key(writer, key);
+    sy_json_open(writer, bracket);
+}
+
+void sy_json_member_bool(struct sy_json_writer *writer, const char *key, bool value) {
+    sy_json_key(writer, key);
+    sy_json_put_bool(writer, value);
 }
 
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text) {

@@ -46,11 +46,6 @@ static void put_if_known(struct sy_json_writer *writer, const char *key, double 
     }
 }
 
-static void open_list(struct sy_json_writer *writer, const char *key) {
-    sy_json_key(writer, key);
-    sy_json_open(writer, '[');
-}
-
 static void put_part(struct sy_json_writer *writer, const char *key, struct sy_buffer *part) {
     sy_json_key(writer, key);
     if (part->failed) {
@@ -63,7 +58,7 @@ static void put_part(struct sy_json_writer *writer, const char *key, struct sy_b
 
 static void put_model(struct sy_json_writer *writer, const struct sy_record *record) {
     uint32_t classes = record->machine->class_count;
-    open_list(writer, "model_ns");
+    sy_json_open_member(writer, "model_ns", '[');
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
         sy_json_open(writer, '[');
         for (uint32_t c = 0; c < classes; c++) {
@@ -75,7 +70,7 @@ static void put_model(struct sy_json_writer *writer, const struct sy_record *rec
 }
 
 static void put_tasks(struct sy_json_writer *writer, const struct sy_record *record) {
-    open_list(writer, "tasks");
+    sy_json_open_member(writer, "tasks", '[');
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
         const struct sy_record_task *task = &record->tasks[t];
         sy_json_open(writer, '[');
@@ -119,7 +114,7 @@ static void put_reason(struct sy_json_writer *writer, const struct sy_reason *re
 }
 
 static void put_decisions(struct sy_json_writer *writer, const struct sy_record *record) {
-    open_list(writer, "decisions");
+    sy_json_open_member(writer, "decisions", '[');
     for (uint32_t i = 0; i < record->decision_count; i++) {
         const struct sy_decided *decided = &record->decisions[i];
         sy_json_open(writer, '[');
@@ -140,7 +135,7 @@ static void put_decisions(struct sy_json_writer *writer, const struct sy_record 
 }
 
 static void put_trace(struct sy_json_writer *writer, const struct sy_trace *trace) {
-    open_list(writer, "trace");
+    sy_json_open_member(writer, "trace", '[');
     for (uint32_t i = 0; i < trace->count; i++) {
         const struct sy_span *span = &trace->spans[i];
         sy_json_open(writer, '[');
@@ -160,7 +155,7 @@ static void put_trace(struct sy_json_writer *writer, const struct sy_trace *trac
 
 static void put_moved(struct sy_json_writer *writer, const struct sy_record *record) {
     uint32_t count = record->moved_bytes ? record->machine->memory_count : 0;
-    open_list(writer, "moved_bytes");
+    sy_json_open_member(writer, "moved_bytes", '[');
     for (uint32_t i = 0; i < count * count; i++) {
         if (record->moved_bytes[i] > 0) {
             sy_json_open(writer, '[');
@@ -177,7 +172,7 @@ static void put_notes(struct sy_json_writer *writer, const struct sy_record *rec
     if (record->note_count == 0) {
         return;
     }
-    open_list(writer, "notes");
+    sy_json_open_member(writer, "notes", '[');
     for (uint32_t i = 0; i < record->note_count; i++) {
         sy_json_open(writer, '[');
         sy_json_put_string(writer, record->notes[i].key);

@@ -34,8 +34,7 @@ static void put_kernel(struct sy_json_writer *writer, const struct sy_kernel *ke
     if (strcmp(kernel->interference, kernel->name) != 0) {
         sy_json_member_string(writer, "interference", kernel->interference);
     }
-    sy_json_key(writer, "variants");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "variants", '{');
     for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
         if (kernel->variants[kind].present) {
             sy_json_key(writer, sy_device_kind_name((enum sy_device_kind)kind));
@@ -69,8 +68,7 @@ static void put_mode(struct sy_json_writer *writer, const struct sy_access *acce
     for (uint32_t i = 0; i < count; i++) {
         if (accesses[i].mode == mode) {
             if (!is_open) {
-                sy_json_key(writer, key);
-                sy_json_open(writer, '[');
+                sy_json_open_member(writer, key, '[');
                 is_open = true;
             }
             sy_json_put_u64(writer, accesses[i].datum);
@@ -84,8 +82,7 @@ static void put_mode(struct sy_json_writer *writer, const struct sy_access *acce
 static void put_ordered(struct sy_json_writer *writer, const struct sy_access *accesses,
                         uint32_t count) {
     static const char *const modes[] = {"", "read", "write", "update"};
-    sy_json_key(writer, "accesses");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "accesses", '[');
     for (uint32_t i = 0; i < count; i++) {
         sy_json_open(writer, '[');
         sy_json_put_string(writer, modes[accesses[i].mode]);
@@ -115,8 +112,7 @@ static void put_after(struct sy_json_writer *writer, const struct sy_graph *grap
     for (uint32_t e = graph->pred_start[task]; e < graph->pred_start[task + 1]; e++) {
         if (graph->pred_given[e]) {
             if (!is_open) {
-                sy_json_key(writer, "after");
-                sy_json_open(writer, '[');
+                sy_json_open_member(writer, "after", '[');
                 is_open = true;
             }
             sy_json_put_u64(writer, graph->pred[e]);
@@ -134,8 +130,7 @@ static void put_times(struct sy_json_writer *writer, const double *time_ns) {
             continue;
         }
         if (!is_open) {
-            sy_json_key(writer, "time_ns");
-            sy_json_open(writer, '{');
+            sy_json_open_member(writer, "time_ns", '{');
             is_open = true;
         }
         sy_json_key(writer, sy_device_kind_name((enum sy_device_kind)kind));
@@ -176,20 +171,17 @@ void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer)
         sy_json_member_string(&writer, "name", graph->name);
     }
     sy_json_member_string(&writer, "dependencies", graph->is_explicit ? "explicit" : "sequential");
-    sy_json_key(&writer, "kernels");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "kernels", '[');
     for (uint32_t i = 0; i < graph->kernel_count; i++) {
         put_kernel(&writer, &graph->kernels[i]);
     }
     sy_json_close(&writer, ']');
-    sy_json_key(&writer, "data");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "data", '[');
     for (uint32_t i = 0; i < graph->data_count; i++) {
         put_datum(&writer, &data, graph->data_names[i], graph->data_bytes[i]);
     }
     sy_json_close(&writer, ']');
-    sy_json_key(&writer, "tasks");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "tasks", '[');
     for (uint32_t i = 0; i < graph->task_count; i++) {
         put_task(&writer, &tasks, graph, i);
     }

@@ -8,8 +8,7 @@
 #include <math.h>
 
 static void open_section(struct sy_json_writer *writer, const char *name) {
-    sy_json_key(writer, name);
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, name, '[');
 }
 
 static void write_resources(struct sy_json_writer *writer, const struct sy_machine *machine) {
@@ -31,8 +30,7 @@ static void write_memories(struct sy_json_writer *writer, const struct sy_machin
         const struct sy_memory *memory = &machine->memories[i];
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "name", memory->name);
-        sy_json_key(writer, "host");
-        sy_json_put_bool(writer, memory->host);
+        sy_json_member_bool(writer, "host", memory->host);
         if (isfinite(memory->capacity_bytes)) {
             sy_json_member_number(writer, "capacity_bytes", memory->capacity_bytes);
         }

@@ -20,8 +20,7 @@
 /* --- writing ------------------------------------------------------------------------------------
  */
 static void put_floats(struct sy_json_writer *w, const char *key, const float *x, uint32_t count) {
-    sy_json_key(w, key);
-    sy_json_open(w, '[');
+    sy_json_open_member(w, key, '[');
     for (uint32_t i = 0; i < count; i++) {
         sy_json_put_number(w, (double)x[i]);
     }
@@ -29,8 +28,7 @@ static void put_floats(struct sy_json_writer *w, const char *key, const float *x
 }
 
 static void put_history(struct sy_json_writer *w, const struct sy_training *t) {
-    sy_json_key(w, "history");
-    sy_json_open(w, '[');
+    sy_json_open_member(w, "history", '[');
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
         sy_json_open(w, '[');

@@ -197,15 +197,12 @@ static int print_json(const struct args *args, const struct sy_machine *machine,
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-bound-1");
-    sy_json_key(&writer, "machine");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "machine", '{');
     sy_json_member_string(&writer, "spec", args->machine);
     sy_json_member_string(&writer, "name", machine->name);
     sy_json_close(&writer, '}');
-    sy_json_key(&writer, "interrupted");
-    sy_json_put_bool(&writer, count < list->count);
-    sy_json_key(&writer, "graphs");
-    sy_json_open(&writer, '[');
+    sy_json_member_bool(&writer, "interrupted", count < list->count);
+    sy_json_open_member(&writer, "graphs", '[');
     for (uint32_t i = 0; i < count; i++) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "graph", sy_graph_name(list->graphs[i]));

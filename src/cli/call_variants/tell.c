@@ -117,8 +117,7 @@ static void put_devices(const struct sy_record *record, const struct sy_run_figu
  */
 static void write_stages(const struct sy_record *record, const struct stage *stages,
                          struct sy_json_writer *writer) {
-    sy_json_key(writer, "stages");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "stages", '[');
     for (uint32_t k = 0; k < record->graph->kernel_count; k++) {
         for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
             const struct stage *stage = &stages[k * SY_KIND_COUNT + kind];
@@ -145,8 +144,7 @@ static void write_json(const struct sy_record *record, const struct sy_run_figur
     sy_json_member_number(&writer, "makespan_ns", figures->makespan_ns);
     sy_json_member_number(&writer, "task_count", record->graph->task_count);
     sy_json_member_number(&writer, "energy_joules", figures->energy_joules);
-    sy_json_key(&writer, "notes");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "notes", '[');
     for (uint32_t i = 0; i < record->note_count; i++) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "key", record->notes[i].key);
@@ -155,8 +153,7 @@ static void write_json(const struct sy_record *record, const struct sy_run_figur
     }
     sy_json_close(&writer, ']');
     write_stages(record, stages, &writer);
-    sy_json_key(&writer, "devices");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "devices", '[');
     for (uint32_t d = 0; d < record->machine->device_count; d++) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "device", record->machine->devices[d].name);

@@ -143,8 +143,7 @@ static void put_metrics(const struct sy_listing *listing, struct sy_buffer *text
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 static void json_events(struct sy_json_writer *json, const struct sy_listing *listing) {
-    sy_json_key(json, "event_list");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "event_list", '[');
     for (uint32_t i = 0; i < listing->listed_count; i++) {
         const struct sy_event *event = &listing->events[i];
         sy_json_open(json, '{');
@@ -154,20 +153,16 @@ static void json_events(struct sy_json_writer *json, const struct sy_listing *li
         sy_json_member_number(json, "scale", event->scale);
         sy_json_member_string(json, "scale_unit", event->scale_unit);
         sy_json_member_u64(json, "counter_mask", event->counter_mask);
-        sy_json_key(json, "fixed");
-        sy_json_put_bool(json, event->fixed);
-        sy_json_key(json, "per_package");
-        sy_json_put_bool(json, event->per_package);
-        sy_json_key(json, "deprecated");
-        sy_json_put_bool(json, event->deprecated);
+        sy_json_member_bool(json, "fixed", event->fixed);
+        sy_json_member_bool(json, "per_package", event->per_package);
+        sy_json_member_bool(json, "deprecated", event->deprecated);
         sy_json_close(json, '}');
     }
     sy_json_close(json, ']');
 }
 
 static void json_metrics(struct sy_json_writer *json, const struct sy_listing *listing) {
-    sy_json_key(json, "metric_list");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "metric_list", '[');
     for (uint32_t i = 0; i < listing->metric_count; i++) {
         const struct sy_metric *metric = &listing->metrics[i];
         sy_json_open(json, '{');
@@ -176,8 +171,7 @@ static void json_metrics(struct sy_json_writer *json, const struct sy_listing *l
         sy_json_member_string(json, "groups", metric->group);
         sy_json_member_number(json, "scale", metric->scale);
         sy_json_member_string(json, "scale_unit", metric->scale_unit);
-        sy_json_key(json, "bounded");
-        sy_json_put_bool(json, metric->bounded);
+        sy_json_member_bool(json, "bounded", metric->bounded);
         sy_json_member_string(json, "expression", metric->expr_text);
         sy_json_close(json, '}');
     }
@@ -197,10 +191,8 @@ static void json_arch(struct sy_json_writer *json, const struct sy_listing *list
     sy_json_member_u64(json, "derived_events", listing->event_count - listing->listed_count);
     sy_json_member_u64(json, "metrics", listing->metric_count);
     sy_json_member_u64(json, "bounded_metrics", counts.bounded);
-    sy_json_key(json, "own");
-    sy_json_put_bool(json, own && strcmp(own, listing->name) == 0);
-    sy_json_key(json, "pmus");
-    sy_json_open(json, '[');
+    sy_json_member_bool(json, "own", own && strcmp(own, listing->name) == 0);
+    sy_json_open_member(json, "pmus", '[');
     for (uint32_t i = 0; i < listing->unit_count; i++) {
         sy_json_put_string(json, listing->units[i].name);
     }
@@ -256,8 +248,7 @@ static int show(const struct args *args, const char *const *names, const char *o
     if (args->common.json) {
         sy_json_open(&json, '{');
         sy_json_member_string(&json, "schema", "symph-counters-listing-1");
-        sy_json_key(&json, "archs");
-        sy_json_open(&json, '[');
+        sy_json_open_member(&json, "archs", '[');
     }
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; names[i] && r == SY_EXIT_OK; i++) {

@@ -152,8 +152,7 @@ static void put_model(const struct sy_model *model, struct sy_buffer *text) {
 /* --- JSON -------------------------------------------------------------------------------------
  */
 static void json_relations(struct sy_json_writer *json, const struct sy_model *model) {
-    sy_json_key(json, "relations");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "relations", '[');
     for (uint32_t i = 0; i < model->factor_count; i++) {
         const struct sy_factor *factor = &model->factors[i];
         struct sy_buffer sum = {0};
@@ -171,17 +170,14 @@ static void json_relations(struct sy_json_writer *json, const struct sy_model *m
 }
 
 static void json_variables(struct sy_json_writer *json, const struct sy_model *model) {
-    sy_json_key(json, "variables");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "variables", '[');
     for (uint32_t i = 0; i < model->variable_count; i++) {
         const struct sy_variable *variable = &model->variables[i];
         sy_json_open(json, '{');
         sy_json_member_string(json, "name", variable->name);
         sy_json_member_string(json, "role", variable->role);
-        sy_json_key(json, "hidden");
-        sy_json_put_bool(json, variable->counter == SY_NONE);
-        sy_json_key(json, "programmable");
-        sy_json_put_bool(json, variable->pmu != SY_PMU_NONE);
+        sy_json_member_bool(json, "hidden", variable->counter == SY_NONE);
+        sy_json_member_bool(json, "programmable", variable->pmu != SY_PMU_NONE);
         if (isfinite(variable->capacity)) {
             sy_json_member_number(json, "capacity", variable->capacity);
         }
@@ -199,8 +195,7 @@ static void json_model(struct sy_json_writer *json, const struct sy_model *model
     sy_json_member_u64(json, "hidden_count", size.hidden);
     sy_json_member_u64(json, "programmable_count", size.programmable);
     sy_json_member_u64(json, "role_count", size.roles);
-    sy_json_key(json, "relation_counts");
-    sy_json_open(json, '{');
+    sy_json_open_member(json, "relation_counts", '{');
     for (uint32_t i = 0; i < ORIGINS; i++) {
         sy_json_member_u64(json, sy_factor_origin_name((enum sy_factor_origin)i),
                            size.by_origin[i]);
@@ -409,8 +404,7 @@ static int run(const struct args *args) {
     if (json) {
         sy_json_open(&shown.json, '{');
         sy_json_member_string(&shown.json, "schema", "symph-counters-model-1");
-        sy_json_key(&shown.json, "models");
-        sy_json_open(&shown.json, '[');
+        sy_json_open_member(&shown.json, "models", '[');
     }
     int r = show_what(&shown);
     if (json) {

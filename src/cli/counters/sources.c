@@ -116,8 +116,7 @@ static void put_json_counters(struct sy_json_writer *json, const struct sy_sourc
     uint32_t count, pmu_count;
     const struct sy_counter *counters = sy_sources_counters(sources, &count);
     const struct sy_pmu *pmus = sy_sources_pmus(sources, &pmu_count);
-    sy_json_key(json, "pmus");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "pmus", '[');
     for (uint32_t i = 0; i < pmu_count; i++) {
         sy_json_open(json, '{');
         sy_json_member_string(json, "name", pmus[i].name);
@@ -125,8 +124,7 @@ static void put_json_counters(struct sy_json_writer *json, const struct sy_sourc
         sy_json_close(json, '}');
     }
     sy_json_close(json, ']');
-    sy_json_key(json, "counters");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "counters", '[');
     for (uint32_t i = 0; i < count; i++) {
         sy_json_open(json, '{');
         sy_json_member_string(json, "name", counters[i].name);
@@ -137,12 +135,8 @@ static void put_json_counters(struct sy_json_writer *json, const struct sy_sourc
         sy_json_member_string(json, "scope", sy_scope_name(counters[i].scope));
         sy_json_member_u64(json, "index", counters[i].scope_index);
         sy_json_member_number(json, "noise_ratio", counters[i].noise_ratio);
-        sy_json_key(json, "pmu");
-        if (counters[i].pmu == SY_PMU_NONE) {
-            sy_json_put_null(json);
-        } else {
-            sy_json_put_string(json, pmus[counters[i].pmu].name);
-        }
+        sy_json_member_string(json, "pmu",
+                              counters[i].pmu == SY_PMU_NONE ? NULL : pmus[counters[i].pmu].name);
         sy_json_close(json, '}');
     }
     sy_json_close(json, ']');
@@ -154,15 +148,9 @@ static int print_json(const struct sy_sources *sources, const struct sy_listing 
     const struct sy_gap *gaps = sy_sources_gaps(sources, &gap_count);
     sy_json_open(&json, '{');
     sy_json_member_string(&json, "schema", "symph-counters-sources-1");
-    sy_json_key(&json, "listing");
-    if (listing) {
-        sy_json_put_string(&json, listing->name);
-    } else {
-        sy_json_put_null(&json);
-    }
+    sy_json_member_string(&json, "listing", listing ? listing->name : NULL);
     put_json_counters(&json, sources);
-    sy_json_key(&json, "missing");
-    sy_json_open(&json, '[');
+    sy_json_open_member(&json, "missing", '[');
     for (uint32_t i = 0; i < gap_count; i++) {
         sy_json_open(&json, '{');
         sy_json_member_string(&json, "source", gaps[i].source);

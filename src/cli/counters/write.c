@@ -67,8 +67,7 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
 static void put_item(struct sy_json_writer *json, const struct sy_utilisation *item) {
     sy_json_open(json, '{');
     sy_json_member_string(json, "name", item->name);
-    sy_json_key(json, "measured");
-    sy_json_put_bool(json, item->measured);
+    sy_json_member_bool(json, "measured", item->measured);
     if (item->measured) {
         sy_json_member_number(json, "mean", item->mean);
         sy_json_member_number(json, "low", item->low);
@@ -78,15 +77,13 @@ static void put_item(struct sy_json_writer *json, const struct sy_utilisation *i
         sy_json_member_number(json, "age_s", item->age_ns / 1e9);
     }
     sy_json_member_number(json, "capacity", item->capacity);
-    sy_json_key(json, "nominal");
-    sy_json_put_bool(json, item->nominal);
+    sy_json_member_bool(json, "nominal", item->nominal);
     sy_json_member_string(json, "unit", item->unit ? item->unit : "");
     sy_json_close(json, '}');
 }
 
 static void put_sources(struct sy_json_writer *json, const struct sy_counters_session *session) {
-    sy_json_key(json, "sources");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "sources", '[');
     for (uint32_t i = 0; i < session->senses.counter_count; i++) {
         const char *source = session->senses.counters[i].source;
         bool first = true;
@@ -107,8 +104,7 @@ static void put_sources(struct sy_json_writer *json, const struct sy_counters_se
 }
 
 static void put_gaps(struct sy_json_writer *json, const struct sy_counters_view *view) {
-    sy_json_key(json, "gaps");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "gaps", '[');
     for (uint32_t i = 0; i < view->gap_count; i++) {
         sy_json_open(json, '{');
         sy_json_member_string(json, "source", view->gaps[i].source);
@@ -121,8 +117,7 @@ static void put_gaps(struct sy_json_writer *json, const struct sy_counters_view 
 }
 
 static void put_readings(struct sy_json_writer *json, const struct sy_counters_view *view) {
-    sy_json_key(json, "readings");
-    sy_json_open(json, '[');
+    sy_json_open_member(json, "readings", '[');
     for (uint32_t i = 0; i < view->counter_count; i++) {
         sy_json_open(json, '{');
         sy_json_member_string(json, "name", view->counters[i].name);
@@ -152,8 +147,7 @@ void sy_counters_write_json(const struct sy_counters_view *view,
         sy_json_member_u64(&json, "filters", view->filter_count);
         put_gaps(&json, view);
     }
-    sy_json_key(&json, "resources");
-    sy_json_open(&json, '[');
+    sy_json_open_member(&json, "resources", '[');
     for (uint32_t i = 0; i < view->item_count; i++) {
         put_item(&json, &view->items[i]);
     }

@@ -10,30 +10,21 @@
 static void put_name(struct sy_json_writer *writer, const char *key,
                      const struct sy_explain *explain, uint32_t task) {
     char name[32];
-    sy_json_key(writer, key);
-    if (task == SY_NONE) {
-        sy_json_put_null(writer);
-    } else {
-        sy_json_put_string(writer,
-                           sy_graph_task_name(explain->record->graph, (sy_task_id){task}, name));
-    }
+    const struct sy_graph *graph = explain->record->graph;
+    sy_json_member_string(
+        writer, key, task == SY_NONE ? NULL : sy_graph_task_name(graph, (sy_task_id){task}, name));
 }
 
 static void put_device(struct sy_json_writer *writer, const char *key,
                        const struct sy_explain *explain, uint32_t device) {
-    sy_json_key(writer, key);
-    if (device == SY_NONE) {
-        sy_json_put_null(writer);
-    } else {
-        sy_json_put_string(writer, sy_explain_device(explain, device));
-    }
+    sy_json_member_string(writer, key,
+                          device == SY_NONE ? NULL : sy_explain_device(explain, device));
 }
 
 static void open(struct sy_json_writer *writer, const struct sy_explain *explain) {
     sy_json_open(writer, '{');
     sy_json_member_string(writer, "schema", "symph-explain-1");
-    sy_json_key(writer, "run");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "run", '{');
     sy_json_member_string(writer, "file", explain->path);
     sy_json_member_string(writer, "spec", explain->record->spec);
     sy_json_member_string(writer, "policy", explain->record->policy);
@@ -67,8 +58,7 @@ static int put_alternative(struct sy_json_writer *writer, const struct sy_explai
     sy_json_member_number(writer, "exec_ns", item->exec_ns);
     sy_json_member_number(writer, "finish_ns", item->finish_ns);
     sy_json_member_number(writer, "log_sigma", item->log_sigma);
-    sy_json_key(writer, "hindsight");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "hindsight", '{');
     sy_json_member_number(writer, "free_ns", hindsight.free_ns);
     sy_json_member_number(writer, "end_ns", hindsight.end_ns);
     sy_json_member_u64(writer, "like_it", hindsight.seen.count);
@@ -92,8 +82,7 @@ static int put_decision(struct sy_json_writer *writer, const struct sy_explain *
     sy_json_member_number(writer, "priority", decided->priority);
     sy_json_member_u64(writer, "waiting", decided->ready_count);
     sy_explain_reason_json(&decided->reason, writer);
-    sy_json_key(writer, "alternatives");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "alternatives", '[');
     for (uint32_t i = 0; r == 0 && i < decided->alternative_count; i++) {
         r = put_alternative(writer, explain, decided, i);
     }
@@ -106,8 +95,7 @@ int sy_explain_task_json(struct sy_explain *explain, uint32_t task) {
     struct sy_json_writer writer = {.compact_from = 5};
     const struct sy_record_task *ran = &explain->record->tasks[task];
     open(&writer, explain);
-    sy_json_key(&writer, "task");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "task", '{');
     sy_json_member_u64(&writer, "number", task);
     put_name(&writer, "name", explain, task);
     sy_json_member_string(&writer, "kernel", sy_explain_kernel(explain, task));
@@ -130,13 +118,11 @@ int sy_explain_task_json(struct sy_explain *explain, uint32_t task) {
 
 static void put_predictions(struct sy_json_writer *writer, const struct sy_explain *explain,
                             const struct sy_explain_errors *errors) {
-    sy_json_key(writer, "predictions");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "predictions", '{');
     sy_json_member_u64(writer, "count", errors->count);
     sy_json_member_number(writer, "median_abs_error_ratio", errors->median_ratio);
     sy_json_member_number(writer, "p90_abs_error_ratio", errors->p90_ratio);
-    sy_json_key(writer, "worst");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "worst", '[');
     for (uint32_t i = 0; i < errors->worst_count; i++) {
         const struct sy_record_task *ran = &explain->record->tasks[errors->worst[i]];
         sy_json_open(writer, '{');
@@ -154,8 +140,7 @@ static void put_predictions(struct sy_json_writer *writer, const struct sy_expla
 static void put_path(struct sy_json_writer *writer, const struct sy_explain *explain,
                      const struct sy_explain_link *links, uint32_t count) {
     static const char *const causes[] = {"nothing", "device", "input"};
-    sy_json_key(writer, "critical_path");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "critical_path", '[');
     for (uint32_t i = 0; i < count; i++) {
         const struct sy_record_task *ran = &explain->record->tasks[links[i].task];
         sy_json_open(writer, '{');
@@ -172,8 +157,7 @@ static void put_path(struct sy_json_writer *writer, const struct sy_explain *exp
 
 static void put_devices(struct sy_json_writer *writer, const struct sy_explain *explain,
                         const struct sy_explain_idle *idle) {
-    sy_json_key(writer, "devices");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "devices", '[');
     for (uint32_t d = 0; d < explain->record->machine->device_count; d++) {
         sy_json_open(writer, '{');
         put_device(writer, "device", explain, d);
@@ -190,8 +174,7 @@ static void put_devices(struct sy_json_writer *writer, const struct sy_explain *
 int sy_explain_run_json(struct sy_explain *explain, const struct sy_explain_overview *overview) {
     struct sy_json_writer writer = {.compact_from = 4};
     open(&writer, explain);
-    sy_json_key(&writer, "overview");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "overview", '{');
     sy_explain_guards_json(explain->record, &writer);
     put_predictions(&writer, explain, &overview->errors);
     put_path(&writer, explain, overview->links, overview->link_count);

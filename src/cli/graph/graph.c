@@ -65,8 +65,7 @@ static int list_generators(bool json) {
     if (json) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "schema", "symph-generators-1");
-        sy_json_key(&writer, "generators");
-        sy_json_open(&writer, '{');
+        sy_json_open_member(&writer, "generators", '{');
     }
     const char *help = NULL, *name = NULL;
     for (uint32_t i = 0; (name = sy_graph_generator_at(i, &help)); i++) {
@@ -88,8 +87,7 @@ static int list_generators(bool json) {
 }
 
 static void put_times(const struct sy_kernel_stats *kernel, struct sy_json_writer *writer) {
-    sy_json_key(writer, "mean_ns");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "mean_ns", '{');
     for (int kind = 0; kind < SY_KIND_COUNT; kind++) {
         if (isfinite(kernel->mean_ns[kind])) {
             sy_json_member_number(writer, sy_device_kind_name((enum sy_device_kind)kind),
@@ -112,8 +110,7 @@ static void put_json(const struct sy_graph *graph, const struct sy_graph_stats *
     sy_json_member_number(writer, "work_ns", stats->work_ns);
     sy_json_member_number(writer, "critical_path_ns", stats->critical_path_ns);
     sy_json_member_number(writer, "parallelism_ratio", stats->parallelism_ratio);
-    sy_json_key(writer, "kernels");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "kernels", '[');
     for (uint32_t k = 0; k < graph->kernel_count; k++) {
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "name", graph->kernels[k].name);
@@ -129,8 +126,7 @@ static int print_json(const struct sy_graph_list *list, struct sy_graph_stats *s
     struct sy_json_writer writer = {.compact_from = 4};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-graph-stats-1");
-    sy_json_key(&writer, "graphs");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "graphs", '[');
     for (uint32_t i = 0; i < list->count; i++) {
         put_json(list->graphs[i], &stats[i], &writer);
     }
@@ -232,8 +228,7 @@ static int check(const struct args *args) {
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-graph-check-1");
-    sy_json_key(&writer, "files");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "files", '[');
     struct sy_buffer lines = {0};
     for (uint32_t i = 0; i < args->specs.count; i++) {
         struct sy_graph_list list = {0};
@@ -244,8 +239,7 @@ static int check(const struct args *args) {
         }
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "file", args->specs.items[i]);
-        sy_json_key(&writer, "valid");
-        sy_json_put_bool(&writer, r == SY_EXIT_OK);
+        sy_json_member_bool(&writer, "valid", r == SY_EXIT_OK);
         sy_json_member_u64(&writer, "graphs", list.count);
         sy_json_member_u64(&writer, "tasks", tasks);
         sy_json_close(&writer, '}');

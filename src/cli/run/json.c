@@ -10,30 +10,14 @@
 
 #include <math.h>
 
-static void put_text(struct sy_json_writer *writer, const char *key, const char *text) {
-    sy_json_key(writer, key);
-    if (text) {
-        sy_json_put_string(writer, text);
-    } else {
-        sy_json_put_null(writer);
-    }
-}
-
 static void put_count(struct sy_json_writer *writer, const char *key, uint32_t count) {
-    sy_json_key(writer, key);
-    if (count == SY_NONE) {
-        sy_json_put_null(writer);
-    } else {
-        sy_json_put_u64(writer, count);
-    }
+    sy_json_member_number(writer, key, count == SY_NONE ? (double)NAN : count);
 }
 
 static void put_machine(const struct sy_machine *machine, struct sy_json_writer *writer) {
-    sy_json_key(writer, "machine");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "machine", '{');
     sy_json_member_string(writer, "name", machine->name);
-    sy_json_key(writer, "devices");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "devices", '[');
     for (uint32_t d = 0; d < machine->device_count; d++) {
         const struct sy_device *device = &machine->devices[d];
         sy_json_open(writer, '{');
@@ -49,17 +33,14 @@ static void put_machine(const struct sy_machine *machine, struct sy_json_writer 
 
 static void put_options(const struct sy_run_args *args, struct sy_json_writer *writer) {
     const struct sy_request *request = &args->request;
-    sy_json_key(writer, "options");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "options", '{');
     sy_json_member_u64(writer, "repeat", args->repeat);
     sy_json_member_u64(writer, "seed", request->seed);
-    sy_json_key(writer, "check");
-    sy_json_put_bool(writer, !args->no_check);
-    sy_json_key(writer, "emulate");
-    sy_json_put_bool(writer, request->emulate);
+    sy_json_member_bool(writer, "check", !args->no_check);
+    sy_json_member_bool(writer, "emulate", request->emulate);
     sy_json_member_number(writer, "limit_s", request->limit_s);
-    put_text(writer, "kernels", request->kernels);
-    put_text(writer, "models", request->models);
+    sy_json_member_string(writer, "kernels", request->kernels);
+    sy_json_member_string(writer, "models", request->models);
     put_count(writer, "cpus", request->cpus);
     put_count(writer, "opencl", request->opencl);
     put_count(writer, "cuda", request->cuda);
@@ -68,8 +49,7 @@ static void put_options(const struct sy_run_args *args, struct sy_json_writer *w
 
 static void put_devices(const struct sy_machine *machine, const struct sy_run_figures *run,
                         struct sy_json_writer *writer) {
-    sy_json_key(writer, "devices");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "devices", '[');
     for (uint32_t d = 0; d < machine->device_count; d++) {
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "name", machine->devices[d].name);
@@ -85,8 +65,7 @@ static void put_devices(const struct sy_machine *machine, const struct sy_run_fi
 static void put_moved(const struct sy_machine *machine, const struct sy_run_figures *run,
                       struct sy_json_writer *writer) {
     sy_json_member_number(writer, "bytes_moved", run->moved_bytes);
-    sy_json_key(writer, "moved");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "moved", '[');
     for (uint32_t from = 0; from < machine->memory_count; from++) {
         for (uint32_t to = 0; to < machine->memory_count; to++) {
             double bytes = run->route_bytes[(size_t)from * machine->memory_count + to];
@@ -104,8 +83,7 @@ static void put_moved(const struct sy_machine *machine, const struct sy_run_figu
 
 /* Of the fastest run. */
 static void put_notes(const struct sy_record *record, struct sy_json_writer *writer) {
-    sy_json_key(writer, "notes");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "notes", '[');
     for (uint32_t i = 0; i < record->note_count; i++) {
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "key", record->notes[i].key);
@@ -116,8 +94,7 @@ static void put_notes(const struct sy_record *record, struct sy_json_writer *wri
 }
 
 static void put_decision(struct sy_json_writer *writer, double p50_ns, double p99_ns) {
-    sy_json_key(writer, "decision_ns");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "decision_ns", '{');
     sy_json_member_number(writer, "p50", p50_ns);
     sy_json_member_number(writer, "p99", p99_ns);
     sy_json_close(writer, '}');
@@ -143,8 +120,7 @@ static void put_run(const struct sy_run_policy *policy, uint32_t index,
 }
 
 static void put_runs(const struct sy_runs *runs, struct sy_json_writer *writer) {
-    sy_json_key(writer, "runs");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "runs", '[');
     for (uint32_t i = 0; i < runs->args->repeat; i++) {
         for (uint32_t p = 0; p < runs->policy_count; p++) {
             put_run(&runs->policies[p], i, writer);
@@ -155,18 +131,15 @@ static void put_runs(const struct sy_runs *runs, struct sy_json_writer *writer) 
 
 static void put_summary(const struct sy_run_policy *policy, const struct sy_run_summary *summary,
                         struct sy_json_writer *writer) {
-    sy_json_key(writer, policy->name);
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, policy->name, '{');
     sy_json_member_u64(writer, "runs", policy->run_count);
-    sy_json_key(writer, "makespan_ns");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "makespan_ns", '{');
     sy_json_member_number(writer, "median", summary->median_ns);
     sy_json_member_number(writer, "min", summary->min_ns);
     sy_json_member_number(writer, "max", summary->max_ns);
     sy_json_close(writer, '}');
     sy_json_member_number(writer, "over_bound", summary->over_bound);
-    sy_json_key(writer, "over_baseline");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "over_baseline", '{');
     sy_json_member_number(writer, "ratio", summary->over_baseline);
     sy_json_member_number(writer, "low", summary->over_low);
     sy_json_member_number(writer, "high", summary->over_high);
@@ -185,19 +158,18 @@ int sy_run_print_json(const struct sy_runs *runs) {
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-run-result-1");
     sy_json_member_string(&writer, "version", sy_version());
-    put_text(&writer, "graph", record->spec);
+    sy_json_member_string(&writer, "graph", record->spec);
     sy_json_member_u64(&writer, "tasks", record->graph->task_count);
-    put_text(&writer, "host", record->host);
-    put_text(&writer, "date", record->date);
-    put_text(&writer, "runtime", record->runtime);
-    put_text(&writer, "energy_source", record->energy_source);
+    sy_json_member_string(&writer, "host", record->host);
+    sy_json_member_string(&writer, "date", record->date);
+    sy_json_member_string(&writer, "runtime", record->runtime);
+    sy_json_member_string(&writer, "energy_source", record->energy_source);
     put_machine(record->machine, &writer);
     put_options(runs->args, &writer);
     sy_json_member_number(&writer, "lower_bound_ns", sy_run_bound_ns(runs));
     put_runs(runs, &writer);
     sy_json_member_string(&writer, "baseline", runs->policies[0].name);
-    sy_json_key(&writer, "summary");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "summary", '{');
     for (uint32_t p = 0; p < runs->policy_count; p++) {
         struct sy_run_summary summary = {0};
         writer.buffer.failed |= sy_run_summarise(runs, p, &summary) < 0;

@@ -215,26 +215,15 @@ static int print_table(const struct sy_run_policy *policy) {
 
 /* --- JSON ---------------------------------------------------------------------------------------
  */
-static void put_text(struct sy_json_writer *writer, const char *key, const char *text) {
-    sy_json_key(writer, key);
-    if (text) {
-        sy_json_put_string(writer, text);
-    } else {
-        sy_json_put_null(writer);
-    }
-}
-
 static void put_latency(struct sy_json_writer *writer, double p50_ns, double p99_ns) {
-    sy_json_key(writer, "latency_ns");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "latency_ns", '{');
     sy_json_member_number(writer, "p50", p50_ns);
     sy_json_member_number(writer, "p99", p99_ns);
     sy_json_close(writer, '}');
 }
 
 static void put_plans(const struct sy_stream_report *stream, struct sy_json_writer *writer) {
-    sy_json_key(writer, "plans");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "plans", '[');
     for (uint32_t p = 0; p < stream->phase_count; p++) {
         const struct sy_stream_phase *phase = &stream->phases[p];
         sy_json_open(writer, '{');
@@ -254,8 +243,7 @@ static void put_plans(const struct sy_stream_report *stream, struct sy_json_writ
 static void put_devices(const struct sy_run_policy *policy, struct sy_json_writer *writer) {
     const struct sy_machine *machine = policy->record->machine;
     const struct sy_run_figures *run = &policy->runs[0];
-    sy_json_key(writer, "devices");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "devices", '[');
     for (uint32_t d = 0; d < machine->device_count; d++) {
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "name", machine->devices[d].name);
@@ -274,18 +262,18 @@ static int print_json(const struct sy_run_policy *policy) {
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-run-pipeline-1");
     sy_json_member_string(&writer, "version", sy_version());
-    put_text(&writer, "pipeline", record->spec);
-    put_text(&writer, "objective", stream->objective);
-    put_text(&writer, "host", record->host);
-    put_text(&writer, "date", record->date);
-    put_text(&writer, "runtime", record->runtime);
+    sy_json_member_string(&writer, "pipeline", record->spec);
+    sy_json_member_string(&writer, "objective", stream->objective);
+    sy_json_member_string(&writer, "host", record->host);
+    sy_json_member_string(&writer, "date", record->date);
+    sy_json_member_string(&writer, "runtime", record->runtime);
     sy_json_member_u64(&writer, "items", stream->item_count);
     sy_json_member_u64(&writer, "window", stream->window);
     sy_json_member_number(&writer, "items_per_s", stream->rate);
     sy_json_member_number(&writer, "steady_items_per_s", stream->steady_rate);
     put_latency(&writer, stream->latency_p50_ns, stream->latency_p99_ns);
     sy_json_member_number(&writer, "joules_per_item", stream->joules);
-    put_text(&writer, "energy_source", record->energy_source);
+    sy_json_member_string(&writer, "energy_source", record->energy_source);
     sy_json_member_u64(&writer, "checked", stream->checked_count);
     sy_json_member_number(&writer, "result_error", stream->result_error);
     sy_json_member_number(&writer, "result_tolerance", stream->result_tolerance);
@@ -318,9 +306,9 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "schema", "symph-run-calibration-1");
         sy_json_member_string(&writer, "version", sy_version());
-        put_text(&writer, "pipeline", record->spec);
-        put_text(&writer, "host", record->host);
-        put_text(&writer, "date", record->date);
+        sy_json_member_string(&writer, "pipeline", record->spec);
+        sy_json_member_string(&writer, "host", record->host);
+        sy_json_member_string(&writer, "date", record->date);
         sy_json_member_string(&writer, "file", args->request.calibrate);
         sy_json_member_u64(&writer, "samples", count);
         sy_json_member_u64(&writer, "modelled", modelled);

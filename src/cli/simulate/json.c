@@ -10,14 +10,8 @@
 
 #include <math.h>
 
-static void put_flag(struct sy_json_writer *writer, const char *key, bool value) {
-    sy_json_key(writer, key);
-    sy_json_put_bool(writer, value);
-}
-
 static void put_within(struct sy_json_writer *writer, double w0, double w10, double w20) {
-    sy_json_key(writer, "task_slowdown");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "task_slowdown", '{');
     sy_json_member_number(writer, "within_0", w0);
     sy_json_member_number(writer, "within_10", w10);
     sy_json_member_number(writer, "within_20", w20);
@@ -26,8 +20,7 @@ static void put_within(struct sy_json_writer *writer, double w0, double w10, dou
 
 /* null where not timed: the writer says so for a value that is not finite. */
 static void put_decision(struct sy_json_writer *writer, double p50_ns, double p99_ns) {
-    sy_json_key(writer, "decision_ns");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "decision_ns", '{');
     sy_json_member_number(writer, "p50", p50_ns);
     sy_json_member_number(writer, "p99", p99_ns);
     sy_json_close(writer, '}');
@@ -35,8 +28,7 @@ static void put_decision(struct sy_json_writer *writer, double p50_ns, double p9
 
 /* Of what policies were told, and of slowdowns foretold from it. */
 static void put_accuracy(struct sy_json_writer *writer, const struct sy_sim_accuracy *accuracy) {
-    sy_json_key(writer, "told");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "told", '{');
     for (uint32_t k = 0; k < SY_COUNT(accuracy->error_points); k++) {
         char key[32];
         snprintf(key, sizeof key, "%s_error_points", sy_simulate_resource(k));
@@ -53,13 +45,11 @@ static void put_accuracy(struct sy_json_writer *writer, const struct sy_sim_accu
 
 static void put_machine(const struct sy_simulate *simulate, struct sy_json_writer *writer) {
     const struct sy_machine *machine = simulate->machine;
-    sy_json_key(writer, "machine");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "machine", '{');
     sy_json_member_string(writer, "spec", simulate->args->machine);
     sy_json_member_string(writer, "name", machine->name);
     sy_json_member_u64(writer, "devices", machine->device_count);
-    sy_json_key(writer, "classes");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "classes", '{');
     for (uint32_t c = 0; c < machine->class_count; c++) {
         sy_json_member_u64(writer, machine->classes[c].name, machine->classes[c].device_count);
     }
@@ -88,21 +78,16 @@ static void put_stream(const struct sy_simulate *simulate, struct sy_json_writer
 /* What one needs to run the same again. */
 static void put_options(const struct sy_simulate *simulate, struct sy_json_writer *writer) {
     const struct sy_simulate_args *args = simulate->args;
-    sy_json_key(writer, "options");
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, "options", '{');
     sy_json_member_u64(writer, "seed", args->seed);
     sy_json_member_u64(writer, "seeds", args->seeds);
-    sy_json_key(writer, "accelerate");
-    if (args->accelerate_given) {
-        sy_json_put_u64(writer, args->accelerate);
-    } else {
-        sy_json_put_null(writer);
-    }
+    sy_json_member_number(writer, "accelerate",
+                          args->accelerate_given ? (double)args->accelerate : NAN);
     sy_json_member_number(writer, "noise", args->noise);
     sy_json_member_number(writer, "spike_probability", simulate->spike_probability);
     sy_json_member_number(writer, "spike_factor", simulate->spike_factor);
     sy_json_member_number(writer, "model_error", args->model_error);
-    put_flag(writer, "contention", args->contention);
+    sy_json_member_bool(writer, "contention", args->contention);
     sy_json_member_number(writer, "hidden_load", args->hidden_load);
     sy_json_member_number(writer, "throttle", args->throttle);
     sy_json_member_number(writer, "counter_noise", args->counter_noise);
@@ -117,7 +102,7 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
         sy_json_member_number(writer, "decision_time_ns", simulate->decision_ns);
     }
     put_stream(simulate, writer);
-    put_flag(writer, "checked", args->check);
+    sy_json_member_bool(writer, "checked", args->check);
     sy_json_close(writer, '}');
 }
 
@@ -150,8 +135,7 @@ static void put_run(const struct sy_simulate *simulate, const struct sy_case *it
 
 static void put_spread(struct sy_json_writer *writer, const char *key,
                        const struct sy_spread *spread) {
-    sy_json_key(writer, key);
-    sy_json_open(writer, '{');
+    sy_json_open_member(writer, key, '{');
     sy_json_member_number(writer, "geomean", spread->value);
     sy_json_member_number(writer, "low", spread->low);
     sy_json_member_number(writer, "high", spread->high);
@@ -188,9 +172,8 @@ int sy_simulate_print_json(const struct sy_simulate *simulate, const struct sy_s
     sy_json_member_string(&writer, "version", sy_version());
     put_machine(simulate, &writer);
     put_options(simulate, &writer);
-    put_flag(&writer, "interrupted", simulate->asked > 0);
-    sy_json_key(&writer, "runs");
-    sy_json_open(&writer, '[');
+    sy_json_member_bool(&writer, "interrupted", simulate->asked > 0);
+    sy_json_open_member(&writer, "runs", '[');
     for (uint32_t i = 0; i < simulate->case_count; i++) {
         for (uint32_t p = 0; p < simulate->policies.count; p++) {
             put_run(simulate, &simulate->cases[i], p, &writer);
@@ -200,8 +183,7 @@ int sy_simulate_print_json(const struct sy_simulate *simulate, const struct sy_s
     sy_json_member_string(&writer, "score",
                           simulate->args->stream ? "slowdown_mean" : "makespan_over_bound");
     sy_json_member_string(&writer, "best", simulate->policies.items[best]);
-    sy_json_key(&writer, "summary");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "summary", '{');
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
         sy_json_key(&writer, simulate->policies.items[p]);
         put_summary(simulate, &summary[p], &writer);

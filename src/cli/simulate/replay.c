@@ -350,21 +350,18 @@ static int print_json(const struct replays *replays, const struct total *model,
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-replay-1");
-    sy_json_key(&writer, "runs");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "runs", '[');
     for (uint32_t i = 0; i < replays->run_count; i++) {
         put_run_json(&writer, &replays->runs[i]);
     }
     sy_json_close(&writer, ']');
-    sy_json_key(&writer, "median");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "median", '{');
     sy_json_member_number(&writer, "error_ratio", model->bias);
     sy_json_member_number(&writer, "abs_error_ratio", model->abs);
     sy_json_member_number(&writer, "error_measured_ratio", measured->bias);
     sy_json_member_number(&writer, "abs_error_measured_ratio", measured->abs);
     sy_json_close(&writer, '}');
-    sy_json_key(&writer, "kernels");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "kernels", '[');
     for (uint32_t i = 0; i < replays->row_count; i++) {
         put_kernel_json(&writer, &replays->rows[i]);
     }

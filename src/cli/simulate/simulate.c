@@ -155,8 +155,7 @@ static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_
     } else {
         sy_json_put_null(writer);
     }
-    sy_json_key(writer, "parts");
-    sy_json_open(writer, '[');
+    sy_json_open_member(writer, "parts", '[');
     for (uint32_t i = 0; (part = sy_policy_part_at(i)); i++) {
         if (ops->net && ops->net->parts >> i & 1) {
             sy_json_put_string(writer, part);
@@ -184,15 +183,13 @@ static int list_policies_json(void) {
     struct sy_json_writer writer = {.compact_from = 3};
     sy_json_open(&writer, '{');
     sy_json_member_string(&writer, "schema", "symph-policies-1");
-    sy_json_key(&writer, "policies");
-    sy_json_open(&writer, '[');
+    sy_json_open_member(&writer, "policies", '[');
     const struct sy_scheduler_ops *ops = NULL;
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
         sy_json_open(&writer, '{');
         sy_json_member_string(&writer, "name", ops->name);
         sy_json_member_string(&writer, "summary", ops->summary);
-        sy_json_key(&writer, "needs_truth");
-        sy_json_put_bool(&writer, ops->needs_truth);
+        sy_json_member_bool(&writer, "needs_truth", ops->needs_truth);
         put_weights_json(ops, &writer);
         sy_json_close(&writer, '}');
     }

@@ -273,8 +273,7 @@ static int show_json(const struct plan *plan) {
     sy_json_member_string(&writer, "library", plan->use.library);
     sy_json_member_string(&writer, "plugin", plan->plugin.path);
     sy_json_member_string(&writer, "built_for", plan->plugin.built_for);
-    sy_json_key(&writer, "environment");
-    sy_json_open(&writer, '{');
+    sy_json_open_member(&writer, "environment", '{');
     for (uint32_t i = 0; i < plan->setting_count; i++) {
         sy_json_member_string(&writer, plan->settings[i].name, plan->settings[i].value);
     }

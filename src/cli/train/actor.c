@@ -309,8 +309,7 @@ static double half_loss(const struct session *s, uint32_t half) {
 }
 
 static void put_trust(const struct session *s, struct sy_json_writer *w) {
-    sy_json_key(w, "belief");
-    sy_json_open(w, '{');
+    sy_json_open_member(w, "belief", '{');
     sy_json_member_string(w, "gradient", s->args->gradient);
     sy_json_member_number(w, "loss_first_half", half_loss(s, 0));
     sy_json_member_number(w, "loss_second_half", half_loss(s, 1));

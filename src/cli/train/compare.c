@@ -283,13 +283,11 @@ static int print_json(struct compare *c) {
     sy_json_member_u64(&w, "scenarios", c->comparison.scenario_count);
     sy_json_member_string(&w, "references", c->args->references);
     sy_json_member_string(&w, "utility", c->args->utility);
-    sy_json_key(&w, "policies");
-    sy_json_open(&w, '[');
+    sy_json_open_member(&w, "policies", '[');
     for (uint32_t i = 0; i < c->comparison.contender_count; i++) {
         sy_json_open(&w, '{');
         sy_json_member_string(&w, "policy", c->names[i]);
-        sy_json_key(&w, "groups");
-        sy_json_open(&w, '[');
+        sy_json_open_member(&w, "groups", '[');
         for (uint32_t g = 0; group_at(c, g, &group); g++) {
             put_group(c, &group, i, &w);
         }

@@ -297,8 +297,7 @@ static int print_json(const struct session *s) {
     sy_json_member_number(&w, "validation_ratio", exp(t->history[t->best_at].validation));
     sy_json_member_string(&w, "weights", s->out.text);
     sy_json_member_string(&w, "checkpoint", s->checkpoint.text);
-    sy_json_key(&w, "history");
-    sy_json_open(&w, '[');
+    sy_json_open_member(&w, "history", '[');
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
         sy_json_open(&w, '{');
