@@ -66,6 +66,46 @@ SY_MUST_CHECK int sy_json_end(struct sy_json *json);
 __attribute__((format(printf, 2, 3))) int sy_json_fail(struct sy_json *json, const char *format,
                                                        ...);
 
+/* Where the value last looked at begins; and back there: the next error speaks of it. */
+struct sy_json_place {
+    uint32_t line, column;
+};
+struct sy_json_place sy_json_here(const struct sy_json *json);
+void sy_json_go(struct sy_json *json, struct sy_json_place place);
+
+/* --- objects whose members are known: json_object.c ------------------------------------------ */
+/* The next member of an object that the error calls what ("a kernel"), as an index into names. 1; 0
+ * at the end; or an error: one that is not among names, with the nearest of them, or that comes
+ * twice. *seen has a bit per name (at most 32), and is 0 before the first. */
+SY_MUST_CHECK int sy_json_next_of(struct sy_json *json, const char *what, const char *const *names,
+                                  uint32_t count, uint32_t *seen, uint32_t *ret_index);
+/* A member and what reads its value. The reader that it is given begins with its struct sy_json. */
+struct sy_json_member {
+    const char *name;
+    int (*read)(void *reader, const struct sy_json_member *member); /* NULL: it is skipped */
+    void *out;
+    double low, high;  /* of a number */
+    const void *extra; /* whatever read needs */
+    bool required;
+};
+/* Reads an object whose members are among these, each at most once; an error, and what follows,
+ * speaks of the object as a whole. */
+SY_MUST_CHECK int sy_json_members(void *reader, const char *what,
+                                  const struct sy_json_member *members, uint32_t count);
+int sy_json_read_number(void *reader, const struct sy_json_member *member); /* double */
+int sy_json_read_count(void *reader, const struct sy_json_member *member);  /* uint32_t, whole */
+int sy_json_read_bool(void *reader, const struct sy_json_member *member);
+/* The value is the name of this schema; what: "a graph". */
+SY_MUST_CHECK int sy_json_schema(struct sy_json *json, const char *schema, const char *what);
+/* A whole number below limit: the index of a task, say. */
+SY_MUST_CHECK int sy_json_index(struct sy_json *json, const char *what, uint32_t limit,
+                                uint32_t *ret_index);
+/* One of these words, by its index; the error says that it is not what ("a role"). */
+SY_MUST_CHECK int sy_json_word(struct sy_json *json, const char *what, const char *const *words,
+                               uint32_t count, uint32_t *ret_index);
+/* A copy in the arena. */
+SY_MUST_CHECK int sy_json_text(struct sy_json *json, struct sy_arena *arena, const char **ret_text);
+
 /* --- writer: appends to a buffer; indents two spaces, one member a line ---------------------- */
 struct sy_json_writer {
     struct sy_buffer buffer;

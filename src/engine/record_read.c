@@ -18,55 +18,6 @@
 #define TIME_MAX_NS 1e18 /* 30 years */
 #define NUMBER_MAX  1e300
 
-enum member {
-    SCHEMA,
-    SPEC,
-    POLICY,
-    RUNTIME,
-    HOST,
-    DATE,
-    ENERGY_SOURCE,
-    MAKESPAN,
-    ENERGY,
-    RESULT_ERROR,
-    RESULT_TOLERANCE,
-    DECISION_P50,
-    DECISION_P99,
-    MACHINE,
-    GRAPH,
-    MOVED,
-    MODEL,
-    TASKS,
-    DECISIONS,
-    TRACE,
-    NOTES,
-    STREAM,
-    MEMBER_COUNT
-};
-
-static const char *const member_names[MEMBER_COUNT] = {"schema",
-                                                       "spec",
-                                                       "policy",
-                                                       "runtime",
-                                                       "host",
-                                                       "date",
-                                                       "energy_source",
-                                                       "makespan_ns",
-                                                       "energy_joules",
-                                                       "result_error",
-                                                       "result_tolerance",
-                                                       "decision_p50_ns",
-                                                       "decision_p99_ns",
-                                                       "machine",
-                                                       "graph",
-                                                       "moved_bytes",
-                                                       "model_ns",
-                                                       "tasks",
-                                                       "decisions",
-                                                       "trace",
-                                                       "notes",
-                                                       "stream"};
-
 struct reader {
     struct sy_json json;
     struct sy_record *record;
@@ -74,7 +25,6 @@ struct reader {
     struct sy_note *notes;        /* likewise */
     uint32_t decision_capacity, note_capacity;
     size_t length;
-    uint32_t seen; /* bit per member */
 };
 
 static int fail_memory(struct reader *reader) {
@@ -98,20 +48,6 @@ struct column {
     void *out;
     uint32_t limit;
 };
-
-static int read_index(struct reader *reader, const struct column *column) {
-    double value;
-    int code = sy_json_number(&reader->json, &value);
-    if (code) {
-        return code;
-    }
-    if (!(value >= 0 && value < column->limit) || value != floor(value)) {
-        return sy_json_fail(&reader->json, "there is no %s %g: there are %u, numbered from 0",
-                            column->name, value, column->limit);
-    }
-    *(uint32_t *)column->out = (uint32_t)value;
-    return 0;
-}
 
 static int read_infinity(struct reader *reader, double *ret_value) {
     const char *text;
@@ -152,7 +88,9 @@ static int read_cell(struct reader *reader, const struct column *column) {
     if (type == SY_JSON_STRING && column->type == ANY_TIME) {
         return read_infinity(reader, column->out);
     }
-    return column->type <= MAYBE_INDEX ? read_index(reader, column) : read_number(reader, column);
+    return column->type <= MAYBE_INDEX
+               ? sy_json_index(&reader->json, column->name, column->limit, column->out)
+               : read_number(reader, column);
 }
 
 /* The next element of a row must be there (1), or must not (0). */
@@ -174,46 +112,56 @@ static int read_cells(struct reader *reader, const struct column *columns, size_
     return code;
 }
 
-struct place {
-    uint32_t line, column;
-};
-
-/* Where the value last looked at begins, and back there: the next error speaks of it. */
-static struct place here(const struct reader *reader) {
-    return (struct place){reader->json.value_line, reader->json.value_column};
-}
-
-static void go_back(struct reader *reader, struct place place) {
-    reader->json.value_line = place.line;
-    reader->json.value_column = place.column;
-}
-
 /* Afterwards an error speaks of the row as a whole. */
 static int read_row(struct reader *reader, const struct column *columns, size_t count) {
     int code = sy_json_enter_array(&reader->json);
-    struct place row = here(reader);
+    struct sy_json_place row = sy_json_here(&reader->json);
     code = code ? code : read_cells(reader, columns, count);
     code = code ? code : expect_next(reader, 0, NULL);
     if (!code) {
-        go_back(reader, row);
+        sy_json_go(&reader->json, row);
     }
     return code;
 }
 
-static int read_list(struct reader *reader, int (*read_one)(struct reader *reader)) {
-    int more = sy_json_enter_array(&reader->json);
+/* Machine and graph are what the rest is measured by. */
+static int need_parts(struct reader *reader, const struct sy_json_member *member) {
+    return reader->record->machine && reader->record->graph
+               ? 0
+               : sy_json_fail(&reader->json, "\"%s\" comes before \"machine\" and \"graph\"",
+                              member->name);
+}
+
+struct list {
+    int (*read_one)(struct reader *reader);
+};
+
+static int read_list(void *any, const struct sy_json_member *member) {
+    const struct list *list = member->extra;
+    struct reader *reader = any;
+    int more = need_parts(reader, member);
+    more = more ? more : sy_json_enter_array(&reader->json);
     while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
-        more = read_one(reader);
+        more = list->read_one(reader);
     }
     return more;
 }
 
 /* A row per task of the graph. */
-static int read_per_task(struct reader *reader, const char *what,
-                         int (*read_one)(struct reader *reader, uint32_t task)) {
+struct per_task {
+    int (*read_one)(struct reader *reader, uint32_t task);
+};
+
+static int read_per_task(void *any, const struct sy_json_member *member) {
+    const struct per_task *rows = member->extra;
+    struct reader *reader = any;
+    int more = need_parts(reader, member);
+    if (more) {
+        return more;
+    }
     uint32_t count = reader->record->graph->task_count, task = 0;
-    int more = sy_json_enter_array(&reader->json);
-    struct place list = here(reader);
+    more = sy_json_enter_array(&reader->json);
+    struct sy_json_place list = sy_json_here(&reader->json);
     enum sy_json_type type;
     while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
         if (task == count) {
@@ -222,14 +170,14 @@ static int read_per_task(struct reader *reader, const char *what,
                 return more;
             }
             return sy_json_fail(&reader->json, "%s has more rows than the graph has tasks (%u)",
-                                what, count);
+                                member->name, count);
         }
-        more = read_one(reader, task++);
+        more = rows->read_one(reader, task++);
     }
     if (more == 0 && task < count) {
-        go_back(reader, list);
-        return sy_json_fail(&reader->json, "%s has %u rows, but the graph has %u tasks", what, task,
-                            count);
+        sy_json_go(&reader->json, list);
+        return sy_json_fail(&reader->json, "%s has %u rows, but the graph has %u tasks",
+                            member->name, task, count);
     }
     return more;
 }
@@ -271,16 +219,16 @@ static int allocate(struct reader *reader) {
     return record->tasks && record->model_ns && record->moved_bytes ? 0 : fail_memory(reader);
 }
 
-/* Machine and graph: what the rest is measured by. */
-static int read_part(struct reader *reader, enum member member) {
+static int read_part(void *any, const struct sy_json_member *member) {
+    struct reader *reader = any;
     const char *text;
     size_t length;
     int code = sy_json_cut(&reader->json, &text, &length);
     if (code || text[0] != '{') { /* an array would be many graphs */
         return code ? code : sy_json_fail(&reader->json, "expected an object");
     }
-    code =
-        member == MACHINE ? parse_machine(reader, text, length) : parse_graph(reader, text, length);
+    code = strcmp(member->name, "machine") == 0 ? parse_machine(reader, text, length)
+                                                : parse_graph(reader, text, length);
     if (code) {
         if (reader->json.error->file[0]) {
             sy_json_relocate(&reader->json);
@@ -295,7 +243,7 @@ static int read_model_row(struct reader *reader, uint32_t task) {
     int code = sy_json_enter_array(&reader->json);
     for (uint32_t c = 0; !code && c < classes; c++) {
         double *out = &reader->record->model_ns[(size_t)task * classes + c];
-        code = read_cells(reader, &(struct column){"class", ANY_TIME, out, 0}, 1);
+        code = read_cells(reader, &(struct column){"class", ANY_TIME, out}, 1);
         if (!code && *out < 0) {
             code = sy_json_fail(&reader->json, "a time cannot be negative");
         }
@@ -320,11 +268,11 @@ static int read_task(struct reader *reader, uint32_t index) {
     struct sy_record_task *task = &reader->record->tasks[index];
     const struct column columns[] = {
         {"device", MAYBE_INDEX, &task->device, reader->record->machine->device_count},
-        {"submitted_ns", MAYBE_TIME, &task->submitted_ns, 0},
-        {"ready_ns", MAYBE_TIME, &task->ready_ns, 0},
-        {"start_ns", MAYBE_TIME, &task->start_ns, 0},
-        {"end_ns", MAYBE_TIME, &task->end_ns, 0},
-        {"predicted_ns", ANY_TIME, &task->predicted_ns, 0},
+        {"submitted_ns", MAYBE_TIME, &task->submitted_ns},
+        {"ready_ns", MAYBE_TIME, &task->ready_ns},
+        {"start_ns", MAYBE_TIME, &task->start_ns},
+        {"end_ns", MAYBE_TIME, &task->end_ns},
+        {"predicted_ns", ANY_TIME, &task->predicted_ns},
     };
     int code = read_row(reader, columns, SY_COUNT(columns));
     return code ? code : check_task(reader, task);
@@ -338,11 +286,11 @@ static int read_alternative(struct reader *reader, struct sy_decided *decided) {
     struct sy_alternative *item = &decided->alternatives[decided->alternative_count];
     const struct column columns[] = {
         {"device", INDEX, &item->device, reader->record->machine->device_count},
-        {"queue_ns", ANY_TIME, &item->queue_ns, 0},
-        {"inputs_ns", ANY_TIME, &item->inputs_ns, 0},
-        {"exec_ns", ANY_TIME, &item->exec_ns, 0},
-        {"finish_ns", ANY_TIME, &item->finish_ns, 0},
-        {"log_sigma", MAYBE_NUMBER, &item->log_sigma, 0},
+        {"queue_ns", ANY_TIME, &item->queue_ns},
+        {"inputs_ns", ANY_TIME, &item->inputs_ns},
+        {"exec_ns", ANY_TIME, &item->exec_ns},
+        {"finish_ns", ANY_TIME, &item->finish_ns},
+        {"log_sigma", MAYBE_NUMBER, &item->log_sigma},
     };
     int code = read_row(reader, columns, SY_COUNT(columns));
     if (!code && decided->alternative_count == 0 && item->device != decided->device) {
@@ -353,25 +301,25 @@ static int read_alternative(struct reader *reader, struct sy_decided *decided) {
 }
 
 static int read_guard(struct reader *reader, enum sy_guard *ret_guard) {
-    const char *text, *name;
-    int code = expect_next(reader, 1, "guard");
-    code = code ? code : sy_json_string(&reader->json, &text, NULL);
-    for (uint32_t guard = 0; !code && (name = sy_guard_name(guard)); guard++) {
-        if (strcmp(text, name) == 0) {
-            *ret_guard = (enum sy_guard)guard;
-            return 0;
-        }
+    const char *names[SY_GUARD_PLAN + 1];
+    uint32_t guard = 0;
+    for (uint32_t i = 0; i < SY_COUNT(names); i++) {
+        names[i] = sy_guard_name(i);
     }
-    return code ? code
-                : sy_json_fail(&reader->json, "\"%.32s\" is not the answer of a guard", text);
+    int code = expect_next(reader, 1, "guard");
+    code =
+        code ? code
+             : sy_json_word(&reader->json, "the answer of a guard", names, SY_COUNT(names), &guard);
+    *ret_guard = (enum sy_guard)guard;
+    return code;
 }
 
 static int read_reason(struct reader *reader, struct sy_reason *ret_reason) {
     double values[5];
     const struct column columns[] = {
-        {"finish_ns", ANY_TIME, &values[0], 0},       {"correction_ns", ANY_TIME, &values[1], 0},
-        {"slowdown", MAYBE_NUMBER, &values[2], 0},    {"slowdown_sd", MAYBE_NUMBER, &values[3], 0},
-        {"utilisation", MAYBE_NUMBER, &values[4], 0},
+        {"finish_ns", ANY_TIME, &values[0]},       {"correction_ns", ANY_TIME, &values[1]},
+        {"slowdown", MAYBE_NUMBER, &values[2]},    {"slowdown_sd", MAYBE_NUMBER, &values[3]},
+        {"utilisation", MAYBE_NUMBER, &values[4]},
     };
     int code = sy_json_enter_array(&reader->json);
     code = code ? code : read_guard(reader, &ret_reason->guard);
@@ -406,10 +354,10 @@ static int read_decision(struct reader *reader) {
     struct sy_decided *decided = &reader->decisions[record->decision_count];
     *decided = (struct sy_decided){0};
     const struct column columns[] = {
-        {"at_ns", TIME, &decided->at_ns, 0},
+        {"at_ns", TIME, &decided->at_ns},
         {"task", INDEX, &decided->task, record->graph->task_count},
         {"device", INDEX, &decided->device, record->machine->device_count},
-        {"priority", MAYBE_NUMBER, &decided->priority, 0},
+        {"priority", MAYBE_NUMBER, &decided->priority},
         {"ready_count", INDEX, &decided->ready_count, UINT32_MAX},
     };
     int more = sy_json_enter_array(&reader->json);
@@ -425,16 +373,13 @@ static int read_decision(struct reader *reader) {
 }
 
 static int read_kind(struct reader *reader, uint32_t *ret_kind) {
-    const char *text;
-    int code = expect_next(reader, 1, "kind");
-    code = code ? code : sy_json_string(&reader->json, &text, NULL);
-    for (uint32_t kind = 0; !code && kind <= SY_SPAN_ABORTED; kind++) {
-        if (strcmp(text, sy_record_span_name(kind)) == 0) {
-            *ret_kind = kind;
-            return 0;
-        }
+    const char *names[SY_SPAN_ABORTED + 1];
+    for (uint32_t i = 0; i < SY_COUNT(names); i++) {
+        names[i] = sy_record_span_name(i);
     }
-    return code ? code : sy_json_fail(&reader->json, "\"%.32s\" is not a kind of span", text);
+    int code = expect_next(reader, 1, "kind");
+    return code ? code
+                : sy_json_word(&reader->json, "a kind of span", names, SY_COUNT(names), ret_kind);
 }
 
 /* What the first cells of a row are about, by its kind. */
@@ -462,7 +407,7 @@ static int read_span(struct reader *reader) {
     struct sy_span span = {.from = SY_NONE};
     struct column columns[6];
     int code = sy_json_enter_array(&reader->json);
-    struct place row = here(reader);
+    struct sy_json_place row = sy_json_here(&reader->json);
     code = code ? code : read_kind(reader, &span.kind);
     if (code) {
         return code;
@@ -474,7 +419,7 @@ static int read_span(struct reader *reader) {
         return code;
     }
     if (span.end_ns < span.start_ns) {
-        go_back(reader, row);
+        sy_json_go(&reader->json, row);
         return sy_json_fail(&reader->json, "this span ends before it starts");
     }
     sy_trace_add(&reader->record->trace, &span);
@@ -487,7 +432,7 @@ static int read_moved(struct reader *reader) {
     const struct column columns[] = {
         {"memory", INDEX, &from, count},
         {"memory", INDEX, &to, count},
-        {"bytes", AMOUNT, &bytes, 0},
+        {"bytes", AMOUNT, &bytes},
     };
     int code = read_row(reader, columns, SY_COUNT(columns));
     if (!code) {
@@ -498,30 +443,6 @@ static int read_moved(struct reader *reader) {
 
 /* --- the record ------------------------------------------------------------------------------- */
 
-static int read_schema(struct reader *reader) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (!code && strcmp(text, SY_RECORD_SCHEMA) != 0) {
-        code = sy_json_fail(&reader->json, "\"%.60s\" is not the record of a run", text);
-        sy_hint(reader->json.error, "this version reads \"" SY_RECORD_SCHEMA "\"");
-    }
-    return code;
-}
-
-static int read_text(struct reader *reader, const char **ret_text) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (code) {
-        return code;
-    }
-    const char *copy = sy_arena_strdup(reader->record->arena, text);
-    if (!copy) {
-        return fail_memory(reader);
-    }
-    *ret_text = copy;
-    return 0;
-}
-
 static int read_note(struct reader *reader) {
     struct sy_record *record = reader->record;
     if (sy_grow(&reader->notes, &reader->note_capacity, record->note_count + 1,
@@ -531,103 +452,38 @@ static int read_note(struct reader *reader) {
     struct sy_note *note = &reader->notes[record->note_count];
     int code = sy_json_enter_array(&reader->json);
     code = code ? code : expect_next(reader, 1, "key");
-    code = code ? code : read_text(reader, &note->key);
+    code = code ? code : sy_json_text(&reader->json, record->arena, &note->key);
     code = code ? code : expect_next(reader, 1, "value");
-    code = code ? code : read_text(reader, &note->value);
+    code = code ? code : sy_json_text(&reader->json, record->arena, &note->value);
     code = code ? code : expect_next(reader, 0, NULL);
     record->note_count += !code;
     return code;
 }
 
-static int read_scalar(struct reader *reader, enum member member) {
-    struct sy_record *record = reader->record;
-    const char **const texts[] = {&record->spec, &record->policy, &record->runtime,
-                                  &record->host, &record->date,   &record->energy_source};
-    double *const numbers[] = {&record->makespan_ns,     &record->energy_joules,
-                               &record->result_error,    &record->result_tolerance,
-                               &record->decision_p50_ns, &record->decision_p99_ns};
-    if (member < MAKESPAN) {
-        return read_text(reader, texts[member - SPEC]);
-    }
-    double *out = numbers[member - MAKESPAN];
-    if (member == MAKESPAN) {
-        return sy_json_number_in(&reader->json, member_names[member], 0, TIME_MAX_NS, out);
-    }
+static int read_schema(void *reader, const struct sy_json_member *member) {
+    (void)member;
+    return sy_json_schema(reader, SY_RECORD_SCHEMA, "the record of a run");
+}
+
+static int read_text(void *any, const struct sy_json_member *member) {
+    struct reader *reader = any;
+    return sy_json_text(&reader->json, reader->record->arena, member->out);
+}
+
+/* A number from 0 on, or "inf". */
+static int read_amount(void *reader, const struct sy_json_member *member) {
     enum sy_json_type type;
-    int code = sy_json_peek(&reader->json, &type);
+    int code = sy_json_peek(reader, &type);
     if (!code && type == SY_JSON_STRING) {
-        return read_infinity(reader, out);
+        return read_infinity(reader, member->out);
     }
-    return code ? code : sy_json_number_in(&reader->json, member_names[member], 0, NUMBER_MAX, out);
+    return code ? code : sy_json_number_in(reader, member->name, 0, NUMBER_MAX, member->out);
 }
 
-static int read_member(struct reader *reader, enum member member) {
-    if (!(reader->seen & 1u << SCHEMA)) {
-        sy_json_fail(&reader->json, "the record of a run begins with its schema");
-        sy_hint(reader->json.error, "put \"schema\": \"" SY_RECORD_SCHEMA "\" first");
-        return -EINVAL;
-    }
-    if (member > GRAPH && !(reader->record->machine && reader->record->graph)) {
-        return sy_json_fail(&reader->json, "\"%s\" comes before \"machine\" and \"graph\"",
-                            member_names[member]);
-    }
-    switch (member) {
-    case SCHEMA:
-        return read_schema(reader);
-    case MACHINE:
-    case GRAPH:
-        return read_part(reader, member);
-    case MOVED:
-        return read_list(reader, read_moved);
-    case MODEL:
-        return read_per_task(reader, "model_ns", read_model_row);
-    case TASKS:
-        return read_per_task(reader, "tasks", read_task);
-    case DECISIONS:
-        return read_list(reader, read_decision);
-    case TRACE:
-        return read_list(reader, read_span);
-    case NOTES:
-        return read_list(reader, read_note);
-    case STREAM:
-        return sy_record_read_stream(&reader->json, reader->record->arena, &reader->record->stream);
-    default:
-        return read_scalar(reader, member);
-    }
-}
-
-static int next_member(struct reader *reader, enum member *ret_member) {
-    const char *name;
-    int more = sy_json_next_member(&reader->json, &name);
-    if (more <= 0) {
-        return more;
-    }
-    for (uint32_t i = 0; i < MEMBER_COUNT; i++) {
-        if (strcmp(name, member_names[i]) == 0) {
-            if (reader->seen & 1u << i) {
-                return sy_json_fail(&reader->json, "\"%s\" comes twice", name);
-            }
-            reader->seen |= 1u << i;
-            *ret_member = (enum member)i;
-            return 1;
-        }
-    }
-    sy_json_fail(&reader->json, "unknown member \"%.60s\"", name);
-    const char *nearest = sy_nearest(name, member_names, MEMBER_COUNT);
-    if (nearest) {
-        sy_hint(reader->json.error, "did you mean \"%s\"?", nearest);
-    }
-    return -EINVAL;
-}
-
-static int check_complete(struct reader *reader) {
-    static const enum member required[] = {MACHINE, GRAPH, MAKESPAN, MODEL, TASKS};
-    for (size_t i = 0; i < SY_COUNT(required); i++) {
-        if (!(reader->seen & 1u << required[i])) {
-            return sy_json_fail(&reader->json, "\"%s\" is missing", member_names[required[i]]);
-        }
-    }
-    return 0;
+static int read_stream(void *any, const struct sy_json_member *member) {
+    struct reader *reader = any;
+    int code = need_parts(reader, member);
+    return code ? code : sy_record_read_stream(&reader->json, reader->record->arena, member->out);
 }
 
 /* Where the record keeps them. */
@@ -652,17 +508,41 @@ static int keep_lists(struct reader *reader) {
 static int read_record(struct reader *reader) {
     struct sy_record *record = reader->record;
     record->spec = record->policy = record->runtime = record->host = record->date = "";
-    enum member member = SCHEMA;
-    int more = sy_json_enter_object(&reader->json);
-    struct place start = here(reader);
-    while (more >= 0 && (more = next_member(reader, &member)) > 0) {
-        more = read_member(reader, member);
+#define LIST(read_one)                                                                             \
+    read_list, .extra = &(const struct list) {                                                     \
+        read_one                                                                                   \
     }
-    int code = more < 0 ? more : sy_json_end(&reader->json);
-    if (!code) {
-        go_back(reader, start);
-        code = check_complete(reader);
+#define PER_TASK(read_one)                                                                         \
+    read_per_task, .extra = &(const struct per_task) {                                             \
+        read_one                                                                                   \
     }
+    const struct sy_json_member members[] = {
+        {"schema", read_schema, .required = true},
+        {"spec", read_text, &record->spec},
+        {"policy", read_text, &record->policy},
+        {"runtime", read_text, &record->runtime},
+        {"host", read_text, &record->host},
+        {"date", read_text, &record->date},
+        {"energy_source", read_text, &record->energy_source},
+        {"makespan_ns", sy_json_read_number, &record->makespan_ns, 0, TIME_MAX_NS,
+         .required = true},
+        {"energy_joules", read_amount, &record->energy_joules},
+        {"result_error", read_amount, &record->result_error},
+        {"result_tolerance", read_amount, &record->result_tolerance},
+        {"decision_p50_ns", read_amount, &record->decision_p50_ns},
+        {"decision_p99_ns", read_amount, &record->decision_p99_ns},
+        {"machine", read_part, .required = true},
+        {"graph", read_part, .required = true},
+        {"moved_bytes", LIST(read_moved)},
+        {"model_ns", PER_TASK(read_model_row), .required = true},
+        {"tasks", PER_TASK(read_task), .required = true},
+        {"decisions", LIST(read_decision)},
+        {"trace", LIST(read_span)},
+        {"notes", LIST(read_note)},
+        {"stream", read_stream, &record->stream},
+    };
+    int code = sy_json_members(reader, "a run", members, SY_COUNT(members));
+    code = code ? code : sy_json_end(&reader->json);
     return code ? code : keep_lists(reader);
 }
 

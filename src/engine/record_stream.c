@@ -135,40 +135,27 @@ static int read_number(struct reader *reader, const struct member *member, void 
 static int read_phases(struct reader *reader);
 
 static int read_field(struct reader *reader, const struct member *member, void *field) {
-    const char *text;
-    if (member->kind == PHASES) {
-        return read_phases(reader);
-    }
-    if (member->kind != TEXT) {
-        return read_number(reader, member, field);
-    }
-    int code = sy_json_string(reader->json, &text, NULL);
-    char *copy = code ? NULL : sy_arena_strdup(reader->arena, text);
-    *(const char **)field = copy;
-    return code ? code : copy ? 0 : fail_memory(reader);
+    return member->kind == PHASES ? read_phases(reader)
+           : member->kind == TEXT ? sy_json_text(reader->json, reader->arena, field)
+                                  : read_number(reader, member, field);
 }
 
 /* Every member once. */
 static int read_members(struct reader *reader, void *object, const struct member *members,
-                        size_t count) {
-    const char *name;
-    uint32_t seen = 0;
+                        uint32_t count) {
+    const char *names[SY_COUNT(report_members)];
+    uint32_t seen = 0, i = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        names[k] = members[k].name;
+    }
     int more = sy_json_enter_object(reader->json);
-    while (more >= 0 && (more = sy_json_next_member(reader->json, &name)) > 0) {
-        size_t i = 0;
-        while (i < count && strcmp(members[i].name, name) != 0) {
-            i++;
-        }
-        if (i == count || seen >> i & 1) {
-            return sy_json_fail(reader->json, "\"%.60s\" %s", name,
-                                i == count ? "is not a member of a stream" : "comes twice");
-        }
-        seen |= 1u << i;
+    while (more >= 0 &&
+           (more = sy_json_next_of(reader->json, "a stream", names, count, &seen, &i)) > 0) {
         more = read_field(reader, &members[i], (char *)object + members[i].offset);
     }
-    for (size_t i = 0; more == 0 && i < count; i++) {
+    for (i = 0; more == 0 && i < count; i++) {
         if (!(seen >> i & 1)) {
-            return sy_json_fail(reader->json, "\"%s\" is missing", members[i].name);
+            return sy_json_fail(reader->json, "a stream lacks \"%s\"", names[i]);
         }
     }
     return more;

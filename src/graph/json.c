@@ -19,11 +19,7 @@ struct pending {
     const char *name; /* NULL: index */
     uint32_t index;
     uint32_t task; /* that waits */
-    uint32_t line, column;
-};
-
-struct place {
-    uint32_t line, column;
+    struct sy_json_place place;
 };
 
 struct reader {
@@ -31,13 +27,13 @@ struct reader {
     struct sy_graph_list list;
     /* Of the graph being read. */
     struct sy_graph *graph;
-    struct sy_arena *scratch; /* names of pending tasks */
-    char *name;
+    struct sy_arena *scratch; /* names, while they are read */
+    const char *name;
     bool is_explicit, has_tasks;
     struct sy_map data, tasks;
     struct sy_access *accesses;
     struct pending *pending;
-    struct place *places; /* where each task is described, for cycles */
+    struct sy_json_place *places; /* where each task is described, for cycles */
     uint32_t access_count, access_capacity, pending_count, pending_capacity, place_capacity;
     /* "after" of the task being read: it has no index before it is whole. */
     struct pending *after;
@@ -46,35 +42,6 @@ struct reader {
 
 static int fail_memory(struct reader *reader) {
     return sy_fail(reader->json.error, -ENOMEM, "out of memory");
-}
-
-/* Next member of an object, as an index into names. 1, 0 at the end, or an error: an unknown
- * member with the nearest known one, or one that comes twice. */
-static int next_member(struct reader *reader, const char *const *names, uint32_t count,
-                       uint32_t *seen, uint32_t *ret_index) {
-    const char *name;
-    int more = sy_json_next_member(&reader->json, &name);
-    if (more <= 0) {
-        return more;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            if (*seen & 1u << i) {
-                return sy_json_fail(&reader->json, "\"%s\" comes twice", name);
-            }
-            *seen |= 1u << i;
-            *ret_index = i;
-            return 1;
-        }
-    }
-    sy_json_fail(&reader->json, "unknown member \"%.60s\"", name);
-    const char *nearest = sy_nearest(name, names, count);
-    if (nearest) {
-        sy_hint(reader->json.error, "did you mean \"%s\"?", nearest);
-    } else {
-        sy_hint(reader->json.error, "docs/graph-format.md lists the members");
-    }
-    return -EINVAL;
 }
 
 static int read_list(struct reader *reader, int (*read_one)(struct reader *reader)) {
@@ -92,149 +59,92 @@ static int amount(struct reader *reader, const char *what, double *ret_value) {
 /* --- kernels ---------------------------------------------------------------------------------- */
 
 static int read_variant(struct reader *reader, struct sy_variant *variant) {
-    static const char *const names[] = {"fixed_ns",   "ns_per_work",
-                                        "log_sigma",  "demand_bytes_per_s",
-                                        "watts",      "link_demand_bytes_per_s",
-                                        "image_bytes"};
-    double *const fields[] = {&variant->fixed_ns,   &variant->ns_per_work,
-                              &variant->log_sigma,  &variant->demand_bytes_per_s,
-                              &variant->watts,      &variant->link_demand_bytes_per_s,
-                              &variant->image_bytes};
-    uint32_t seen = 0, index = 0;
-    int more = sy_json_enter_object(&reader->json);
-    while (more >= 0 && (more = next_member(reader, names, SY_COUNT(names), &seen, &index)) > 0) {
-        more = amount(reader, names[index], fields[index]);
-    }
+#define AMOUNT(field)                                                                              \
+    { #field, sy_json_read_number, &variant->field, 0, SY_GRAPH_NUMBER_MAX }
+    const struct sy_json_member members[] = {
+        AMOUNT(fixed_ns),           AMOUNT(ns_per_work), AMOUNT(log_sigma),
+        AMOUNT(demand_bytes_per_s), AMOUNT(watts),       AMOUNT(link_demand_bytes_per_s),
+        AMOUNT(image_bytes),
+    };
     variant->present = true;
-    return more;
+    return sy_json_members(reader, "a variant", members, SY_COUNT(members));
 }
 
-/* Names of the kinds, in their order, for next_member. */
+/* Names of the kinds, in their order, for sy_json_next_of. */
 static void list_kinds(const char **names) {
     for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
         names[kind] = sy_device_kind_name((enum sy_device_kind)kind);
     }
 }
 
-static int read_variants(struct reader *reader, struct sy_variant *variants) {
+static int read_each_kind(struct reader *reader, struct sy_variant *variants) {
     const char *names[SY_KIND_COUNT];
     uint32_t seen = 0, kind = 0;
     list_kinds(names);
     int more = sy_json_enter_object(&reader->json);
-    while (more >= 0 && (more = next_member(reader, names, SY_KIND_COUNT, &seen, &kind)) > 0) {
+    while (more >= 0 && (more = sy_json_next_of(&reader->json, "a list of kinds of devices", names,
+                                                SY_KIND_COUNT, &seen, &kind)) > 0) {
         more = read_variant(reader, &variants[kind]);
     }
     return more;
 }
 
-/* A string into malloc'ed memory. */
-static int read_name(struct reader *reader, char **ret_name) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
+static int read_name(void *any, const struct sy_json_member *member) {
+    struct reader *reader = any;
+    const char **name = member->out;
+    int code = sy_json_text(&reader->json, reader->scratch, name);
+    return !code && !(*name)[0] ? sy_json_fail(&reader->json, "a name may not be empty") : code;
+}
+
+static int read_variants(void *reader, const struct sy_json_member *member) {
+    return read_each_kind(reader, member->out);
+}
+
+static int read_kernel(struct reader *reader) {
+    struct sy_kernel_desc desc = {0};
+    const struct sy_json_member members[] = {
+        {"name", read_name, &desc.name, .required = true},
+        {"interference", read_name, &desc.interference},
+        {"variants", read_variants, desc.variants},
+    };
+    sy_kernel_id kernel;
+    int code = sy_json_members(reader, "a kernel", members, SY_COUNT(members));
     if (code) {
         return code;
     }
-    if (!text[0]) {
-        return sy_json_fail(&reader->json, "a name may not be empty");
-    }
-    char *copy = strdup(text);
-    if (!copy) {
-        return fail_memory(reader);
-    }
-    *ret_name = copy;
-    return 0;
-}
-
-static int finish_kernel(struct reader *reader, const struct sy_kernel_desc *desc,
-                         struct place place) {
-    sy_kernel_id kernel;
-    if (!desc->name) {
-        return sy_fail_at(reader->json.error, -EINVAL, reader->json.file, place.line, place.column,
-                          "this kernel has no \"name\"");
-    }
-    int code = sy_graph_add_kernel(reader->graph, desc, &kernel);
+    code = sy_graph_add_kernel(reader->graph, &desc, &kernel);
     if (code == -EEXIST) {
-        return sy_fail_at(reader->json.error, -EINVAL, reader->json.file, place.line, place.column,
-                          "kernel \"%.60s\" is described twice", desc->name);
+        return sy_json_fail(&reader->json, "kernel \"%.60s\" is described twice", desc.name);
     }
     return code ? fail_memory(reader) : 0;
 }
 
-static struct place here(const struct reader *reader) {
-    return (struct place){reader->json.value_line, reader->json.value_column};
-}
-
-static int read_kernel(struct reader *reader) {
-    static const char *const names[] = {"name", "interference", "variants"};
-    struct sy_kernel_desc desc = {0};
-    char *strings[2] = {NULL, NULL};
-    uint32_t seen = 0, index = 0;
-    int more = sy_json_enter_object(&reader->json);
-    struct place place = here(reader);
-    while (more >= 0 && (more = next_member(reader, names, SY_COUNT(names), &seen, &index)) > 0) {
-        more =
-            index < 2 ? read_name(reader, &strings[index]) : read_variants(reader, desc.variants);
-    }
-    desc.name = strings[0];
-    desc.interference = strings[1];
-    int code = more < 0 ? more : finish_kernel(reader, &desc, place);
-    free(strings[0]);
-    free(strings[1]);
-    return code;
-}
-
 /* --- data ------------------------------------------------------------------------------------- */
 
-static int finish_datum(struct reader *reader, const char *name, double bytes, struct place place) {
+static int read_datum(struct reader *reader) {
+    const char *name = NULL;
+    double bytes = 0;
+    const struct sy_json_member members[] = {
+        {"name", read_name, &name},
+        {"bytes", sy_json_read_number, &bytes, 0, SY_GRAPH_NUMBER_MAX, .required = true},
+    };
     sy_data_id datum;
-    if (bytes < 0) {
-        return sy_fail_at(reader->json.error, -EINVAL, reader->json.file, place.line, place.column,
-                          "this datum has no \"bytes\"");
+    int code = sy_json_members(reader, "a datum", members, SY_COUNT(members));
+    if (code) {
+        return code;
     }
     if (sy_graph_add_data(reader->graph, name, bytes, &datum) < 0) {
         return fail_memory(reader);
     }
     const char *kept = reader->graph->data_names[datum.index];
-    int code = kept ? sy_map_put(&reader->data, kept, strlen(kept), datum.index) : 0;
+    code = kept ? sy_map_put(&reader->data, kept, strlen(kept), datum.index) : 0;
     if (code == -EEXIST) {
-        return sy_fail_at(reader->json.error, -EINVAL, reader->json.file, place.line, place.column,
-                          "datum \"%.60s\" is described twice", name);
+        return sy_json_fail(&reader->json, "datum \"%.60s\" is described twice", name);
     }
     return code ? fail_memory(reader) : 0;
 }
 
-static int read_datum(struct reader *reader) {
-    static const char *const names[] = {"name", "bytes"};
-    char *name = NULL;
-    double bytes = -1;
-    uint32_t seen = 0, index = 0;
-    int more = sy_json_enter_object(&reader->json);
-    struct place place = here(reader);
-    while (more >= 0 && (more = next_member(reader, names, SY_COUNT(names), &seen, &index)) > 0) {
-        more = index ? amount(reader, "bytes", &bytes) : read_name(reader, &name);
-    }
-    int code = more < 0 ? more : finish_datum(reader, name, bytes, place);
-    free(name);
-    return code;
-}
-
 /* --- tasks ------------------------------------------------------------------------------------ */
-
-/* A whole number below limit. */
-static int read_index(struct reader *reader, const char *what, uint32_t limit,
-                      uint32_t *ret_index) {
-    double value;
-    int code = sy_json_number(&reader->json, &value);
-    if (code) {
-        return code;
-    }
-    if (!(value >= 0 && value < limit) || value != floor(value)) {
-        return sy_json_fail(&reader->json, "there is no %s %g: there are %u, numbered from 0", what,
-                            value, limit);
-    }
-    *ret_index = (uint32_t)value;
-    return 0;
-}
 
 /* A reference by name or by index to something described before. */
 static int read_reference(struct reader *reader, const char *what, const struct sy_map *map,
@@ -244,7 +154,7 @@ static int read_reference(struct reader *reader, const char *what, const struct 
     size_t length;
     int code = sy_json_peek(&reader->json, &type);
     if (code || type != SY_JSON_STRING) {
-        return code ? code : read_index(reader, what, limit, ret_index);
+        return code ? code : sy_json_index(&reader->json, what, limit, ret_index);
     }
     code = sy_json_string(&reader->json, &text, &length);
     if (!code && !sy_map_get(map, text, length, ret_index)) {
@@ -288,18 +198,9 @@ static int expect_next(struct reader *reader, int wanted) {
 
 static int read_mode(struct reader *reader, uint32_t *ret_mode) {
     static const char *const modes[] = {"read", "write", "update"};
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    for (uint32_t i = 0; !code && i < SY_COUNT(modes); i++) {
-        if (strcmp(text, modes[i]) == 0) {
-            *ret_mode = i + 1;
-            return 0;
-        }
-    }
-    return code
-               ? code
-               : sy_json_fail(&reader->json,
-                              "the mode is \"read\", \"write\" or \"update\", not \"%.20s\"", text);
+    int code = sy_json_word(&reader->json, "a mode", modes, SY_COUNT(modes), ret_mode);
+    *ret_mode += 1; /* SY_READ, SY_WRITE, both */
+    return code;
 }
 
 /* [["read", 0], ["write", "A"]]: for accesses whose order matters to the kernel. */
@@ -321,15 +222,14 @@ static int read_after(struct reader *reader) {
         const char *text;
         size_t length;
         more = sy_json_peek(&reader->json, &type);
-        wait.line = reader->json.value_line;
-        wait.column = reader->json.value_column;
+        wait.place = sy_json_here(&reader->json);
         if (!more && type == SY_JSON_STRING) {
             more = sy_json_string(&reader->json, &text, &length);
             if (!more && !sy_map_get(&reader->tasks, text, length, &wait.index)) {
                 wait.name = sy_arena_strndup(reader->scratch, text, length);
             }
         } else if (!more) {
-            more = read_index(reader, "task", SY_GRAPH_TASK_MAX, &wait.index);
+            more = sy_json_index(&reader->json, "task", SY_GRAPH_TASK_MAX, &wait.index);
         }
         if (!more && (sy_grow(&reader->after, &reader->after_capacity, reader->after_count + 1,
                               sizeof *reader->after) < 0 ||
@@ -349,7 +249,8 @@ static int read_times(struct reader *reader, double *time_ns) {
     uint32_t seen = 0, kind = 0;
     list_kinds(names);
     int more = sy_json_enter_object(&reader->json);
-    while (more >= 0 && (more = next_member(reader, names, SY_KIND_COUNT, &seen, &kind)) > 0) {
+    while (more >= 0 && (more = sy_json_next_of(&reader->json, "a list of kinds of devices", names,
+                                                SY_KIND_COUNT, &seen, &kind)) > 0) {
         enum sy_json_type type;
         more = sy_json_peek(&reader->json, &type);
         if (!more && type == SY_JSON_NULL) {
@@ -399,13 +300,12 @@ static int add_waits(struct reader *reader, uint32_t task) {
     return 0;
 }
 
-static int finish_task(struct reader *reader, struct sy_task_desc *desc, struct place place,
+static int finish_task(struct reader *reader, struct sy_task_desc *desc, struct sy_json_place place,
                        bool has_kernel) {
     uint32_t task = reader->graph->task_count;
-    reader->json.value_line = place.line; /* what follows is about the task as a whole */
-    reader->json.value_column = place.column;
+    sy_json_go(&reader->json, place); /* what follows is about the task as a whole */
     if (!has_kernel) {
-        return sy_json_fail(&reader->json, "this task has no \"kernel\"");
+        return sy_json_fail(&reader->json, "a task lacks \"kernel\"");
     }
     if (sy_grow(&reader->places, &reader->place_capacity, task + 1, sizeof place) < 0) {
         return fail_memory(reader);
@@ -417,18 +317,13 @@ static int finish_task(struct reader *reader, struct sy_task_desc *desc, struct 
     return code ? code : add_waits(reader, task);
 }
 
-struct task_text {
-    char *name;
-    double time_ns[SY_KIND_COUNT];
-};
-
 enum { NAME, KERNEL, WORK, READS, WRITES, UPDATES, ACCESSES, AFTER, TIME_NS, TASK_MEMBERS };
 
 static int read_task_member(struct reader *reader, uint32_t member, struct sy_task_desc *desc,
-                            struct task_text *text) {
+                            double *time_ns) {
     switch (member) {
     case NAME:
-        return read_name(reader, &text->name);
+        return read_name(reader, &(struct sy_json_member){.out = &desc->name});
     case KERNEL:
         return read_reference(reader, "kernel", &reader->graph->builder->kernels,
                               reader->graph->kernel_count, &desc->kernel.index);
@@ -445,8 +340,8 @@ static int read_task_member(struct reader *reader, uint32_t member, struct sy_ta
     case AFTER:
         return read_after(reader);
     default:
-        desc->time_ns = text->time_ns;
-        return read_times(reader, text->time_ns);
+        desc->time_ns = time_ns;
+        return read_times(reader, time_ns);
     }
 }
 
@@ -454,52 +349,34 @@ static int read_task(struct reader *reader) {
     static const char *const names[TASK_MEMBERS] = {
         "name", "kernel", "work", "reads", "writes", "updates", "accesses", "after", "time_ns"};
     struct sy_task_desc desc = {.work = 1};
-    struct task_text text = {.time_ns = {NAN, NAN, NAN, NAN}};
+    double time_ns[SY_KIND_COUNT] = {NAN, NAN, NAN, NAN};
     uint32_t seen = 0, index = 0;
     reader->access_count = reader->after_count = 0;
     int more = sy_json_enter_object(&reader->json);
-    struct place place = here(reader);
-    while (more >= 0 && (more = next_member(reader, names, TASK_MEMBERS, &seen, &index)) > 0) {
-        more = read_task_member(reader, index, &desc, &text);
+    struct sy_json_place place = sy_json_here(&reader->json);
+    while (more >= 0 && (more = sy_json_next_of(&reader->json, "a task", names, TASK_MEMBERS, &seen,
+                                                &index)) > 0) {
+        more = read_task_member(reader, index, &desc, time_ns);
     }
-    desc.name = text.name;
-    int code = more < 0 ? more : finish_task(reader, &desc, place, seen & 1u << KERNEL);
-    free(text.name);
-    return code;
+    return more < 0 ? more : finish_task(reader, &desc, place, seen & 1u << KERNEL);
 }
 
 /* --- the graph -------------------------------------------------------------------------------- */
 
-static int read_schema(struct reader *reader) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (!code && strcmp(text, SCHEMA) != 0) {
-        code = sy_json_fail(&reader->json, "unknown schema \"%.60s\"", text);
-        sy_hint(reader->json.error, "this version reads \"" SCHEMA "\"");
-    }
-    return code;
-}
-
 static int read_dependencies(struct reader *reader) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (code) {
-        return code;
-    }
-    reader->is_explicit = strcmp(text, "explicit") == 0;
-    if (!reader->is_explicit && strcmp(text, "sequential") != 0) {
-        return sy_json_fail(&reader->json, "dependencies are \"sequential\" or \"explicit\"");
-    }
-    return 0;
+    static const char *const words[] = {"sequential", "explicit"};
+    uint32_t word = 0;
+    int code = sy_json_word(&reader->json, "a kind of dependencies", words, SY_COUNT(words), &word);
+    reader->is_explicit = word == 1;
+    return code;
 }
 
 /* The graph is made when its first content comes: name and dependencies must be known by then. */
 static int open_graph(struct reader *reader) {
     if (!reader->graph) {
         reader->graph = sy_graph_create(reader->name, reader->is_explicit);
-        reader->scratch = sy_arena_create();
     }
-    return reader->graph && reader->scratch ? 0 : fail_memory(reader);
+    return reader->graph ? 0 : fail_memory(reader);
 }
 
 enum { SCHEMA_MEMBER, GRAPH_NAME, DEPENDENCIES, KERNELS, DATA, TASKS, GRAPH_MEMBERS };
@@ -524,9 +401,9 @@ static int read_graph_member(struct reader *reader, uint32_t member, uint32_t se
     }
     switch (member) {
     case SCHEMA_MEMBER:
-        return read_schema(reader);
+        return sy_json_schema(&reader->json, SCHEMA, "a graph");
     case GRAPH_NAME:
-        return read_name(reader, &reader->name);
+        return read_name(reader, &(struct sy_json_member){.out = &reader->name});
     case DEPENDENCIES:
         return read_dependencies(reader);
     case KERNELS:
@@ -542,8 +419,7 @@ static int read_graph_member(struct reader *reader, uint32_t member, uint32_t se
 static int resolve(struct reader *reader) {
     for (uint32_t i = 0; i < reader->pending_count; i++) {
         struct pending *wait = &reader->pending[i];
-        reader->json.value_line = wait->line;
-        reader->json.value_column = wait->column;
+        sy_json_go(&reader->json, wait->place);
         if (wait->name &&
             !sy_map_get(&reader->tasks, wait->name, strlen(wait->name), &wait->index)) {
             return sy_json_fail(&reader->json, "there is no task \"%.60s\"", wait->name);
@@ -583,10 +459,7 @@ static int adopt(struct reader *reader) {
 /* Leaves the reader ready for the next graph; arrays are kept. */
 static void forget(struct reader *reader) {
     sy_graph_destroy(reader->graph);
-    if (reader->scratch) {
-        sy_arena_destroy(reader->scratch);
-    }
-    free(reader->name);
+    sy_arena_destroy(reader->scratch);
     sy_map_finish(&reader->data);
     sy_map_finish(&reader->tasks);
     reader->graph = NULL;
@@ -600,14 +473,16 @@ static int read_graph(struct reader *reader) {
     static const char *const names[GRAPH_MEMBERS] = {"schema",  "name", "dependencies",
                                                      "kernels", "data", "tasks"};
     uint32_t seen = 0, index = 0;
-    int more = sy_json_enter_object(&reader->json);
-    struct place place = here(reader);
-    while (more >= 0 && (more = next_member(reader, names, GRAPH_MEMBERS, &seen, &index)) > 0) {
+    reader->scratch = sy_arena_create();
+    int more = reader->scratch ? sy_json_enter_object(&reader->json) : fail_memory(reader);
+    struct sy_json_place place = sy_json_here(&reader->json);
+    while (more >= 0 && (more = sy_json_next_of(&reader->json, "a graph", names, GRAPH_MEMBERS,
+                                                &seen, &index)) > 0) {
         more = read_graph_member(reader, index, seen);
     }
     if (more == 0 && !reader->has_tasks) {
-        more = sy_fail_at(reader->json.error, -EINVAL, reader->json.file, place.line, place.column,
-                          "this graph has no \"tasks\"");
+        sy_json_go(&reader->json, place);
+        more = sy_json_fail(&reader->json, "a graph lacks \"tasks\"");
     }
     int code = more < 0 ? more : resolve(reader);
     code = code ? code : seal(reader);

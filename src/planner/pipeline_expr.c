@@ -28,7 +28,7 @@ static uint32_t find_name(const char *text, const char *name) {
 }
 
 /* Names are interned and features unique: name_feature has room for all that pass. */
-static int resolve(struct sy_pipeline_reader *r, struct sy_mark start, const char *text,
+static int resolve(struct sy_pipeline_reader *r, struct sy_json_place start, const char *text,
                    uint32_t index) {
     struct sy_error why;
     const char *name = r->names.names[index];
@@ -45,7 +45,7 @@ static int resolve(struct sy_pipeline_reader *r, struct sy_mark start, const cha
 }
 
 /* What metrics know and pipelines do not. */
-static int check_nodes(struct sy_pipeline_reader *r, struct sy_mark start,
+static int check_nodes(struct sy_pipeline_reader *r, struct sy_json_place start,
                        const struct sy_expr *expr) {
     for (uint32_t i = 0; i < expr->count; i++) {
         enum sy_expr_op op = expr->nodes[i].op;
@@ -60,8 +60,8 @@ static int check_nodes(struct sy_pipeline_reader *r, struct sy_mark start,
     return 0;
 }
 
-static int parse(struct sy_pipeline_reader *r, struct sy_mark start, bool exact, const char *text,
-                 size_t length, struct sy_expr *ret_expr) {
+static int parse(struct sy_pipeline_reader *r, struct sy_json_place start, bool exact,
+                 const char *text, size_t length, struct sy_expr *ret_expr) {
     uint32_t known = r->names.count;
     int code = sy_expr_parse(r->arena, &r->names, text, length, ret_expr, r->error);
     if (code == -EINVAL) {
@@ -104,7 +104,7 @@ int sy_pipeline_read_expression(struct sy_pipeline_reader *r, uint32_t *ret_inde
         const char *start = r->json.at, *text;
         size_t length;
         code = sy_json_string(&r->json, &text, &length);
-        struct sy_mark mark = {r->json.value_line, r->json.value_column + 1};
+        struct sy_json_place mark = {r->json.value_line, r->json.value_column + 1};
         bool exact = !code && (size_t)(r->json.at - start) == length + 2; /* no escapes */
         code = code ? code : parse(r, mark, exact, text, length, expr);
     }

@@ -17,21 +17,14 @@
 #define ABOUT_BYTES_MAX 4096
 #define VALUE_MAX       1e18 /* of a feature: sums and products stay far from overflowing */
 
-/* One member of an object and what reads its value into out. */
-struct member {
-    const char *name;
-    int (*read)(struct sy_pipeline_reader *r, void *out);
-    void *out;
-    bool required, seen;
-};
-
 struct words {
     uint32_t count;
     uint32_t data[SY_PIPELINE_ARGUMENT_MAX];
-    struct sy_mark marks[SY_PIPELINE_ARGUMENT_MAX];
+    struct sy_json_place marks[SY_PIPELINE_ARGUMENT_MAX];
 };
 
-int sy_pipeline_fail(struct sy_pipeline_reader *r, struct sy_mark mark, const char *format, ...) {
+int sy_pipeline_fail(struct sy_pipeline_reader *r, struct sy_json_place mark, const char *format,
+                     ...) {
     char message[sizeof r->error->message];
     va_list args;
     va_start(args, format);
@@ -40,23 +33,20 @@ int sy_pipeline_fail(struct sy_pipeline_reader *r, struct sy_mark mark, const ch
     return sy_fail_at(r->error, -EINVAL, r->file, mark.line, mark.column, "%s", message);
 }
 
-static struct sy_mark mark_of(const struct sy_pipeline_reader *r) {
-    return (struct sy_mark){r->json.value_line, r->json.value_column};
-}
-
 static int no_memory(struct sy_pipeline_reader *r) {
     return sy_fail(r->error, -ENOMEM, "out of memory");
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-static int read_text(struct sy_pipeline_reader *r, void *out) {
+static int read_text(void *reader, const struct sy_json_member *member) {
+    struct sy_pipeline_reader *r = reader;
     const char *text;
     size_t length;
     int code = sy_json_string(&r->json, &text, &length);
     if (!code && length > ABOUT_BYTES_MAX) {
         return sy_json_fail(&r->json, "a text of more than %d bytes", ABOUT_BYTES_MAX);
     }
-    const char **ret_text = out;
+    const char **ret_text = member->out;
     if (!code) {
         *ret_text = sy_arena_strndup(r->arena, text, length);
         code = *ret_text ? 0 : no_memory(r);
@@ -85,20 +75,21 @@ static int read_word(struct sy_pipeline_reader *r, const char *others, const cha
     return *ret_name ? 0 : no_memory(r);
 }
 
-static int read_name(struct sy_pipeline_reader *r, void *out) {
-    return read_word(r, "_.-", out);
+static int read_name(void *reader, const struct sy_json_member *member) {
+    return read_word(reader, "_.-", member->out);
 }
 
-static int read_kernel_name(struct sy_pipeline_reader *r, void *out) {
-    return read_word(r, "_.-:", out);
+static int read_kernel_name(void *reader, const struct sy_json_member *member) {
+    return read_word(reader, "_.-:", member->out);
 }
 
 /* A name that can stand in expressions. */
-static int read_identifier(struct sy_pipeline_reader *r, void *out) {
+static int read_identifier(void *reader, const struct sy_json_member *member) {
+    struct sy_pipeline_reader *r = reader;
     static const char *const taken[] = {"if",           "else",      "min",
                                         "max",          "d_ratio",   "NaN",
                                         "source_count", "has_event", "strcmp_cpuid_str"};
-    const char **name = out;
+    const char **name = member->out;
     int code = read_word(r, "_", name);
     if (!code && isdigit((unsigned char)(*name)[0])) {
         return sy_json_fail(&r->json, "\"%s\" begins with a digit", *name);
@@ -111,79 +102,23 @@ static int read_identifier(struct sy_pipeline_reader *r, void *out) {
     return code;
 }
 
-static int read_number(struct sy_pipeline_reader *r, void *out) {
-    return sy_json_number_in(&r->json, "the number", -VALUE_MAX, VALUE_MAX, out);
+static int read_number(void *reader, const struct sy_json_member *member) {
+    return sy_json_number_in(reader, "the number", -VALUE_MAX, VALUE_MAX, member->out);
 }
 
-static int read_bool(struct sy_pipeline_reader *r, void *out) {
-    return sy_json_bool(&r->json, out);
+static int read_expression(void *reader, const struct sy_json_member *member) {
+    return sy_pipeline_read_expression(reader, member->out);
 }
 
-static int read_expression(struct sy_pipeline_reader *r, void *out) {
-    return sy_pipeline_read_expression(r, out);
-}
-
-static int read_role(struct sy_pipeline_reader *r, void *out) {
+static int read_role(void *reader, const struct sy_json_member *member) {
     static const char *const names[] = {"input", "constant", "between", "output"};
-    const char *text;
-    int code = sy_json_string(&r->json, &text, NULL);
-    for (uint32_t i = 0; !code && i < SY_COUNT(names); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *(enum sy_pipeline_role *)out = (enum sy_pipeline_role)i;
-            return 0;
-        }
-    }
-    if (!code) {
-        code = sy_json_fail(&r->json, "\"%.40s\" is not a role", text);
-        sy_hint(r->error, "input, constant, between or output");
-    }
+    uint32_t role = 0;
+    int code = sy_json_word(reader, "a role", names, SY_COUNT(names), &role);
+    *(enum sy_pipeline_role *)member->out = (enum sy_pipeline_role)role;
     return code;
 }
 
 /* --- objects and lists ------------------------------------------------------------------------ */
-static int fail_member(struct sy_pipeline_reader *r, const char *what, const char *name,
-                       const struct member *members, size_t count) {
-    const char *known[8];
-    SY_ASSERT(count <= SY_COUNT(known));
-    for (size_t i = 0; i < count; i++) {
-        known[i] = members[i].name;
-    }
-    const char *near = strlen(name) < 200 ? sy_nearest(name, known, count) : NULL;
-    sy_json_fail(&r->json, "%s has no member \"%.32s\"", what, name);
-    if (near) {
-        sy_hint(r->error, "did you mean \"%s\"?", near);
-    }
-    return -EINVAL;
-}
-
-/* An object whose members are exactly those listed; ret_mark: where it begins. */
-static int read_object(struct sy_pipeline_reader *r, const char *what, struct member *members,
-                       size_t count, struct sy_mark *ret_mark) {
-    const char *name;
-    int code = sy_json_enter_object(&r->json);
-    *ret_mark = mark_of(r);
-    while (!code && (code = sy_json_next_member(&r->json, &name)) == 1) {
-        size_t i = 0;
-        while (i < count && strcmp(members[i].name, name) != 0) {
-            i++;
-        }
-        if (i == count) {
-            return fail_member(r, what, name, members, count);
-        }
-        if (members[i].seen) {
-            return sy_json_fail(&r->json, "\"%s\" appears twice", name);
-        }
-        members[i].seen = true;
-        code = members[i].read ? members[i].read(r, members[i].out) : sy_json_skip(&r->json);
-    }
-    for (size_t i = 0; !code && i < count; i++) {
-        if (members[i].required && !members[i].seen) {
-            code = sy_pipeline_fail(r, *ret_mark, "%s lacks \"%s\"", what, members[i].name);
-        }
-    }
-    return code;
-}
-
 /* Calls read for each element; it is told how many there were before it. */
 static int read_list(struct sy_pipeline_reader *r, const char *what, uint32_t max,
                      int (*read)(struct sy_pipeline_reader *r, uint32_t index, void *out),
@@ -205,15 +140,15 @@ static int read_list(struct sy_pipeline_reader *r, const char *what, uint32_t ma
 static int read_feature(struct sy_pipeline_reader *r, uint32_t index, void *out) {
     (void)out;
     struct sy_pipeline_feature feature = {.about = "", .usual = NAN};
-    struct member members[] = {
-        {"name", read_identifier, &feature.name, true, false},
-        {"about", read_text, &feature.about, false, false},
-        {"low", read_number, &feature.low, true, false},
-        {"high", read_number, &feature.high, true, false},
-        {"usual", read_number, &feature.usual, false, false},
+    const struct sy_json_member members[] = {
+        {"name", read_identifier, &feature.name, .required = true},
+        {"about", read_text, &feature.about},
+        {"low", read_number, &feature.low, .required = true},
+        {"high", read_number, &feature.high, .required = true},
+        {"usual", read_number, &feature.usual},
     };
-    struct sy_mark mark;
-    int code = read_object(r, "a feature", members, SY_COUNT(members), &mark);
+    int code = sy_json_members(r, "a feature", members, SY_COUNT(members));
+    struct sy_json_place mark = sy_json_here(&r->json);
     if (code) {
         return code;
     }
@@ -234,8 +169,8 @@ static int read_feature(struct sy_pipeline_reader *r, uint32_t index, void *out)
     return 0;
 }
 
-static int read_features(struct sy_pipeline_reader *r, void *out) {
-    return read_list(r, "features", SY_PIPELINE_FEATURE_MAX, read_feature, out);
+static int read_features(void *reader, const struct sy_json_member *member) {
+    return read_list(reader, "features", SY_PIPELINE_FEATURE_MAX, read_feature, member->out);
 }
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -250,13 +185,13 @@ static uint32_t find_datum(const struct sy_pipeline_reader *r, const char *name)
 static int read_datum(struct sy_pipeline_reader *r, uint32_t index, void *out) {
     (void)out;
     struct sy_pipeline_datum datum = {0};
-    struct member members[] = {
-        {"name", read_name, &datum.name, true, false},
-        {"role", read_role, &datum.role, true, false},
-        {"bytes", read_expression, &datum.bytes, true, false},
+    const struct sy_json_member members[] = {
+        {"name", read_name, &datum.name, .required = true},
+        {"role", read_role, &datum.role, .required = true},
+        {"bytes", read_expression, &datum.bytes, .required = true},
     };
-    struct sy_mark mark;
-    int code = read_object(r, "a datum", members, SY_COUNT(members), &mark);
+    int code = sy_json_members(r, "a datum", members, SY_COUNT(members));
+    struct sy_json_place mark = sy_json_here(&r->json);
     if (code) {
         return code;
     }
@@ -269,8 +204,8 @@ static int read_datum(struct sy_pipeline_reader *r, uint32_t index, void *out) {
     return 0;
 }
 
-static int read_data(struct sy_pipeline_reader *r, void *out) {
-    return read_list(r, "data", SY_PIPELINE_DATUM_MAX, read_datum, out);
+static int read_data(void *reader, const struct sy_json_member *member) {
+    return read_list(reader, "data", SY_PIPELINE_DATUM_MAX, read_datum, member->out);
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -307,13 +242,13 @@ static int read_argument(struct sy_pipeline_reader *r, uint32_t index, void *out
         }
     }
     words->data[index] = datum;
-    words->marks[index] = mark_of(r);
+    words->marks[index] = sy_json_here(&r->json);
     words->count = index + 1;
     return 0;
 }
 
-static int read_arguments(struct sy_pipeline_reader *r, void *out) {
-    return read_list(r, "arguments", SY_PIPELINE_ARGUMENT_MAX, read_argument, out);
+static int read_arguments(void *reader, const struct sy_json_member *member) {
+    return read_list(reader, "arguments", SY_PIPELINE_ARGUMENT_MAX, read_argument, member->out);
 }
 
 static int read_parameter(struct sy_pipeline_reader *r, uint32_t index, void *out) {
@@ -322,8 +257,8 @@ static int read_parameter(struct sy_pipeline_reader *r, uint32_t index, void *ou
     return sy_pipeline_read_expression(r, &kernel->parameters[index]);
 }
 
-static int read_parameters(struct sy_pipeline_reader *r, void *out) {
-    return read_list(r, "parameters", SY_PIPELINE_PARAMETER_MAX, read_parameter, out);
+static int read_parameters(void *reader, const struct sy_json_member *member) {
+    return read_list(reader, "parameters", SY_PIPELINE_PARAMETER_MAX, read_parameter, member->out);
 }
 
 static int insert_cost(struct sy_pipeline_reader *r, struct sy_pipeline_kernel *kernel,
@@ -347,11 +282,12 @@ static int insert_cost(struct sy_pipeline_reader *r, struct sy_pipeline_kernel *
     return sy_pipeline_read_expression(r, &kernel->costs[at]);
 }
 
-static int read_costs(struct sy_pipeline_reader *r, void *out) {
-    struct sy_pipeline_kernel *kernel = out;
+static int read_costs(void *reader, const struct sy_json_member *member) {
+    struct sy_pipeline_reader *r = reader;
+    struct sy_pipeline_kernel *kernel = member->out;
     const char *name;
     int code = sy_json_enter_object(&r->json);
-    struct sy_mark mark = mark_of(r);
+    struct sy_json_place mark = sy_json_here(&r->json);
     while (!code && (code = sy_json_next_member(&r->json, &name)) == 1) {
         if (!sy_cost_name_valid(name)) {
             return sy_json_fail(&r->json, "\"%.80s\" cannot name a cost feature", name);
@@ -373,7 +309,7 @@ static int read_costs(struct sy_pipeline_reader *r, void *out) {
 }
 
 /* What is learned of a kernel serves all that run the same one. */
-static int check_same_costs(struct sy_pipeline_reader *r, struct sy_mark mark,
+static int check_same_costs(struct sy_pipeline_reader *r, struct sy_json_place mark,
                             const struct sy_pipeline_kernel *kernel, uint32_t index) {
     for (uint32_t i = 0; i < index; i++) {
         const struct sy_pipeline_kernel *other = &r->kernels[i];
@@ -395,7 +331,7 @@ static int check_same_costs(struct sy_pipeline_reader *r, struct sy_mark mark,
 }
 
 static int use_read(struct sy_pipeline_reader *r, uint32_t index, uint32_t datum,
-                    struct sy_mark mark) {
+                    struct sy_json_place mark) {
     if (r->uses[datum].reader == SY_NONE) {
         r->uses[datum].reader = index;
         r->uses[datum].read = mark;
@@ -404,7 +340,7 @@ static int use_read(struct sy_pipeline_reader *r, uint32_t index, uint32_t datum
 }
 
 static int use_write(struct sy_pipeline_reader *r, uint32_t index, uint32_t datum,
-                     struct sy_mark mark, const struct words *reads) {
+                     struct sy_json_place mark, const struct words *reads) {
     struct sy_datum_use *use = &r->uses[datum];
     const char *name = r->data[datum].name;
     enum sy_pipeline_role role = r->data[datum].role;
@@ -431,7 +367,7 @@ static int use_write(struct sy_pipeline_reader *r, uint32_t index, uint32_t datu
     return 0;
 }
 
-static int put_arguments(struct sy_pipeline_reader *r, struct sy_mark mark, uint32_t index,
+static int put_arguments(struct sy_pipeline_reader *r, struct sy_json_place mark, uint32_t index,
                          struct sy_pipeline_kernel *kernel, const struct words *reads,
                          const struct words *writes) {
     kernel->argument_count = reads->count + writes->count;
@@ -459,17 +395,17 @@ static int read_kernel(struct sy_pipeline_reader *r, uint32_t index, void *out) 
     (void)out;
     struct sy_pipeline_kernel *kernel = &r->kernels[index];
     struct words reads = {0}, writes = {0};
-    struct member members[] = {
-        {"name", read_name, &kernel->name, true, false},
-        {"kernel", read_kernel_name, &kernel->kernel, true, false},
-        {"reads", read_arguments, &reads, true, false},
-        {"writes", read_arguments, &writes, true, false},
-        {"parameters", read_parameters, kernel, false, false},
-        {"cost", read_costs, kernel, true, false},
-        {"split", read_bool, &kernel->split, false, false},
+    const struct sy_json_member members[] = {
+        {"name", read_name, &kernel->name, .required = true},
+        {"kernel", read_kernel_name, &kernel->kernel, .required = true},
+        {"reads", read_arguments, &reads, .required = true},
+        {"writes", read_arguments, &writes, .required = true},
+        {"parameters", read_parameters, kernel},
+        {"cost", read_costs, kernel, .required = true},
+        {"split", sy_json_read_bool, &kernel->split},
     };
-    struct sy_mark mark;
-    int code = read_object(r, "a kernel", members, SY_COUNT(members), &mark);
+    int code = sy_json_members(r, "a kernel", members, SY_COUNT(members));
+    struct sy_json_place mark = sy_json_here(&r->json);
     if (code) {
         return code;
     }
@@ -484,8 +420,9 @@ static int read_kernel(struct sy_pipeline_reader *r, uint32_t index, void *out) 
     return code ? code : put_arguments(r, mark, index, kernel, &reads, &writes);
 }
 
-static int read_kernels(struct sy_pipeline_reader *r, void *out) {
-    int code = read_list(r, "kernels", SY_PLAN_KERNEL_MAX, read_kernel, out);
+static int read_kernels(void *reader, const struct sy_json_member *member) {
+    struct sy_pipeline_reader *r = reader;
+    int code = read_list(r, "kernels", SY_PLAN_KERNEL_MAX, read_kernel, member->out);
     if (!code && r->pipeline->kernel_count == 0) {
         code = sy_json_fail(&r->json, "the pipeline has no kernels");
     }
@@ -499,11 +436,12 @@ static int read_kernels(struct sy_pipeline_reader *r, void *out) {
 }
 
 /* --- examples --------------------------------------------------------------------------------- */
-static int read_values(struct sy_pipeline_reader *r, void *out) {
-    return sy_values_read_object(r->pipeline, &r->json, out);
+static int read_values(void *reader, const struct sy_json_member *member) {
+    struct sy_pipeline_reader *r = reader;
+    return sy_values_read_object(r->pipeline, &r->json, member->out);
 }
 
-static int check_example(struct sy_pipeline_reader *r, struct sy_mark mark, const char *name,
+static int check_example(struct sy_pipeline_reader *r, struct sy_json_place mark, const char *name,
                          double *values) {
     struct sy_error why = {0};
     int code = sy_values_complete(r->pipeline, values, &why);
@@ -528,13 +466,13 @@ static int read_example(struct sy_pipeline_reader *r, uint32_t index, void *out)
         values[i] = NAN;
     }
     struct sy_pipeline_example example = {.about = "", .values = values};
-    struct member members[] = {
-        {"name", read_name, &example.name, true, false},
-        {"about", read_text, &example.about, false, false},
-        {"values", read_values, values, true, false},
+    const struct sy_json_member members[] = {
+        {"name", read_name, &example.name, .required = true},
+        {"about", read_text, &example.about},
+        {"values", read_values, values, .required = true},
     };
-    struct sy_mark mark;
-    int code = read_object(r, "an example", members, SY_COUNT(members), &mark);
+    int code = sy_json_members(r, "an example", members, SY_COUNT(members));
+    struct sy_json_place mark = sy_json_here(&r->json);
     for (uint32_t i = 0; !code && i < index; i++) {
         if (strcmp(r->examples[i].name, example.name) == 0) {
             code = sy_pipeline_fail(r, mark, "two examples are called \"%s\"", example.name);
@@ -548,36 +486,29 @@ static int read_example(struct sy_pipeline_reader *r, uint32_t index, void *out)
     return code;
 }
 
-static int read_examples(struct sy_pipeline_reader *r, void *out) {
-    return read_list(r, "examples", SY_PIPELINE_EXAMPLE_MAX, read_example, out);
+static int read_examples(void *reader, const struct sy_json_member *member) {
+    return read_list(reader, "examples", SY_PIPELINE_EXAMPLE_MAX, read_example, member->out);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-static int read_schema(struct sy_pipeline_reader *r, void *out) {
-    (void)out;
-    const char *text;
-    int code = sy_json_string(&r->json, &text, NULL);
-    if (!code && strcmp(text, SCHEMA) != 0) {
-        code = sy_json_fail(&r->json, "this is \"%.64s\", not a pipeline", text);
-        sy_hint(r->error, "the schema of pipelines is \"" SCHEMA "\"");
-    }
-    return code;
+static int read_schema(void *reader, const struct sy_json_member *member) {
+    (void)member;
+    return sy_json_schema(reader, SCHEMA, "a pipeline");
 }
 
 /* Everything is looked at in each pass, the members of one are read. */
 static int read_pass(struct sy_pipeline_reader *r, uint32_t pass) {
-    struct member members[] = {
-        {"schema", pass == 0 ? read_schema : NULL, NULL, true, false},
-        {"name", pass == 0 ? read_name : NULL, &r->pipeline->name, true, false},
-        {"about", pass == 0 ? read_text : NULL, &r->pipeline->about, false, false},
-        {"features", pass == 0 ? read_features : NULL, NULL, true, false},
-        {"data", pass == 1 ? read_data : NULL, NULL, true, false},
-        {"kernels", pass == 2 ? read_kernels : NULL, NULL, true, false},
-        {"examples", pass == 3 ? read_examples : NULL, NULL, false, false},
+    const struct sy_json_member members[] = {
+        {"schema", pass == 0 ? read_schema : NULL, .required = true},
+        {"name", pass == 0 ? read_name : NULL, &r->pipeline->name, .required = true},
+        {"about", pass == 0 ? read_text : NULL, &r->pipeline->about},
+        {"features", pass == 0 ? read_features : NULL, .required = true},
+        {"data", pass == 1 ? read_data : NULL, .required = true},
+        {"kernels", pass == 2 ? read_kernels : NULL, .required = true},
+        {"examples", pass == 3 ? read_examples : NULL},
     };
-    struct sy_mark mark;
     sy_json_init(&r->json, r->file, r->text, r->length, r->error);
-    int code = read_object(r, "a pipeline", members, SY_COUNT(members), &mark);
+    int code = sy_json_members(r, "a pipeline", members, SY_COUNT(members));
     code = code ? code : sy_json_end(&r->json);
     sy_json_finish(&r->json);
     return code;

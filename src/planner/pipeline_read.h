@@ -18,13 +18,9 @@
     (SY_PIPELINE_DATUM_MAX +                                                                       \
      SY_PLAN_KERNEL_MAX * (SY_PIPELINE_PARAMETER_MAX + SY_PIPELINE_COST_MAX))
 
-struct sy_mark {
-    uint32_t line, column;
-};
-
 /* What is known of a datum besides what stands in its line. */
 struct sy_datum_use {
-    struct sy_mark defined, read;
+    struct sy_json_place defined, read;
     uint32_t writer, reader; /* kernels; SY_NONE: none; the first of the readers */
 };
 
@@ -43,11 +39,12 @@ struct sy_pipeline_reader {
     struct sy_expr_names names;
     uint32_t *name_feature;
     struct sy_datum_use uses[SY_PIPELINE_DATUM_MAX];
-    struct sy_mark kernel_marks[SY_PLAN_KERNEL_MAX];
+    struct sy_json_place kernel_marks[SY_PLAN_KERNEL_MAX];
 };
 
-__attribute__((format(printf, 3, 4))) int
-sy_pipeline_fail(struct sy_pipeline_reader *reader, struct sy_mark mark, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int sy_pipeline_fail(struct sy_pipeline_reader *reader,
+                                                           struct sy_json_place mark,
+                                                           const char *format, ...);
 /* A number, or a string that is an expression over features; gives its index. */
 SY_MUST_CHECK int sy_pipeline_read_expression(struct sy_pipeline_reader *reader,
                                               uint32_t *ret_index);

@@ -17,18 +17,6 @@
 #define OWN_NAME_BYTES_MAX 65536             /* a machine may be called by the line that made it */
 #define ROUTE_NS_MAX       (SY_NS_MAX * 1e3) /* a sum over links */
 
-enum type { NAME, REFERENCE, REFERENCES, NUMBER, COUNT, BOOL, KIND, RESOURCE_KIND };
-
-/* One member of an object: where its value goes and what it may be. */
-struct member {
-    const char *name;
-    enum type type;
-    void *out;
-    double low, high;         /* NUMBER, COUNT */
-    const struct sy_map *map; /* REFERENCE: names that may be meant */
-    bool required, seen;
-};
-
 struct reader {
     struct sy_json json;
     struct sy_arena *scratch; /* names while reading */
@@ -38,7 +26,6 @@ struct reader {
     struct sy_map resources, memories, boards, devices;
     struct sy_map nodes; /* memories and hubs */
     uint32_t hub_count;
-    bool has_schema;
 };
 
 /* The list of resources of a route. */
@@ -47,167 +34,70 @@ struct references {
     uint32_t indices[SY_ROUTE_MAX];
 };
 
-static int no_memory(struct reader *reader) {
-    return sy_fail(reader->json.error, -ENOMEM, "out of memory");
-}
-
-static int read_name(struct reader *reader, size_t bytes_max, const char **ret_name) {
-    const char *text;
-    size_t length;
-    int code = sy_json_string(&reader->json, &text, &length);
-    if (code) {
-        return code;
-    }
-    if (length == 0 || length > bytes_max) {
+static int read_own_name(struct reader *reader, size_t bytes_max, const char **ret_name) {
+    const char *name = NULL;
+    int code = sy_json_text(&reader->json, reader->scratch, &name);
+    if (!code && (name[0] == '\0' || strlen(name) > bytes_max)) {
         return sy_json_fail(&reader->json, "a name has 1 to %zu bytes", bytes_max);
     }
-    const char *copy = sy_arena_strndup(reader->scratch, text, length);
-    if (!copy) {
-        return no_memory(reader);
-    }
-    *ret_name = copy;
-    return 0;
+    *ret_name = code ? *ret_name : name;
+    return code;
 }
 
-static int read_reference(struct reader *reader, const struct sy_map *map, const char *what,
+static int read_name(void *reader, const struct sy_json_member *member) {
+    return read_own_name(reader, NAME_BYTES_MAX, member->out);
+}
+
+static int find_reference(struct reader *reader, const struct sy_json_member *member,
                           uint32_t *ret_index) {
     const char *text;
     size_t length;
     int code = sy_json_string(&reader->json, &text, &length);
-    if (code) {
-        return code;
+    if (!code && !sy_map_get(member->extra, text, length, ret_index)) {
+        code = sy_json_fail(&reader->json, "%s: there is no \"%.64s\"", member->name, text);
     }
-    if (!sy_map_get(map, text, length, ret_index)) {
-        return sy_json_fail(&reader->json, "%s: there is no \"%.64s\"", what, text);
-    }
-    return 0;
+    return code;
 }
 
-static int read_references(struct reader *reader, const struct member *member) {
+static int read_reference(void *reader, const struct sy_json_member *member) {
+    return find_reference(reader, member, member->out);
+}
+
+static int read_references(void *reader, const struct sy_json_member *member) {
     struct references *list = member->out;
-    int code = sy_json_enter_array(&reader->json);
-    if (code) {
-        return code;
-    }
-    while ((code = sy_json_next(&reader->json)) == 1) {
+    int code = sy_json_enter_array(reader);
+    while (!code && (code = sy_json_next(reader)) == 1) {
         uint32_t index = 0;
-        code = read_reference(reader, member->map, member->name, &index);
+        code = find_reference(reader, member, &index);
         if (!code && list->count == SY_ROUTE_MAX) {
-            code =
-                sy_json_fail(&reader->json, "a route crosses at most %d resources", SY_ROUTE_MAX);
+            code = sy_json_fail(reader, "a route crosses at most %d resources", SY_ROUTE_MAX);
         }
-        if (code) {
-            return code;
+        if (!code) {
+            list->indices[list->count++] = index;
         }
-        list->indices[list->count++] = index;
     }
     return code;
 }
 
-static int read_kind(struct reader *reader, enum sy_device_kind *ret_kind) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (!code && !sy_device_kind_parse(text, ret_kind)) {
-        code = sy_json_fail(&reader->json, "\"%.32s\" is not a kind of device", text);
-        sy_hint(reader->json.error, "cpu, gpu, fpga or asic");
+static int read_kind(void *reader, const struct sy_json_member *member) {
+    const char *names[SY_KIND_COUNT];
+    uint32_t kind = 0;
+    for (uint32_t i = 0; i < SY_KIND_COUNT; i++) {
+        names[i] = sy_device_kind_name((enum sy_device_kind)i);
     }
+    int code = sy_json_word(reader, "a kind of device", names, SY_KIND_COUNT, &kind);
+    *(enum sy_device_kind *)member->out = (enum sy_device_kind)kind;
     return code;
 }
 
-static int read_resource_kind(struct reader *reader, enum sy_resource_kind *ret_kind) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (code) {
-        return code;
+static int read_resource_kind(void *reader, const struct sy_json_member *member) {
+    const char *names[SY_RES_INTERCONNECT + 1];
+    uint32_t kind = 0;
+    for (uint32_t i = 0; i < SY_COUNT(names); i++) {
+        names[i] = sy_resource_kind_name((enum sy_resource_kind)i);
     }
-    for (int kind = SY_RES_DRAM; kind <= SY_RES_INTERCONNECT; kind++) {
-        if (strcmp(text, sy_resource_kind_name((enum sy_resource_kind)kind)) == 0) {
-            *ret_kind = (enum sy_resource_kind)kind;
-            return 0;
-        }
-    }
-    sy_json_fail(&reader->json, "\"%.32s\" is not a kind of resource", text);
-    sy_hint(reader->json.error, "dram, link, switch or interconnect");
-    return -EINVAL;
-}
-
-static int read_count(struct reader *reader, const struct member *member) {
-    double value;
-    int code = sy_json_number_in(&reader->json, member->name, member->low, member->high, &value);
-    if (!code && value != floor(value)) {
-        code = sy_json_fail(&reader->json, "%s must be a whole number", member->name);
-    }
-    if (!code) {
-        *(uint32_t *)member->out = (uint32_t)value;
-    }
-    return code;
-}
-
-static int read_value(struct reader *reader, const struct member *member) {
-    switch (member->type) {
-    case NAME:
-        return read_name(reader, NAME_BYTES_MAX, member->out);
-    case REFERENCE:
-        return read_reference(reader, member->map, member->name, member->out);
-    case REFERENCES:
-        return read_references(reader, member);
-    case NUMBER:
-        return sy_json_number_in(&reader->json, member->name, member->low, member->high,
-                                 member->out);
-    case COUNT:
-        return read_count(reader, member);
-    case BOOL:
-        return sy_json_bool(&reader->json, member->out);
-    case KIND:
-        return read_kind(reader, member->out);
-    default:
-        return read_resource_kind(reader, member->out);
-    }
-}
-
-static int fail_member(struct reader *reader, const char *what, const char *name,
-                       const struct member *members, size_t count) {
-    const char *known[16];
-    SY_ASSERT(count <= SY_COUNT(known));
-    for (size_t i = 0; i < count; i++) {
-        known[i] = members[i].name;
-    }
-    const char *near = sy_nearest(name, known, count);
-    sy_json_fail(&reader->json, "%s has no member \"%.32s\"", what, name);
-    if (near) {
-        sy_hint(reader->json.error, "did you mean \"%s\"?", near);
-    }
-    return -EINVAL;
-}
-
-/* Reads an object whose members are exactly those listed. */
-static int read_object(struct reader *reader, const char *what, struct member *members,
-                       size_t count) {
-    struct sy_json *json = &reader->json;
-    const char *name;
-    int code = sy_json_enter_object(json);
-    uint32_t line = json->value_line, column = json->value_column;
-    while (!code && (code = sy_json_next_member(json, &name)) == 1) {
-        size_t i = 0;
-        while (i < count && strcmp(members[i].name, name) != 0) {
-            i++;
-        }
-        if (i == count) {
-            return fail_member(reader, what, name, members, count);
-        }
-        if (members[i].seen) {
-            return sy_json_fail(json, "%s appears twice", members[i].name);
-        }
-        members[i].seen = true;
-        code = read_value(reader, &members[i]);
-    }
-    for (size_t i = 0; !code && i < count; i++) {
-        if (members[i].required && !members[i].seen) {
-            json->value_line = line;
-            json->value_column = column;
-            code = sy_json_fail(json, "%s lacks \"%s\"", what, members[i].name);
-        }
-    }
+    int code = sy_json_word(reader, "a kind of resource", names, SY_COUNT(names), &kind);
+    *(enum sy_resource_kind *)member->out = (enum sy_resource_kind)kind;
     return code;
 }
 
@@ -218,7 +108,7 @@ static int put_name(struct reader *reader, struct sy_map *map, const char *what,
     if (code == -EEXIST) {
         return sy_json_fail(&reader->json, "two %s are called \"%.64s\"", what, name);
     }
-    return code ? no_memory(reader) : 0;
+    return code ? sy_fail(reader->json.error, -ENOMEM, "out of memory") : 0;
 }
 
 static int too_many(struct reader *reader, const char *what) {
@@ -227,17 +117,13 @@ static int too_many(struct reader *reader, const char *what) {
 
 static int read_resource(struct reader *reader) {
     struct sy_resource resource = {0};
-    struct member members[] = {
-        {.name = "name", .type = NAME, .out = &resource.name, .required = true},
-        {.name = "kind", .type = RESOURCE_KIND, .out = &resource.kind, .required = true},
-        {.name = "bytes_per_s",
-         .type = NUMBER,
-         .out = &resource.bytes_per_s,
-         .low = 1e-3,
-         .high = SY_BYTES_PER_S_MAX,
+    const struct sy_json_member members[] = {
+        {"name", read_name, &resource.name, .required = true},
+        {"kind", read_resource_kind, &resource.kind, .required = true},
+        {"bytes_per_s", sy_json_read_number, &resource.bytes_per_s, 1e-3, SY_BYTES_PER_S_MAX,
          .required = true},
     };
-    int code = read_object(reader, "resource", members, SY_COUNT(members));
+    int code = sy_json_members(reader, "a resource", members, SY_COUNT(members));
     if (code) {
         return code;
     }
@@ -251,21 +137,14 @@ static int read_board(struct reader *reader) {
     struct sy_board board = {.port_bytes_per_s = SY_DEFAULT_PORT_BYTES_PER_S,
                              .init_ns = SY_DEFAULT_PORT_INIT_NS,
                              .image_bytes = SY_DEFAULT_IMAGE_BYTES};
-    struct member members[] = {
-        {.name = "name", .type = NAME, .out = &board.name, .required = true},
-        {.name = "port_bytes_per_s",
-         .type = NUMBER,
-         .out = &board.port_bytes_per_s,
-         .low = 1e-3,
-         .high = SY_BYTES_PER_S_MAX},
-        {.name = "init_ns", .type = NUMBER, .out = &board.init_ns, .high = SY_NS_MAX},
-        {.name = "image_bytes",
-         .type = NUMBER,
-         .out = &board.image_bytes,
-         .low = 1e-3,
-         .high = SY_BYTES_MAX},
+    const struct sy_json_member members[] = {
+        {"name", read_name, &board.name, .required = true},
+        {"port_bytes_per_s", sy_json_read_number, &board.port_bytes_per_s, 1e-3,
+         SY_BYTES_PER_S_MAX},
+        {"init_ns", sy_json_read_number, &board.init_ns, 0, SY_NS_MAX},
+        {"image_bytes", sy_json_read_number, &board.image_bytes, 1e-3, SY_BYTES_MAX},
     };
-    int code = read_object(reader, "board", members, SY_COUNT(members));
+    int code = sy_json_members(reader, "a board", members, SY_COUNT(members));
     if (code) {
         return code;
     }
@@ -276,18 +155,14 @@ static int read_board(struct reader *reader) {
 
 static int read_memory(struct reader *reader) {
     struct sy_memory memory = {.capacity_bytes = INFINITY, .resource = SY_NONE, .dma_count = 2};
-    struct member members[] = {
-        {.name = "name", .type = NAME, .out = &memory.name, .required = true},
-        {.name = "host", .type = BOOL, .out = &memory.host},
-        {.name = "capacity_bytes",
-         .type = NUMBER,
-         .out = &memory.capacity_bytes,
-         .low = 1e-3,
-         .high = SY_BYTES_MAX},
-        {.name = "resource", .type = REFERENCE, .out = &memory.resource, .map = &reader->resources},
-        {.name = "dma_count", .type = COUNT, .out = &memory.dma_count, .low = 1, .high = 256},
+    const struct sy_json_member members[] = {
+        {"name", read_name, &memory.name, .required = true},
+        {"host", sy_json_read_bool, &memory.host},
+        {"capacity_bytes", sy_json_read_number, &memory.capacity_bytes, 1e-3, SY_BYTES_MAX},
+        {"resource", read_reference, &memory.resource, .extra = &reader->resources},
+        {"dma_count", sy_json_read_count, &memory.dma_count, 1, 256},
     };
-    int code = read_object(reader, "memory", members, SY_COUNT(members));
+    int code = sy_json_members(reader, "a memory", members, SY_COUNT(members));
     if (code) {
         return code;
     }
@@ -301,7 +176,7 @@ static int read_memory(struct reader *reader) {
 
 static int read_hub(struct reader *reader) {
     const char *name = NULL;
-    int code = read_name(reader, NAME_BYTES_MAX, &name);
+    int code = read_own_name(reader, NAME_BYTES_MAX, &name);
     if (code) {
         return code;
     }
@@ -318,30 +193,19 @@ static int read_device(struct reader *reader) {
                                .speed_ratio = 1,
                                .busy_watts = NAN,
                                .idle_watts = NAN};
-    struct member members[] = {
-        {.name = "name", .type = NAME, .out = &device.name, .required = true},
-        {.name = "kind", .type = KIND, .out = &device.kind, .required = true},
-        {.name = "model", .type = NAME, .out = &device.model},
-        {.name = "memory",
-         .type = REFERENCE,
-         .out = &device.memory,
-         .map = &reader->memories,
-         .required = true},
-        {.name = "host_memory",
-         .type = REFERENCE,
-         .out = &device.host_memory,
-         .map = &reader->memories},
-        {.name = "group", .type = COUNT, .out = &device.group, .high = UINT32_MAX - 1.0},
-        {.name = "board", .type = REFERENCE, .out = &device.board, .map = &reader->boards},
-        {.name = "speed_ratio",
-         .type = NUMBER,
-         .out = &device.speed_ratio,
-         .low = 1e-6,
-         .high = 1e6},
-        {.name = "busy_watts", .type = NUMBER, .out = &device.busy_watts, .high = SY_WATTS_MAX},
-        {.name = "idle_watts", .type = NUMBER, .out = &device.idle_watts, .high = SY_WATTS_MAX},
+    const struct sy_json_member members[] = {
+        {"name", read_name, &device.name, .required = true},
+        {"kind", read_kind, &device.kind, .required = true},
+        {"model", read_name, &device.model},
+        {"memory", read_reference, &device.memory, .extra = &reader->memories, .required = true},
+        {"host_memory", read_reference, &device.host_memory, .extra = &reader->memories},
+        {"group", sy_json_read_count, &device.group, 0, UINT32_MAX - 1.0},
+        {"board", read_reference, &device.board, .extra = &reader->boards},
+        {"speed_ratio", sy_json_read_number, &device.speed_ratio, 1e-6, 1e6},
+        {"busy_watts", sy_json_read_number, &device.busy_watts, 0, SY_WATTS_MAX},
+        {"idle_watts", sy_json_read_number, &device.idle_watts, 0, SY_WATTS_MAX},
     };
-    int code = read_object(reader, "device", members, SY_COUNT(members));
+    int code = sy_json_members(reader, "a device", members, SY_COUNT(members));
     if (code) {
         return code;
     }
@@ -361,23 +225,15 @@ static int read_device(struct reader *reader) {
 
 static int read_link(struct reader *reader) {
     struct sy_link link = {.resource = SY_NONE};
-    struct member members[] = {
-        {.name = "from",
-         .type = REFERENCE,
-         .out = &link.from,
-         .map = &reader->nodes,
+    const struct sy_json_member members[] = {
+        {"from", read_reference, &link.from, .extra = &reader->nodes, .required = true},
+        {"to", read_reference, &link.to, .extra = &reader->nodes, .required = true},
+        {"bytes_per_s", sy_json_read_number, &link.bytes_per_s, 1e-3, SY_BYTES_PER_S_MAX,
          .required = true},
-        {.name = "to", .type = REFERENCE, .out = &link.to, .map = &reader->nodes, .required = true},
-        {.name = "bytes_per_s",
-         .type = NUMBER,
-         .out = &link.bytes_per_s,
-         .low = 1e-3,
-         .high = SY_BYTES_PER_S_MAX,
-         .required = true},
-        {.name = "latency_ns", .type = NUMBER, .out = &link.latency_ns, .high = SY_NS_MAX},
-        {.name = "resource", .type = REFERENCE, .out = &link.resource, .map = &reader->resources},
+        {"latency_ns", sy_json_read_number, &link.latency_ns, 0, SY_NS_MAX},
+        {"resource", read_reference, &link.resource, .extra = &reader->resources},
     };
-    int code = read_object(reader, "link", members, SY_COUNT(members));
+    int code = sy_json_members(reader, "a link", members, SY_COUNT(members));
     if (!code && link.from == link.to) {
         code = sy_json_fail(&reader->json, "a link joins two different ends");
     }
@@ -391,23 +247,15 @@ static int read_route(struct reader *reader) {
     struct sy_route route = {0};
     struct references list = {0};
     uint32_t from = 0, to = 0;
-    struct member members[] = {
-        {.name = "from",
-         .type = REFERENCE,
-         .out = &from,
-         .map = &reader->memories,
+    const struct sy_json_member members[] = {
+        {"from", read_reference, &from, .extra = &reader->memories, .required = true},
+        {"to", read_reference, &to, .extra = &reader->memories, .required = true},
+        {"bytes_per_s", sy_json_read_number, &route.bytes_per_s, 1e-3, SY_BYTES_PER_S_MAX,
          .required = true},
-        {.name = "to", .type = REFERENCE, .out = &to, .map = &reader->memories, .required = true},
-        {.name = "bytes_per_s",
-         .type = NUMBER,
-         .out = &route.bytes_per_s,
-         .low = 1e-3,
-         .high = SY_BYTES_PER_S_MAX,
-         .required = true},
-        {.name = "latency_ns", .type = NUMBER, .out = &route.latency_ns, .high = ROUTE_NS_MAX},
-        {.name = "resources", .type = REFERENCES, .out = &list, .map = &reader->resources},
+        {"latency_ns", sy_json_read_number, &route.latency_ns, 0, ROUTE_NS_MAX},
+        {"resources", read_references, &list, .extra = &reader->resources},
     };
-    int code = read_object(reader, "route", members, SY_COUNT(members));
+    int code = sy_json_members(reader, "a route", members, SY_COUNT(members));
     if (!code && from == to) {
         code = sy_json_fail(&reader->json, "a route joins two different memories");
     }
@@ -419,91 +267,52 @@ static int read_route(struct reader *reader) {
     return code;
 }
 
-static int read_schema(struct reader *reader) {
-    const char *text;
-    int code = sy_json_string(&reader->json, &text, NULL);
-    if (!code && strcmp(text, SCHEMA) != 0) {
-        code = sy_json_fail(&reader->json, "schema \"%.40s\" is not a machine", text);
-        sy_hint(reader->json.error, "expected \"" SCHEMA "\"");
-    }
-    reader->has_schema = !code;
-    return code;
+static int read_schema(void *reader, const struct sy_json_member *member) {
+    (void)member;
+    return sy_json_schema(reader, SCHEMA, "a machine");
 }
 
 /* The machine's own name is wanted before the builder is made, by find_name. */
-static int skip_name(struct reader *reader) {
+static int skip_name(void *reader, const struct sy_json_member *member) {
+    (void)member;
     const char *name;
-    return read_name(reader, OWN_NAME_BYTES_MAX, &name);
+    return read_own_name(reader, OWN_NAME_BYTES_MAX, &name);
 }
 
-static const struct section {
-    const char *name;
-    int pass;
-    bool array;
-    int (*read)(struct reader *reader);
-} sections[] = {
-    {"schema", 0, false, read_schema},     {"name", 0, false, skip_name},
-    {"resources", 0, true, read_resource}, {"boards", 0, true, read_board},
-    {"memories", 1, true, read_memory},    {"hubs", 1, true, read_hub},
-    {"devices", 2, true, read_device},     {"links", 2, true, read_link},
-    {"routes", 2, true, read_route},
+struct list {
+    int (*read_one)(struct reader *reader);
 };
 
-static int read_section(struct reader *reader, const struct section *section) {
-    if (!section->array) {
-        return section->read(reader);
-    }
-    int code = sy_json_enter_array(&reader->json);
-    while (!code && (code = sy_json_next(&reader->json)) == 1) {
-        code = section->read(reader);
+static int read_list(void *reader, const struct sy_json_member *member) {
+    const struct list *list = member->extra;
+    int code = sy_json_enter_array(reader);
+    while (!code && (code = sy_json_next(reader)) == 1) {
+        code = list->read_one(reader);
     }
     return code;
 }
 
-static int fail_section(struct reader *reader, const char *name) {
-    const char *known[SY_COUNT(sections)];
-    for (size_t i = 0; i < SY_COUNT(sections); i++) {
-        known[i] = sections[i].name;
-    }
-    const char *near = sy_nearest(name, known, SY_COUNT(known));
-    sy_json_fail(&reader->json, "a machine has no member \"%.32s\"", name);
-    if (near) {
-        sy_hint(reader->json.error, "did you mean \"%s\"?", near);
-    }
-    return -EINVAL;
-}
-
-static int read_members(struct reader *reader, int pass) {
-    struct sy_json *json = &reader->json;
-    unsigned seen = 0;
-    const char *name;
-    int code = sy_json_enter_object(json);
-    while (!code && (code = sy_json_next_member(json, &name)) == 1) {
-        size_t i = 0;
-        while (i < SY_COUNT(sections) && strcmp(sections[i].name, name) != 0) {
-            i++;
-        }
-        if (i == SY_COUNT(sections)) {
-            return fail_section(reader, name);
-        }
-        if (seen & 1u << i) {
-            return sy_json_fail(json, "%s appears twice", sections[i].name);
-        }
-        seen |= 1u << i;
-        code = sections[i].pass == pass ? read_section(reader, &sections[i]) : sy_json_skip(json);
-    }
-    return code ? code : sy_json_end(json);
-}
-
+/* Everything is looked at in each pass, the members of one are read. */
 static int read_pass(struct reader *reader, int pass) {
-    struct sy_error *error = reader->json.error;
-    sy_json_init(&reader->json, reader->file, reader->text, reader->length, error);
-    int code = read_members(reader, pass);
-    sy_json_finish(&reader->json);
-    if (!code && !reader->has_schema) {
-        code = sy_fail_at(error, -EINVAL, reader->file, 1, 1, "the machine has no \"schema\"");
-        sy_hint(error, "begin with {\"schema\": \"" SCHEMA "\", ...");
+#define LIST(at, read_one)                                                                         \
+    at == pass ? read_list : NULL, .extra = &(const struct list) {                                 \
+        read_one                                                                                   \
     }
+    const struct sy_json_member members[] = {
+        {"schema", pass == 0 ? read_schema : NULL, .required = true},
+        {"name", pass == 0 ? skip_name : NULL},
+        {"resources", LIST(0, read_resource)},
+        {"boards", LIST(0, read_board)},
+        {"memories", LIST(1, read_memory)},
+        {"hubs", LIST(1, read_hub)},
+        {"devices", LIST(2, read_device)},
+        {"links", LIST(2, read_link)},
+        {"routes", LIST(2, read_route)},
+    };
+    sy_json_init(&reader->json, reader->file, reader->text, reader->length, reader->json.error);
+    int code = sy_json_members(reader, "a machine", members, SY_COUNT(members));
+    code = code ? code : sy_json_end(&reader->json);
+    sy_json_finish(&reader->json);
     return code;
 }
 
@@ -525,7 +334,7 @@ static const char *find_name(struct reader *reader, const char *fallback) {
     int code = sy_json_enter_object(json);
     while (!code && sy_json_next_member(json, &member) == 1) {
         bool found = strcmp(member, "name") == 0;
-        code = found ? read_name(reader, OWN_NAME_BYTES_MAX, &name) : sy_json_skip(json);
+        code = found ? read_own_name(reader, OWN_NAME_BYTES_MAX, &name) : sy_json_skip(json);
         code = found ? 1 : code;
     }
     sy_json_finish(json);

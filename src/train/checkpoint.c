@@ -71,49 +71,37 @@ int sy_training_save(const struct sy_training *t, const char *settings, const ch
 
 /* --- reading ------------------------------------------------------------------------------------
  */
-enum { BLOCK, AVERAGE, FIRST, SECOND, BEST, ARRAYS };
-static const char *const arrays[ARRAYS] = {"block", "average", "first", "second", "best"};
-enum { COUNT, GENERATION, STEPS, ROLLOUTS, BEST_AT, NUMBERS };
-static const char *const numbers[NUMBERS] = {"count", "generation", "steps", "rollouts", "best_at"};
-static const double most[NUMBERS] = {SY_WEIGHTS_MAX, 16777215, 4294967295.0, 9007199254740992.0,
-                                     HISTORY_MAX};
-
 struct reader {
     struct sy_json json;
     const char *settings;
     uint32_t count;
-    float *values[ARRAYS];
-    bool seen[ARRAYS];
-    double number[NUMBERS];
-    bool have[NUMBERS];
-    double training;
-    bool schema, same;
+    float *values; /* count of each: block, average, first, second, best */
+    double weights, generation, steps, rollouts, best_at, training;
     struct sy_training_point *history;
     uint32_t history_count, history_capacity;
 };
+#define ARRAYS         5
+#define GENERATION_MAX 16777215
 
-static int read_floats(struct reader *r, uint32_t which) {
+static int read_floats(void *reader, const struct sy_json_member *member) {
+    struct reader *r = reader;
+    float *values = member->out;
     uint32_t count = 0;
-    int more, code = sy_json_enter_array(&r->json);
-    if (code || r->seen[which]) {
-        return code ? code : sy_json_fail(&r->json, "given twice");
-    }
-    while ((more = sy_json_next(&r->json)) > 0) {
+    int code = sy_json_enter_array(&r->json);
+    while (code >= 0 && (code = sy_json_next(&r->json)) > 0) {
         double value;
-        code = sy_json_number_in(&r->json, arrays[which], -1e30, 1e30, &value);
-        if (code) {
-            return code;
+        code = sy_json_number_in(&r->json, member->name, -1e30, 1e30, &value);
+        if (!code && count == r->count) {
+            code = sy_json_fail(&r->json, "more than %u numbers", r->count);
         }
-        if (count == r->count) {
-            return sy_json_fail(&r->json, "more than %u numbers", r->count);
+        if (!code) {
+            values[count++] = (float)value;
         }
-        r->values[which][count++] = (float)value;
     }
-    if (more == 0 && count != r->count) {
-        return sy_json_fail(&r->json, "%u numbers, but the policy has %u weights", count, r->count);
+    if (!code && count != r->count) {
+        code = sy_json_fail(&r->json, "%u numbers, but the policy has %u weights", count, r->count);
     }
-    r->seen[which] = more == 0;
-    return more;
+    return code;
 }
 
 /* null stands for a number that there is none of. */
@@ -140,7 +128,7 @@ static int read_point(struct reader *r, struct sy_training_point *point) {
             return sy_json_fail(&r->json, "more than %d numbers", COLUMNS);
         }
         code = count ? read_number_or_null(r, &column[count])
-                     : sy_json_number_in(&r->json, "generation", 0, most[GENERATION], &column[0]);
+                     : sy_json_number_in(&r->json, "generation", 0, GENERATION_MAX, &column[0]);
         if (code) {
             return code;
         }
@@ -154,108 +142,82 @@ static int read_point(struct reader *r, struct sy_training_point *point) {
     return more;
 }
 
-static int read_history(struct reader *r) {
-    int more, code = sy_json_enter_array(&r->json);
-    if (code || r->history_count) {
-        return code ? code : sy_json_fail(&r->json, "given twice");
-    }
-    while ((more = sy_json_next(&r->json)) > 0) {
+static int read_history(void *reader, const struct sy_json_member *member) {
+    (void)member;
+    struct reader *r = reader;
+    int code = sy_json_enter_array(&r->json);
+    while (code >= 0 && (code = sy_json_next(&r->json)) > 0) {
         if (r->history_count == HISTORY_MAX) {
             return sy_json_fail(&r->json, "more than %u validations", HISTORY_MAX);
         }
         code = sy_grow(&r->history, &r->history_capacity, r->history_count + 1, sizeof *r->history);
         code = code ? sy_fail(r->json.error, code, "out of memory")
                     : read_point(r, &r->history[r->history_count]);
-        if (code) {
-            return code;
-        }
-        r->history_count++;
+        r->history_count += !code;
     }
-    return more;
+    return code;
 }
 
-static int read_text(struct reader *r, bool is_schema) {
+static int read_training(void *reader, const struct sy_json_member *member) {
+    return read_number_or_null(reader, member->out);
+}
+
+static int read_whole(void *reader, const struct sy_json_member *member) {
+    double *value = member->out;
+    int code = sy_json_read_number(reader, member);
+    return !code && *value != floor(*value) ? sy_json_fail(reader, "not a whole number") : code;
+}
+
+static int read_schema(void *reader, const struct sy_json_member *member) {
+    (void)member;
+    return sy_json_schema(reader, SCHEMA, "a checkpoint");
+}
+
+static int read_settings(void *reader, const struct sy_json_member *member) {
+    (void)member;
+    struct reader *r = reader;
     const char *text;
-    size_t length;
-    int code = sy_json_string(&r->json, &text, &length);
-    if (code) {
-        return code;
-    }
-    if (is_schema) {
-        r->schema = strcmp(text, SCHEMA) == 0;
-        return r->schema ? 0 : sy_json_fail(&r->json, "not \"" SCHEMA "\"");
-    }
-    r->same = strcmp(text, r->settings) == 0;
-    if (!r->same) {
-        sy_json_fail(&r->json, "the run was started with other settings");
+    int code = sy_json_string(&r->json, &text, NULL);
+    if (!code && strcmp(text, r->settings) != 0) {
+        code = sy_json_fail(&r->json, "the run was started with other settings");
         sy_hint(r->json.error, "started with: %s; now: %s", text, r->settings);
-        return -EINVAL;
     }
-    return 0;
-}
-
-static int read_member(struct reader *r, const char *name) {
-    for (uint32_t i = 0; i < ARRAYS; i++) {
-        if (strcmp(name, arrays[i]) == 0) {
-            return read_floats(r, i);
-        }
-    }
-    for (uint32_t i = 0; i < NUMBERS; i++) {
-        if (strcmp(name, numbers[i]) == 0) {
-            int code = sy_json_number_in(&r->json, name, 0, most[i], &r->number[i]);
-            r->have[i] = !code;
-            return !code && r->number[i] != floor(r->number[i])
-                       ? sy_json_fail(&r->json, "not a whole number")
-                       : code;
-        }
-    }
-    if (strcmp(name, "history") == 0) {
-        return read_history(r);
-    }
-    if (strcmp(name, "training") == 0) {
-        return read_number_or_null(r, &r->training);
-    }
-    bool is_schema = strcmp(name, "schema") == 0;
-    if (is_schema || strcmp(name, "settings") == 0) {
-        return read_text(r, is_schema);
-    }
-    return sy_json_fail(&r->json, "unknown member");
+    return code;
 }
 
 static int read_all(struct reader *r) {
-    const char *name;
-    int more, code = sy_json_enter_object(&r->json);
-    if (code) {
-        return code;
-    }
-    while ((more = sy_json_next_member(&r->json, &name)) > 0) {
-        code = read_member(r, name);
-        if (code) {
-            return code;
-        }
-    }
-    code = more ? more : sy_json_end(&r->json);
-    bool whole = r->schema && r->same;
-    for (uint32_t i = 0; i < ARRAYS; i++) {
-        whole = whole && r->seen[i];
-    }
-    for (uint32_t i = 0; i < NUMBERS; i++) {
-        whole = whole && r->have[i];
-    }
-    whole = whole && (r->number[BEST_AT] < r->history_count || r->number[BEST_AT] == 0);
-    return code ? code : whole ? 0 : sy_json_fail(&r->json, "the checkpoint is incomplete");
+    const struct sy_json_member members[] = {
+        {"schema", read_schema, .required = true},
+        {"settings", read_settings, .required = true},
+        {"count", read_whole, &r->weights, 0, SY_WEIGHTS_MAX, .required = true},
+        {"generation", read_whole, &r->generation, 0, GENERATION_MAX, .required = true},
+        {"steps", read_whole, &r->steps, 0, UINT32_MAX, .required = true},
+        {"rollouts", read_whole, &r->rollouts, 0, 9007199254740992.0, .required = true},
+        {"best_at", read_whole, &r->best_at, 0, HISTORY_MAX, .required = true},
+        {"training", read_training, &r->training},
+        {"block", read_floats, r->values, .required = true},
+        {"average", read_floats, r->values + r->count, .required = true},
+        {"first", read_floats, r->values + 2 * r->count, .required = true},
+        {"second", read_floats, r->values + 3 * r->count, .required = true},
+        {"best", read_floats, r->values + 4 * r->count, .required = true},
+        {"history", read_history},
+    };
+    int code = sy_json_members(r, "a checkpoint", members, SY_COUNT(members));
+    code = code ? code : sy_json_end(&r->json);
+    bool whole = r->best_at < r->history_count || r->best_at == 0;
+    return code || whole ? code : sy_json_fail(&r->json, "the checkpoint is incomplete");
 }
 
 static void adopt(struct sy_training *t, struct reader *r) {
     float *const to[ARRAYS] = {t->es.block, t->es.average, t->es.adam.first, t->es.adam.second,
                                t->best};
     for (uint32_t i = 0; i < ARRAYS; i++) {
-        memcpy(to[i], r->values[i], r->count * sizeof(float));
+        memcpy(to[i], r->values + i * r->count, r->count * sizeof(float));
     }
-    t->es.generation = (uint32_t)r->number[GENERATION];
-    t->es.adam.steps = (uint32_t)r->number[STEPS];
-    t->rollout_count = (uint64_t)r->number[ROLLOUTS];
-    t->best_at = (uint32_t)r->number[BEST_AT];
+    t->es.generation = (uint32_t)r->generation;
+    t->es.adam.steps = (uint32_t)r->steps;
+    t->rollout_count = (uint64_t)r->rollouts;
+    t->best_at = (uint32_t)r->best_at;
     t->last_training = r->training;
     free(t->history);
     t->history = r->history;
@@ -267,22 +229,17 @@ static void adopt(struct sy_training *t, struct reader *r) {
 int sy_training_parse(struct sy_training *t, const char *settings, const char *name,
                       const char *text, size_t length, struct sy_error *error) {
     struct reader r = {.settings = settings, .count = t->options.count, .training = NAN};
-    int code = 0;
-    for (uint32_t i = 0; i < ARRAYS; i++) {
-        r.values[i] = calloc(r.count, sizeof(float));
-        code = r.values[i] ? code : sy_fail(error, -ENOMEM, "out of memory");
+    r.values = calloc(r.count, ARRAYS * sizeof(float));
+    if (!r.values) {
+        return sy_fail(error, -ENOMEM, "out of memory");
     }
-    if (!code) {
-        sy_json_init(&r.json, name, text, length, error);
-        code = read_all(&r);
-        sy_json_finish(&r.json);
-    }
+    sy_json_init(&r.json, name, text, length, error);
+    int code = read_all(&r);
+    sy_json_finish(&r.json);
     if (!code) {
         adopt(t, &r);
     }
-    for (uint32_t i = 0; i < ARRAYS; i++) {
-        free(r.values[i]);
-    }
+    free(r.values);
     free(r.history);
     return code;
 }

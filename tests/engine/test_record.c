@@ -202,13 +202,13 @@ static void test_refuses_shape(void **state) {
     (void)state;
     refuse("", 1, 1, "expected a value");
     refuse("[]", 1, 1, "expected an object");
-    refuse("{\"spec\": \"x\"}", 1, 2, "begins with its schema");
+    refuse("{\"spec\": \"x\"}", 1, 1, "lacks \"schema\"");
     refuse("{\"schema\": \"symph-graph-1\"}", 1, 12, "is not the record of a run");
-    refuse("{\"schema\": \"symph-run-1\", \"polcy\": 1}", 1, 27, "unknown member");
+    refuse("{\"schema\": \"symph-run-1\", \"polcy\": 1}", 1, 27, "no member \"polcy\"");
     refuse("{\"schema\": \"symph-run-1\",\n\"tasks\": []}", 2, 1, "before \"machine\"");
-    refuse(HEAD ROWS ",\n\"makespan_ns\": 5}", 12, 1, "comes twice");
-    refuse(HEAD "\"model_ns\": [[1], [1]]}", 1, 1, "\"tasks\" is missing");
-    refuse("{\"schema\": \"symph-run-1\"}", 1, 1, "\"machine\" is missing");
+    refuse(HEAD ROWS ",\n\"makespan_ns\": 5}", 12, 1, "appears twice");
+    refuse(HEAD "\"model_ns\": [[1], [1]]}", 1, 1, "lacks \"tasks\"");
+    refuse("{\"schema\": \"symph-run-1\"}", 1, 1, "lacks \"makespan_ns\"");
     refuse(HEAD ROWS "} 1", 11, 26, "end of the text");
 }
 
@@ -221,7 +221,7 @@ static void test_refuses_parts(void **state) {
            "  \"nam\": 1}}",
            3, 3, "no member");
     refuse("{\"schema\": \"symph-run-1\",\n \"graph\": {\"schema\": \"symph-graph-1\"}}", 2, 11,
-           "has no \"tasks\"");
+           "lacks \"tasks\"");
     refuse("{\"schema\": \"symph-run-1\", \"graph\": []}", 1, 36, "an object");
     refuse("{\"schema\": \"symph-run-1\", \"graph\": {\"a\"}}", 1, 40, "expected ':'");
 }

@@ -157,16 +157,16 @@ static void check_all(const struct wrong *cases, uint32_t count) {
 static void test_wrong_graphs(void **state) {
     (void)state;
     static const struct wrong cases[] = {
-        {"{}", 1, 1, "no \"tasks\"", NULL},
-        {"{\"schema\": \"symph-graph-1\"}", 1, 1, "no \"tasks\"", NULL},
-        {"{\"schema\": \"symph-graph-9\"}", 1, 12, "unknown schema \"symph-graph-9\"",
+        {"{}", 1, 1, "a graph lacks \"tasks\"", NULL},
+        {"{\"schema\": \"symph-graph-1\"}", 1, 1, "a graph lacks \"tasks\"", NULL},
+        {"{\"schema\": \"symph-graph-9\"}", 1, 12, "\"symph-graph-9\" is not a graph",
          "symph-graph-1"},
         {"{\"tasks\": []}", 1, 2, "begins with its schema", "first"},
-        {"{\"schema\": \"symph-graph-1\", \"task\": []}", 1, 29, "unknown member \"task\"",
-         "did you mean \"tasks\"?"},
-        {"{\"schema\": \"symph-graph-1\", \"schema\": 1}", 1, 29, "\"schema\" comes twice", NULL},
+        {"{\"schema\": \"symph-graph-1\", \"task\": []}", 1, 29, "no member \"task\"",
+         "did you mean 'tasks'?"},
+        {"{\"schema\": \"symph-graph-1\", \"schema\": 1}", 1, 29, "\"schema\" appears twice", NULL},
         {"{\"schema\": \"symph-graph-1\", \"dependencies\": \"implied\"}", 1, 45,
-         "\"sequential\" or \"explicit\"", NULL},
+         "\"implied\" is not a kind of dependencies", "sequential, explicit"},
         {"{\"schema\": \"symph-graph-1\", \"tasks\": [], \"data\": []}", 1, 42, "comes too late",
          "order is"},
         {"{\"schema\": \"symph-graph-1\", \"tasks\": [], \"name\": \"x\"}", 1, 42, "too late",
@@ -174,7 +174,7 @@ static void test_wrong_graphs(void **state) {
         {"{\"schema\": \"symph-graph-1\",\n \"tasks\": [\n", 3, 1, "the text ends here", NULL},
         {"{\"schema\": \"symph-graph-1\", \"tasks\": []} x", 1, 42, "end of the text", NULL},
         {"[[]]", 1, 2, "expected an object", NULL},
-        {"{\"schema\": \"symph-graph-1\", \"kernels\": [{}]}", 1, 41, "kernel has no \"name\"",
+        {"{\"schema\": \"symph-graph-1\", \"kernels\": [{}]}", 1, 41, "a kernel lacks \"name\"",
          NULL},
         {"{\"schema\": \"symph-graph-1\", \"kernels\": [{\"name\": \"\"}]}", 1, 50,
          "may not be empty", NULL},
@@ -182,12 +182,12 @@ static void test_wrong_graphs(void **state) {
          56, "kernel \"a\" is described twice", NULL},
         {"{\"schema\": \"symph-graph-1\", \"kernels\": [{\"name\": \"a\",\n \"variants\": "
          "{\"tpu\": {}}}]}",
-         2, 15, "unknown member \"tpu\"", "did you mean"},
+         2, 15, "no member \"tpu\"", "did you mean"},
         {"{\"schema\": \"symph-graph-1\", \"kernels\": [{\"name\": \"a\",\n \"variants\": "
          "{\"cpu\": {\"fixed_ns\": -1}}}]}",
          2, 35, "fixed_ns is -1, outside", NULL},
         {"{\"schema\": \"symph-graph-1\", \"data\": [{\"name\": \"a\"}]}", 1, 38,
-         "datum has no \"bytes\"", NULL},
+         "a datum lacks \"bytes\"", NULL},
         {"{\"schema\": \"symph-graph-1\", \"data\": [{\"bytes\": NaN}]}", 1, 48, "expected a value",
          NULL},
         {"{\"schema\": \"symph-graph-1\", \"data\": [{\"bytes\": 1e999}]}", 1, 48,
@@ -204,17 +204,18 @@ static void test_wrong_graphs(void **state) {
 static void test_wrong_tasks(void **state) {
     (void)state;
     static const struct wrong cases[] = {
-        {HEAD "{}]}", 5, 1, "task has no \"kernel\"", NULL},
+        {HEAD "{}]}", 5, 1, "a task lacks \"kernel\"", NULL},
         {HEAD "{\"kernel\": \"q\"}]}", 5, 12, "no kernel \"q\"", "before the tasks"},
         {HEAD "{\"kernel\": 1}]}", 5, 12, "no kernel 1: there are 1", NULL},
         {HEAD "{\"kernel\": 0.5}]}", 5, 12, "no kernel 0.5", NULL},
         {HEAD "{\"kernel\": 0, \"work\": -2}]}", 5, 23, "work is -2", NULL},
-        {HEAD "{\"kernel\": 0, \"wrok\": 2}]}", 5, 15, "unknown member \"wrok\"",
-         "did you mean \"work\"?"},
+        {HEAD "{\"kernel\": 0, \"wrok\": 2}]}", 5, 15, "no member \"wrok\"",
+         "did you mean 'work'?"},
         {HEAD "{\"kernel\": 0, \"reads\": [\"B\"]}]}", 5, 25, "no datum \"B\"", NULL},
         {HEAD "{\"kernel\": 0, \"reads\": [2]}]}", 5, 25, "no datum 2: there are 2", NULL},
         {HEAD "{\"kernel\": 0, \"reads\": 2}]}", 5, 24, "expected an array", NULL},
-        {HEAD "{\"kernel\": 0, \"accesses\": [[\"rd\", 0]]}]}", 5, 29, "not \"rd\"", NULL},
+        {HEAD "{\"kernel\": 0, \"accesses\": [[\"rd\", 0]]}]}", 5, 29, "\"rd\" is not a mode",
+         "read, write, update"},
         {HEAD "{\"kernel\": 0, \"accesses\": [[\"read\", 0, 1]]}]}", 5, 37,
          "expected [mode, datum]", NULL},
         {HEAD "{\"kernel\": 0, \"accesses\": [[]]}]}", 5, 28, "expected [mode, datum]", NULL},
@@ -251,7 +252,7 @@ static void test_deep_nesting(void **state) {
     length = (size_t)snprintf(text, 64, "{\"x\": ");
     memset(text + length, '[', depth);
     text[length + depth] = '\0';
-    check_refused(text, 1, 2, "unknown member \"x\"", NULL);
+    check_refused(text, 1, 2, "no member \"x\"", NULL);
     free(text);
 }
 

@@ -116,7 +116,7 @@ static const struct {
     {"", 1, 1, "expected"},
     {"{", 1, 2, "ends here"},
     {"[]", 1, 1, "object"},
-    {"{}", 1, 1, "no \"schema\""},
+    {"{}", 1, 1, "a machine lacks \"schema\""},
     {"{\"schema\": \"symph-machine-2\"}", 1, 12, "symph-machine-2"},
     {HEAD "\"devices\": [" CPU ", " CPU "]}", 3, 0, "two devices are called \"c\""},
     {HEAD "\"devices\": []}", 0, 0, "no device"},
