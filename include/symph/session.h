@@ -68,7 +68,7 @@ struct sy_session_ops {
     int (*add_data)(struct sy_session *session, const char *name, void *pointer, uint64_t bytes,
                     uint32_t *ret_datum);
     /* Forgets the datum; waits for tasks that still use it. Its memory is the caller's again; its
-     * value there is undefined unless it was fetched back. The number may be given again. */
+     * value there is undefined unless it was fetched back. */
     void (*drop_data)(struct sy_session *session, uint32_t datum);
     /* A unit of work whose completion somebody waits for. tenant: "" for the user's own; weight:
      * its share among tenants, 1 is usual. */

@@ -6,7 +6,7 @@
  * functions build struct sy_call and call the plug-in. Invariant: an error of a kernel ends the run
  * there and then, with its name and input; nothing it wrote is used.
  */
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -53,17 +53,17 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
     struct sy_engine *engine = slot->engine;
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
-    const struct sy_kernel_entry *entry = engine->entries[slot->kernel];
+    const struct sy_kernel_entry *entry = slot->row->kernel->entry;
     struct sy_call call = {
         .entry = entry,
         .user = slot->user,
         .arguments = worker->arguments,
         .argument_count = slot->access_count,
-        .work = slot->work,
+        .work = slot->row->work,
         .parameters = slot->parameters,
         .parameter_count = slot->parameter_count,
         .part = slot->part,
-        .part_count = slot->part_count ? slot->part_count : 1,
+        .part_count = slot->part_count,
         .device = worker->number,
         .message = worker->message,
     };
@@ -107,8 +107,9 @@ static void call_opencl(void **buffers, void *slot) {
 /* --- codelets -----------------------------------------------------------------------------------
  */
 static const struct sy_engine_slot *slot_of(const struct starpu_task *task) {
-    bool mine =
-        owner && task->cl >= owner->codelets && task->cl < owner->codelets + owner->kernel_capacity;
+    uintptr_t at = (uintptr_t)task->cl;
+    bool mine = owner && at >= (uintptr_t)owner->kernels &&
+                at < (uintptr_t)(owner->kernels + owner->kernel_capacity);
     return mine ? task->cl_arg : NULL;
 }
 
@@ -119,13 +120,13 @@ uint32_t sy_engine_identify(const struct starpu_task *task) {
 
 void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops) {
     const struct sy_engine_slot *slot = slot_of(task);
-    *ret_bytes = slot ? slot->features.bytes : 0;
-    *ret_flops = slot ? slot->features.flops : 0;
+    *ret_bytes = slot ? slot->row->features.bytes : 0;
+    *ret_flops = slot ? slot->row->features.flops : 0;
 }
 
 uint32_t sy_engine_footprint(const struct starpu_task *task) {
     const struct sy_engine_slot *slot = slot_of(task);
-    return slot ? slot->footprint : 0;
+    return slot ? slot->row->footprint : 0;
 }
 
 struct sy_starpu_job sy_engine_job(const struct starpu_task *task) {
@@ -135,53 +136,51 @@ struct sy_starpu_job sy_engine_job(const struct starpu_task *task) {
 
 uint64_t sy_engine_build(const struct starpu_task *task) {
     const struct sy_engine_slot *slot = slot_of(task);
-    return slot ? slot->engine->builds[slot->kernel] : 0;
+    return slot ? slot->row->kernel->build : 0;
 }
 
 /* StarPU tells tasks apart by the sizes of their data; ours differ in their work as well. */
 static uint32_t footprint(struct starpu_task *task) {
-    const struct sy_engine_slot *slot = task->cl_arg;
-    if (slot->footprint) {
-        return slot->footprint;
+    const struct sy_engine_row *row = ((const struct sy_engine_slot *)task->cl_arg)->row;
+    if (row->footprint) {
+        return row->footprint;
     }
-    return starpu_hash_crc32c_be_n(&slot->work, sizeof slot->work,
-                                   starpu_task_data_footprint(task));
+    return starpu_hash_crc32c_be_n(&row->work, sizeof row->work, starpu_task_data_footprint(task));
 }
 
 /* "gemm"; an emulation must not be taken for it by the cost models. NULL when out of memory. */
-static const char *model_name(const struct sy_engine *engine, uint32_t kernel) {
-    const char *name = engine->kernel_names[kernel];
-    size_t length = strlen(name) + sizeof "emulated ";
-    char *copy = engine->emulated[kernel] ? sy_arena_alloc(engine->arena, length, 1) : NULL;
+static const char *model_name(const struct sy_engine *engine,
+                              const struct sy_engine_kernel *kernel) {
+    size_t length = strlen(kernel->name) + sizeof "emulated ";
+    char *copy = kernel->emulated ? sy_arena_alloc(engine->arena, length, 1) : NULL;
     if (copy) {
-        snprintf(copy, length, "emulated %s", name);
+        snprintf(copy, length, "emulated %s", kernel->name);
     }
-    return engine->emulated[kernel] ? copy : name;
+    return kernel->emulated ? copy : kernel->name;
 }
 
 /* StarPU's history of this build of the kernel; one symbol is one file in its folder. */
-static int set_model(struct sy_engine *engine, uint32_t kernel, struct starpu_codelet *codelet) {
-    struct starpu_perfmodel *model = &engine->models[kernel];
-    size_t length = strlen(codelet->name) + sizeof "symph__0123456789abcdef";
+static int set_model(struct sy_engine *engine, struct sy_engine_kernel *kernel) {
+    size_t length = strlen(kernel->codelet.name) + sizeof "symph__0123456789abcdef";
     char *symbol = sy_arena_alloc(engine->arena, length, 1);
     if (!symbol) {
         return -ENOMEM;
     }
-    snprintf(symbol, length, "symph_%s_%016llx", codelet->name,
-             (unsigned long long)engine->builds[kernel]);
+    snprintf(symbol, length, "symph_%s_%016llx", kernel->codelet.name,
+             (unsigned long long)kernel->build);
     for (char *at = symbol; *at; at++) {
         *at = *at == '/' || *at <= ' ' ? '_' : *at;
     }
-    model->type = STARPU_HISTORY_BASED;
-    model->symbol = symbol;
-    model->footprint = footprint;
-    codelet->model = model;
+    kernel->model.type = STARPU_HISTORY_BASED;
+    kernel->model.symbol = symbol;
+    kernel->model.footprint = footprint;
+    kernel->codelet.model = &kernel->model;
     return 0;
 }
 
-static int make_codelet(struct sy_engine *engine, uint32_t kernel) {
-    const struct sy_kernel_entry *entry = engine->entries[kernel];
-    struct starpu_codelet *codelet = &engine->codelets[kernel];
+static int make_codelet(struct sy_engine *engine, struct sy_engine_kernel *kernel) {
+    const struct sy_kernel_entry *entry = kernel->entry;
+    struct starpu_codelet *codelet = &kernel->codelet;
     starpu_codelet_init(codelet);
     codelet->name = model_name(engine, kernel);
     if (!codelet->name) {
@@ -208,12 +207,12 @@ static int make_codelet(struct sy_engine *engine, uint32_t kernel) {
     }
 #endif
     /* Nobody asks for a model where plans put tasks on workers. */
-    return engine->ours || engine->pipeline ? 0 : set_model(engine, kernel, codelet);
+    return engine->ours || engine->pipeline ? 0 : set_model(engine, kernel);
 }
 
-int sy_engine_check_devices(const struct sy_engine *engine, uint32_t kernel,
+int sy_engine_check_devices(const struct sy_engine *engine, const struct sy_engine_kernel *kernel,
                             struct sy_error *error) {
-    const struct sy_kernel_entry *entry = engine->entries[kernel];
+    const struct sy_kernel_entry *entry = kernel->entry;
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         if (entry->functions[engine->workers[w].flavour]) {
             return 0;
@@ -227,7 +226,7 @@ int sy_engine_check_devices(const struct sy_engine *engine, uint32_t kernel,
         }
     }
     sy_fail(error, -ENODEV, "no device of this run can execute kernel %s, which has %s",
-            engine->kernel_names[kernel], has.text ? has.text : "no variant");
+            kernel->name, has.text ? has.text : "no variant");
     sy_hint(error, "see symph machine and symph kernels; allow more devices");
     sy_buffer_finish(&has);
     return -ENODEV;
@@ -250,10 +249,10 @@ static void prepare_here(void **buffers, void *argument) {
     struct sy_call call = {.part_count = 1, .device = worker->number, .message = worker->message};
     set_device(&call, worker->flavour, number);
     for (uint32_t k = preparation->first; k < engine->kernel_count; k++) {
-        const struct sy_kernel_entry *entry = engine->entries[k];
+        const struct sy_kernel_entry *entry = engine->kernels[k].entry;
         bool again = false; /* emulated kernels share one entry */
         for (uint32_t i = 0; i < k; i++) {
-            again |= engine->entries[i] == entry;
+            again |= engine->kernels[i].entry == entry;
         }
         if (again || !entry->prepare || !entry->functions[worker->flavour]) {
             continue;
@@ -304,29 +303,19 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
     return 0;
 }
 
-int sy_engine_add_codelets_from(struct sy_engine *engine, uint32_t first, struct sy_error *error) {
+int sy_engine_add_codelets(struct sy_engine *engine, uint32_t first, struct sy_error *error) {
+    owner = engine;
     for (uint32_t k = first; k < engine->kernel_count; k++) {
-        if (make_codelet(engine, k) < 0) {
+        /* A driver of a plug-in need not use all that it has. */
+        int code = engine->session->driver->known
+                       ? sy_engine_check_devices(engine, &engine->kernels[k], error)
+                       : 0;
+        if (code < 0) {
+            return code;
+        }
+        if (make_codelet(engine, &engine->kernels[k]) < 0) {
             return sy_fail(error, -ENOMEM, "no memory for %u kernels", engine->kernel_count);
         }
     }
     return prepare_all(engine, first, error);
-}
-
-int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error) {
-    uint32_t count = engine->kernel_capacity;
-    engine->codelets = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->codelets);
-    engine->models = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->models);
-    if (!engine->codelets || !engine->models) {
-        return sy_fail(error, -ENOMEM, "no memory for %u kernels", count);
-    }
-    /* A session need not use all that its plug-in has. */
-    for (uint32_t k = 0; k < engine->kernel_count && !engine->session; k++) {
-        int code = sy_engine_check_devices(engine, k, error);
-        if (code < 0) {
-            return code;
-        }
-    }
-    owner = engine;
-    return sy_engine_add_codelets_from(engine, 0, error);
 }

@@ -6,7 +6,7 @@
  * handler runs on a stack of its own and calls only what a handler may call. Invariant: the message
  * is complete before the phase says FAILED.
  */
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -70,27 +70,16 @@ static struct text page_text(struct sy_page *page) {
     return (struct text){page->error.message, page->error.message + sizeof page->error.message - 1};
 }
 
-static const char *kernel_name(const struct sy_engine *engine, const struct sy_engine_slot *slot) {
-    return engine->kernel_names[slot->kernel];
-}
-
-static void put_datum(struct text *text, const struct sy_engine *engine, uint32_t datum) {
-    const char *name = NULL;
-    uint64_t bytes = 0;
-    if (engine->session) {
-        sy_session_datum(engine->session, datum, &name, &bytes);
-    } else {
-        name = engine->graph->data_names[datum];
-        bytes = (uint64_t)engine->graph->data_bytes[datum];
-    }
-    if (name) {
-        put(text, name);
+static void put_datum(struct text *text, const struct sy_engine *engine, uint32_t number) {
+    const struct session_datum *datum = blocks_at(&engine->session->data, number);
+    if (datum->name) {
+        put(text, datum->name);
     } else {
         put(text, "datum ");
-        put_u64(text, datum, 10);
+        put_u64(text, number, 10);
     }
     put(text, " ");
-    put_u64(text, bytes, 10);
+    put_u64(text, datum->bytes, 10);
     put(text, " bytes");
 }
 
@@ -99,8 +88,8 @@ static void put_input(struct text *text, const struct sy_engine *engine,
                       const struct sy_engine_slot *slot) {
     static const char *const modes[] = {"", " read", " written", " read and written"};
     put(text, ". Its input: task ");
-    if (slot->name) {
-        put(text, slot->name);
+    if (slot->row->name) {
+        put(text, slot->row->name);
     } else {
         put_u64(text, slot->task, 10);
     }
@@ -111,11 +100,10 @@ static void put_input(struct text *text, const struct sy_engine *engine,
     }
 }
 
-static void put_kernel(struct text *text, const struct sy_engine *engine,
-                       const struct sy_engine_slot *slot, const struct sy_engine_worker *worker,
-                       const char *verb) {
+static void put_kernel(struct text *text, const struct sy_engine_slot *slot,
+                       const struct sy_engine_worker *worker, const char *verb) {
     put(text, "kernel ");
-    put(text, kernel_name(engine, slot));
+    put(text, slot->row->kernel->name);
     put(text, verb);
     put(text, worker->name);
 }
@@ -179,7 +167,7 @@ _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
         wait_for_end();
     }
     struct text text = page_text(engine->page);
-    put_kernel(&text, engine, slot, worker, " failed on ");
+    put_kernel(&text, slot, worker, " failed on ");
     put(&text, ": ");
     put(&text, worker->message[0] ? worker->message : strerrordesc_np(code < 0 ? -code : code));
     put_input(&text, engine, slot);
@@ -200,7 +188,7 @@ _Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_en
     put_datum(&text, engine, datum);
     put(&text, slot ? " were overwritten while " : " were overwritten");
     if (slot) {
-        put_kernel(&text, engine, slot, worker, " ran on ");
+        put_kernel(&text, slot, worker, " ran on ");
         put_input(&text, engine, slot);
     }
     publish(engine->page, SY_BLAME_RUN,
@@ -239,7 +227,7 @@ static void put_in_flight(struct text *text, struct sy_engine *engine) {
             worker = &engine->workers[w];
             slot = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
             put(text, found++ ? " or " : " while these kernels were on devices: ");
-            put(text, kernel_name(engine, slot));
+            put(text, slot->row->kernel->name);
             put(text, " on ");
             put(text, worker->name);
         }
@@ -262,7 +250,7 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     struct text text = page_text(engine->page);
     const char *abbreviation = sigabbrev_np(number);
     if (here.worker) {
-        put_kernel(&text, engine, here.slot, here.worker, " crashed on ");
+        put_kernel(&text, here.slot, here.worker, " crashed on ");
         put(&text, " with SIG");
     } else {
         put(&text, "the engine crashed with SIG");
@@ -280,7 +268,7 @@ static void tell_signal(struct sy_engine *engine, int number, const siginfo_t *i
     if (!here.worker && atomic_load(&here.doing)) {
         put(&text, atomic_load(&here.doing));
         put(&text, atomic_load(&here.name));
-    } else if (!here.worker && engine->kernel_names) {
+    } else if (!here.worker) {
         put_in_flight(&text, engine);
     }
     publish(engine->page, SY_BLAME_RUN,
@@ -371,7 +359,7 @@ static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker
         wait_for_end();
     }
     struct text text = page_text(engine->page);
-    put_kernel(&text, engine, slot, worker, " does not finish on ");
+    put_kernel(&text, slot, worker, " does not finish on ");
     put(&text, ": it has run for ");
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
@@ -498,11 +486,11 @@ static void look_at_tasks(struct sy_engine *engine) {
 static void look(struct watch *watch) {
     struct sy_engine *engine = watch->engine;
     uint32_t phase = atomic_load(&engine->page->phase), calls = 0;
-    bool running = phase == SY_PHASE_RUNNING && atomic_load(&engine->running);
-    if (running && engine->session) {
+    bool running = false;
+    if (phase == SY_PHASE_RUNNING) {
         /* Whoever submits is at work itself while nothing else is. */
-        calls = sy_session_calls(engine->session);
-        running = sy_session_unfinished(engine->session) > 0;
+        calls = atomic_load(&engine->session->calls);
+        running = atomic_load(&engine->session->unfinished) > 0;
         if (!running) {
             atomic_store(&engine->progress_ns, now_ns());
         }

@@ -7,7 +7,7 @@
  * Looked at after each call of a C function, and once more at the end, when nobody can be named.
  * Copies in a device's memory are StarPU's and have none.
  */
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include <string.h>
 
 static void make_pattern(unsigned char *pattern) {
@@ -43,36 +43,15 @@ bool sy_guard_holds(const void *pointer, uint64_t bytes, uint32_t *ret_before,
     return false;
 }
 
-/* Memory of a datum that has guards; NULL: it has none. */
-static const void *guarded(const struct sy_engine *engine, uint32_t datum, uint64_t *ret_bytes) {
-    if (engine->session) {
-        return sy_session_guarded(engine->session, datum, ret_bytes);
-    }
-    *ret_bytes = sy_engine_datum_bytes(engine, datum);
-    return engine->pointers[datum];
-}
-
 void sy_engine_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
                           const struct sy_engine_slot *slot) {
     for (uint32_t a = 0; engine->request.check && a < slot->access_count; a++) {
-        uint32_t before, behind, datum = slot->accesses[a].datum;
-        uint64_t bytes;
-        const void *pointer = guarded(engine, datum, &bytes);
+        uint32_t before, behind, number = slot->accesses[a].datum;
+        const struct session_datum *datum = blocks_at(&engine->session->data, number);
         /* What StarPU keeps elsewhere has no guards. */
-        if (pointer && pointer == worker->arguments[a].pointer &&
-            !sy_guard_holds(pointer, bytes, &before, &behind)) {
-            sy_engine_fail_guard(engine, worker, slot, datum, before, behind);
-        }
-    }
-}
-
-void sy_engine_check_data(struct sy_engine *engine) {
-    for (uint32_t d = 0; engine->request.check && d < engine->graph->data_count; d++) {
-        uint32_t before, behind;
-        uint64_t bytes;
-        const void *pointer = guarded(engine, d, &bytes);
-        if (!sy_guard_holds(pointer, bytes, &before, &behind)) {
-            sy_engine_fail_guard(engine, NULL, NULL, d, before, behind);
+        if (datum->guarded && datum->guarded == worker->arguments[a].pointer &&
+            !sy_guard_holds(datum->guarded, datum->bytes, &before, &behind)) {
+            sy_engine_fail_guard(engine, worker, slot, number, before, behind);
         }
     }
 }

@@ -62,12 +62,10 @@ void sy_starpu_prepare(void);
 /* Once all tasks have ended, before starpu_shutdown: the decisions since the last call, in order of
  * time (starpu_timing_now() * 1e3, ns); to be freed. */
 SY_MUST_CHECK int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_count);
-/* Robust estimate of the model for one task on one worker, ns, from times of the code that runs;
- * NAN: unknown, INFINITY: cannot. Call while the task is not yet destroyed. */
-double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker);
-/* The same for a task that is gone, by what the program told of it. */
-double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops,
-                                  uint32_t footprint, uint32_t worker);
+/* Robust estimate of the model for one task on one worker that can run it, ns, from times of the
+ * code that runs, by what the program told of it; NAN: unknown. */
+double sy_starpu_estimate_ns(const char *kernel, double bytes, double flops, uint32_t footprint,
+                             uint32_t worker);
 /* Keeps what was learned so far; whatever remains is kept when the last context closes. */
 SY_MUST_CHECK int sy_starpu_save(struct sy_error *error);
 /* Why nothing can be kept, or what was wrong with what was; NULL: all is well. */

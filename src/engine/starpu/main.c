@@ -7,7 +7,7 @@
  * it.
  */
 #include "counters/counters.h"
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include "engine/starpu/shared.h"
 #include <errno.h>
 #include <math.h>
@@ -76,7 +76,7 @@ static bool wait_for_word(void) {
 /* Plug-ins are tried in a child, which a process with threads could not fork: so they come first.
  */
 static int load(struct sy_engine *engine, struct sy_error *error) {
-    int code = sy_kernel_set_open(engine->request.kernels, &engine->kernels, error);
+    int code = sy_kernel_set_open(engine->request.kernels, &engine->plugins, error);
     if (!code && (code = sy_engine_start_watchdog(engine)) < 0) {
         sy_fail(error, code, "the engine cannot start its watchdog");
     }
@@ -90,16 +90,10 @@ static int start(struct sy_engine *engine, struct sy_error *error) {
         code = sy_engine_start_workers(engine, error);
         sy_engine_leave();
     }
-    if (!code && !engine->session) {
-        code = sy_engine_add_data(engine, error);
-    }
-    if (!code && !engine->session) {
-        code = sy_engine_fill_data(engine, error);
-    }
     if (!code) {
-        code = sy_engine_add_codelets(engine, error);
+        code = sy_engine_add_codelets(engine, 0, error);
     }
-    return code;
+    return code ? code : session_prepare(engine->session, error);
 }
 
 /* The result is wrong: the record shows what ran, the run has failed. */
@@ -116,10 +110,8 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_kernel_workload *workload = engine->workload;
     bool check = engine->request.check && workload && workload->check;
     sy_engine_phase(engine, SY_PHASE_CHECKING);
-    if (!engine->session) {
-        sy_engine_check_data(engine);
-    }
-    int code = check ? sy_engine_fetch_data(engine, error) : 0;
+    session_check_guards(engine->session);
+    int code = check ? session_fetch_graph(engine->session, error) : 0;
     starpu_pause();
     if (!code && check) {
         double deviation = NAN, tolerance = NAN;
@@ -147,12 +139,8 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
 static void stop(struct sy_engine *engine) {
     sy_engine_doing(" while it shut StarPU down after ", engine->request.spec);
     starpu_resume();
-    for (uint32_t t = 0; t < engine->graph->task_count && !engine->session; t++) {
-        starpu_task_destroy(engine->slots[t].starpu);
-    }
-    for (uint32_t d = 0; d < engine->graph->data_count && !engine->session; d++) {
-        starpu_data_unregister_no_coherency(engine->handles[d]);
-    }
+    session_forget_graph(engine->session);
+    session_drop_all(engine->session);
     starpu_shutdown();
     sy_energy_close(engine->energy);
     if (engine->workload && engine->workload->destroy) {
@@ -183,10 +171,10 @@ static struct sy_engine *create(int count, char **arguments) {
     return engine;
 }
 
-/* Of a session that failed: malformed input may be noticed late; one that submitted nothing was
+/* Of a run that failed: malformed input may be noticed late; one that submitted nothing was
  * asked for wrongly, unless the machine failed it. */
 static enum sy_blame whose_fault(const struct sy_engine *engine, int code) {
-    if (!engine->session || code == -EIO || code == -ENOSPC || code == -ENOMEM) {
+    if (code == -EIO || code == -ENOSPC || code == -ENOMEM) {
         return SY_BLAME_RUN;
     }
     bool started = atomic_load(&engine->page->task_count) > 0;
@@ -220,8 +208,8 @@ int main(int count, char **arguments) {
     if (start(engine, &error) < 0) {
         sy_engine_fail(engine, SY_BLAME_INPUT, &error);
     }
-    atomic_store(&engine->page->task_count, engine->session ? 0 : engine->graph->task_count);
-    atomic_store(&engine->page->session, engine->session != NULL);
+    atomic_store(&engine->page->task_count, engine->graph->task_count);
+    atomic_store(&engine->page->session, !engine->session->driver->known);
     starpu_pause();
     sy_engine_phase(engine, SY_PHASE_READY);
     if (!wait_for_word()) {

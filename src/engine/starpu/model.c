@@ -5,7 +5,7 @@
  * In: the cost model of the policy: ours, or StarPU's history. Out: a matrix for the record. Where
  * StarPU's history is still too short to say, the median of this run stands in.
  */
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,10 +23,45 @@ static int compare_samples(const void *left, const void *right) {
     return (a->duration_ns > b->duration_ns) - (a->duration_ns < b->duration_ns);
 }
 
+/* Tasks of one kernel and one size are alike for the clock. */
+static int compare_rows(const void *left, const void *right, void *argument) {
+    const struct sy_engine_row *a = session_row(argument, *(const uint32_t *)left);
+    const struct sy_engine_row *b = session_row(argument, *(const uint32_t *)right);
+    if (a->kernel != b->kernel) {
+        return a->kernel < b->kernel ? -1 : 1;
+    }
+    if (a->features.bytes != b->features.bytes) {
+        return a->features.bytes < b->features.bytes ? -1 : 1;
+    }
+    return (a->features.flops > b->features.flops) - (a->features.flops < b->features.flops);
+}
+
+int session_number_likes(struct session *session, uint32_t *ret_count) {
+    uint32_t count = session->rows.count, likes = 0;
+    uint32_t *order = calloc(count + 1u, sizeof *order);
+    if (!order) {
+        return -ENOMEM;
+    }
+    for (uint32_t t = 0; t < count; t++) {
+        order[t] = t;
+    }
+    qsort_r(order, count, sizeof *order, compare_rows, session);
+    for (uint32_t i = 0; i < count; i++) {
+        likes += i == 0 || compare_rows(&order[i - 1], &order[i], session) != 0;
+        session_row(session, order[i])->like = likes - 1;
+    }
+    free(order);
+    *ret_count = likes;
+    return 0;
+}
+
 /* Medians of this run per cell, NAN where nothing ran; NULL when out of memory. */
 static double *measure(const struct sy_engine *engine, const struct sy_record *record) {
-    uint32_t classes = engine->machine->class_count, count = 0;
-    size_t cells = (size_t)engine->like_count * classes;
+    uint32_t classes = engine->machine->class_count, count = 0, likes;
+    if (session_number_likes(engine->session, &likes) < 0) {
+        return NULL;
+    }
+    size_t cells = (size_t)likes * classes;
     struct sample *samples =
         sy_arena_alloc(record->arena, engine->graph->task_count, sizeof *samples);
     double *medians = sy_arena_alloc(record->arena, cells, sizeof *medians);
@@ -40,8 +75,9 @@ static double *measure(const struct sy_engine *engine, const struct sy_record *r
         const struct sy_record_task *task = &record->tasks[t];
         if (task->device != SY_NONE) {
             uint32_t class_index = engine->machine->devices[task->device].class_index;
-            samples[count++] = (struct sample){engine->slots[t].like * classes + class_index,
-                                               task->end_ns - task->start_ns};
+            uint32_t like = session_row(engine->session, t)->like;
+            samples[count++] =
+                (struct sample){like * classes + class_index, task->end_ns - task->start_ns};
         }
     }
     qsort(samples, count, sizeof *samples, compare_samples);
@@ -57,23 +93,22 @@ static double *measure(const struct sy_engine *engine, const struct sy_record *r
 static double estimate_ns(const struct sy_engine *engine, const double *medians, uint32_t task,
                           uint32_t class_index) {
     uint32_t worker = engine->machine->classes[class_index].first_device;
-    const struct sy_engine_slot *slot = &engine->slots[task];
+    const struct sy_engine_row *row = session_row(engine->session, task);
     if (worker >= engine->worker_count) {
         return NAN;
     }
-    if (!engine->entries[slot->kernel]->functions[engine->workers[worker].flavour]) {
+    if (!row->kernel->entry->functions[engine->workers[worker].flavour]) {
         return INFINITY;
     }
     if (engine->ours) {
-        return slot->starpu ? sy_starpu_estimate_ns(slot->starpu, worker)
-                            : sy_starpu_estimate_like_ns(engine->kernel_names[slot->kernel],
-                                                         slot->features.bytes, slot->features.flops,
-                                                         slot->footprint, worker);
+        uint32_t footprint = row->starpu ? starpu_task_data_footprint(row->starpu) : row->footprint;
+        return sy_starpu_estimate_ns(row->kernel->codelet.name, row->features.bytes,
+                                     row->features.flops, footprint, worker);
     }
     struct starpu_perfmodel_arch *arch =
         starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS);
-    double us = slot->starpu ? starpu_task_expected_length(slot->starpu, arch, 0) : NAN;
-    size_t cell = (size_t)slot->like * engine->machine->class_count + class_index;
+    double us = row->starpu ? starpu_task_expected_length(row->starpu, arch, 0) : NAN;
+    size_t cell = (size_t)row->like * engine->machine->class_count + class_index;
     return us > 0 ? us * 1e3 : medians[cell];
 }
 

@@ -33,25 +33,6 @@ struct pipeline_run {
     char path[1024];        /* where they are kept; "": nowhere */
 };
 
-/* --- before the workers start -------------------------------------------------------------------
- */
-int sy_engine_load_pipeline(struct sy_engine *engine, struct sy_error *error) {
-    const char *spec = engine->request.spec, *arguments = NULL;
-    *error = (struct sy_error){0};
-    engine->pipeline = sy_kernel_set_pipeline(engine->kernels, spec, &arguments, error);
-    if (!engine->pipeline) {
-        if (!error->message[0]) {
-            sy_fail(error, -ENOENT, "there is no pipeline '%s': no plug-in has that name", spec);
-            sy_hint(error, "symph kernels lists them as PLUGIN:PIPELINE; --kernels PATH adds a "
-                           "plug-in");
-        }
-        return -ENOENT;
-    }
-    int code = sy_pipeline_read_text(engine->pipeline->name, engine->pipeline->text,
-                                     strlen(engine->pipeline->text), &engine->description, error);
-    return code ? code : sy_session_create(engine, arguments, error);
-}
-
 /* --- classes ------------------------------------------------------------------------------------
  */
 /* "CUDA 0.0 (NVIDIA H200 139.8 GiB 1b:00.0)" -> "h200". */
@@ -109,10 +90,10 @@ static void name_classes(struct pipeline_run *run) {
 static bool runs(const void *user, const char *kernel, uint32_t class_index) {
     const struct pipeline_run *run = user;
     const struct sy_engine *engine = run->engine;
-    uint32_t number;
+    struct sy_engine_kernel *found;
     return (run->allowed >> class_index & 1) &&
-           session_find_kernel(engine->session, kernel, &number) == 0 &&
-           engine->entries[number]->functions[run->flavours[class_index]];
+           session_find_kernel(engine->session, kernel, &found) == 0 &&
+           found->entry->functions[run->flavours[class_index]];
 }
 
 static int add_places(struct pipeline_run *run, struct sy_stream_options *options,
@@ -213,9 +194,8 @@ static int choose_classes(struct pipeline_run *run, const char *plan, struct sy_
  */
 /* Of the kernel that a sample names; 0: not known. */
 static uint64_t build_of(const struct pipeline_run *run, const char *kernel) {
-    const struct sy_engine *engine = run->engine;
-    uint32_t number;
-    return session_find_kernel(engine->session, kernel, &number) == 0 ? engine->builds[number] : 0;
+    struct sy_engine_kernel *found;
+    return session_find_kernel(run->engine->session, kernel, &found) == 0 ? found->build : 0;
 }
 
 static bool is_described(const struct pipeline_run *run, const char *kernel) {
@@ -324,13 +304,13 @@ static int calibrate(struct pipeline_run *run, const struct sy_stream_options *s
         return sy_fail(error, -ENOMEM, "no memory for %u kernels", count);
     }
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t number;
+        struct sy_engine_kernel *found;
         int code =
-            session_find_kernel(engine->session, engine->description->kernels[k].kernel, &number);
+            session_find_kernel(engine->session, engine->description->kernels[k].kernel, &found);
         if (code) {
             return code;
         }
-        entries[k] = engine->entries[number];
+        entries[k] = found->entry;
     }
     const char *source = sy_engine_energy_source(engine);
     const struct sy_stream_calibration calibration = {
@@ -414,12 +394,13 @@ static int prepare(struct pipeline_run *run, struct sy_error *error) {
     return code ? code : prepare_times(run, error);
 }
 
-int sy_engine_stream(struct sy_engine *engine, const char *arguments, struct sy_error *error) {
+static int drive(struct session *session, struct sy_error *error) {
+    struct sy_engine *engine = session->engine;
     const struct sy_request *asked = &engine->request;
     struct pipeline_run run = {.engine = engine};
     struct sy_stream_options options = {
         .source = engine->pipeline,
-        .arguments = arguments,
+        .arguments = session->arguments,
         .pipeline = engine->description,
         .system = &run.system,
         .replan = sy_replan_usual,
@@ -450,4 +431,23 @@ int sy_engine_stream(struct sy_engine *engine, const char *arguments, struct sy_
     sy_times_destroy(run.times);
     sy_estimator_destroy(run.estimator);
     return code;
+}
+
+static const struct session_driver driver = {.drive = drive};
+
+int sy_engine_load_pipeline(struct sy_engine *engine, struct sy_error *error) {
+    const char *spec = engine->request.spec, *arguments = NULL;
+    *error = (struct sy_error){0};
+    engine->pipeline = sy_kernel_set_pipeline(engine->plugins, spec, &arguments, error);
+    if (!engine->pipeline) {
+        if (!error->message[0]) {
+            sy_fail(error, -ENOENT, "there is no pipeline '%s': no plug-in has that name", spec);
+            sy_hint(error, "symph kernels lists them as PLUGIN:PIPELINE; --kernels PATH adds a "
+                           "plug-in");
+        }
+        return -ENOENT;
+    }
+    int code = sy_pipeline_read_text(engine->pipeline->name, engine->pipeline->text,
+                                     strlen(engine->pipeline->text), &engine->description, error);
+    return code ? code : session_open(engine, &driver, arguments, error);
 }

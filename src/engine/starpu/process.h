@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symph-engine: one process that runs one graph, or one session, once, on StarPU.
+ * symph-engine: one process that runs one session, once, on StarPU. Who drives it is a plug-in, a
+ * stream of items, or the engine itself with a graph that is known in advance.
  *
  * In: KEY=VALUE arguments, kernel plug-ins, a byte on standard input. Out: a run record, and the
  * page shared with the supervisor (engine.h). Invariant: whatever happens (a kernel that fails,
@@ -41,30 +42,42 @@ struct sy_engine_worker {
 
 struct sy_engine;
 
-/* What a codelet is told about its task. Stays readable after the task's end: faults tell of it. */
-struct sy_engine_slot {
-    struct sy_engine *engine;
-    uint32_t task;    /* number in the record */
-    uint32_t kernel;  /* of the engine's */
+struct sy_engine_kernel {
+    const struct sy_kernel_entry *entry;
+    const char *name; /* as it was asked for */
+    uint64_t build;   /* of its plug-in; 0: not known */
+    bool emulated;
+    uint32_t recorded; /* its number in the record's graph; SY_NONE: not used yet */
+    struct starpu_codelet codelet;
+    struct starpu_perfmodel model; /* not used by our policies */
+};
+
+/* What is kept of a task until the record is written. */
+struct sy_engine_row {
     const char *name; /* NULL: its number stands for it */
-    const struct sy_access *accesses;
-    uint32_t access_count;
-    double work; /* handed to the kernel: the graph's, or the time to emulate */
-    const double *parameters;
-    uint32_t parameter_count;
-    void *user;
-    uint32_t part, part_count; /* 0 of 0: all of it */
+    struct sy_engine_kernel *kernel;
+    double work; /* handed to the kernel: the submitter's, or the time to emulate */
     struct sy_cost_features features;
     uint32_t footprint;         /* of the features, where sizes hardly ever repeat; 0: exact */
     uint32_t like;              /* same kernel and features, same number; below like_count */
-    struct starpu_task *starpu; /* of this round; NULL: gone */
-    struct sy_starpu_job job;
+    struct starpu_task *starpu; /* NULL: gone */
+    struct sy_record_task ran;
+    double asked_ns; /* for its inputs; NAN: not known */
 };
 
-/* When what happened to a task, ns since the start; NAN: not known. */
-struct sy_engine_times {
-    uint32_t device; /* SY_NONE: never ran */
-    double submitted_ns, ready_ns, asked_ns, start_ns, end_ns, predicted_ns;
+/* What a codelet is told about its task. Stays readable after the task's end: faults tell of it. */
+struct sy_engine_slot {
+    struct sy_engine *engine;
+    struct sy_engine_row *row;
+    uint32_t task; /* number in the record */
+    uint32_t access_count;
+    const struct sy_access *accesses;
+    const double *parameters;
+    uint32_t parameter_count;
+    uint32_t part, part_count; /* 0 of 1: all of it */
+    int priority;
+    void *user;
+    struct sy_starpu_job job;
 };
 
 struct session;
@@ -78,7 +91,7 @@ struct sy_engine {
     struct sy_page *page;
     char scratch[PATH_MAX]; /* a folder that the keeper removes; "": none */
     /* load.c */
-    struct sy_kernel_set *kernels;
+    struct sy_kernel_set *plugins;
     const struct sy_kernel_workload *workload; /* NULL: a graph without a meaning */
     const struct sy_kernel_pipeline *pipeline; /* NULL: it is none */
     struct sy_pipeline *description;
@@ -86,17 +99,13 @@ struct sy_engine {
     struct sy_times *times;                /* learned by it; NULL: nothing to be kept */
     char times_path[1024];
     void *state;
-    struct sy_graph *graph;  /* of a session: what ran, once it has ended */
-    struct session *session; /* NULL: the graph is known in advance */
-    /* Kernels: of the graph; of a session, its plug-in's and those found later. */
-    const struct sy_kernel_entry **entries;
-    const char **kernel_names;
-    uint64_t *builds; /* of their plug-ins; 0: not known */
-    bool *emulated;
+    void **pointers;        /* per datum of a graph: its host memory */
+    struct sy_graph *graph; /* known in advance, or what was submitted so far */
+    struct session *session;
+    /* session.c. They do not move. */
+    struct sy_engine_kernel *kernels;
     uint32_t kernel_count, kernel_capacity;
     uint32_t emulated_count;
-    struct sy_engine_slot *slots; /* per task */
-    uint32_t like_count;
     uint32_t widest; /* most accesses of a task */
     /* workers.c */
     struct sy_engine_worker *workers;
@@ -104,17 +113,8 @@ struct sy_engine {
     struct sy_machine *machine;
     char runtime[256];
     bool ours; /* one of our policies, not one of StarPU's */
-    /* data.c */
-    starpu_data_handle_t *handles;
-    void **pointers;
-    void *block;
-    /* codelet.c */
-    struct starpu_codelet *codelets; /* per kernel */
-    struct starpu_perfmodel *models; /* per kernel; not used by our policies */
-    const int *priorities;           /* per task */
     /* run.c */
-    double start_us; /* of the first submission, StarPU's clock */
-    _Atomic bool running;
+    double start_us;              /* of the first submission, StarPU's clock */
     _Atomic uint64_t progress_ns; /* when a task last began or ended */
     double *moved_bytes;          /* [from * memory_count + to] */
     double result_error, result_tolerance;
@@ -132,13 +132,8 @@ SY_MUST_CHECK int sy_engine_set_home(struct sy_engine *engine, struct sy_error *
  * us; scratch: a folder to be removed at the end, or "". Before there are threads. */
 SY_MUST_CHECK int sy_engine_keep(pid_t parent, const char *scratch);
 
-/* load.c; after the kernels were opened */
+/* load.c; after the plug-ins were opened */
 SY_MUST_CHECK int sy_engine_load(struct sy_engine *engine, struct sy_error *error);
-/* Arrays for so many kernels, empty. -ENOMEM. */
-SY_MUST_CHECK int sy_engine_make_kernels(struct sy_engine *engine, uint32_t capacity);
-/* Which tasks are alike, from their slots. */
-SY_MUST_CHECK int sy_engine_number_likes(struct sy_engine *engine, uint32_t count,
-                                         struct sy_error *error);
 
 /* cores.c */
 struct sy_cores {
@@ -153,16 +148,6 @@ double sy_engine_quota(const char *membership, const char *root);
 /* workers.c */
 SY_MUST_CHECK int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error);
 
-/* data.c */
-SY_MUST_CHECK int sy_engine_add_data(struct sy_engine *engine, struct sy_error *error);
-/* Before each round: what tasks read before any writes it. */
-SY_MUST_CHECK int sy_engine_fill_data(struct sy_engine *engine, struct sy_error *error);
-/* Brings all data home, so that pointers are what the run left. */
-SY_MUST_CHECK int sy_engine_fetch_data(struct sy_engine *engine, struct sy_error *error);
-
-/* Of a graph: as it is registered. */
-uint64_t sy_engine_datum_bytes(const struct sy_engine *engine, uint32_t datum);
-
 /* guard.c; in runs whose results are checked */
 #define SY_GUARD_BYTES 256u
 /* Both guards around pointer[0..bytes). */
@@ -173,19 +158,16 @@ bool sy_guard_holds(const void *pointer, uint64_t bytes, uint32_t *ret_before,
 /* After a C function has returned. Ends the process if it wrote past its data. */
 void sy_engine_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
                           const struct sy_engine_slot *slot);
-/* All data of a graph. */
-void sy_engine_check_data(struct sy_engine *engine);
 
 /* codelet.c */
-/* A codelet per kernel; prepares every kernel on every device. */
-SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, struct sy_error *error);
-/* The same for the kernels from first on, while others may be running. */
-SY_MUST_CHECK int sy_engine_add_codelets_from(struct sy_engine *engine, uint32_t first,
-                                              struct sy_error *error);
+/* Codelets for the kernels from first on, prepared on every device, while others may be running. */
+SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, uint32_t first,
+                                         struct sy_error *error);
 /* Some worker must be able to run the kernel. */
-SY_MUST_CHECK int sy_engine_check_devices(const struct sy_engine *engine, uint32_t kernel,
+SY_MUST_CHECK int sy_engine_check_devices(const struct sy_engine *engine,
+                                          const struct sy_engine_kernel *kernel,
                                           struct sy_error *error);
-/* The number of the graph's task; SY_NONE: none of ours. */
+/* The number of the task in the record; SY_NONE: none of ours. */
 uint32_t sy_engine_identify(const struct starpu_task *task);
 void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
 uint32_t sy_engine_footprint(const struct starpu_task *task);
@@ -200,41 +182,12 @@ const char *sy_engine_energy_source(const struct sy_engine *engine);
 
 /* pipeline.c */
 SY_MUST_CHECK int sy_engine_load_pipeline(struct sy_engine *engine, struct sy_error *error);
-/* In place of a workload's drive. */
-SY_MUST_CHECK int sy_engine_stream(struct sy_engine *engine, const char *arguments,
-                                   struct sy_error *error);
-
-/* session.c, session_task.c, session_record.c */
-/* A session on the kernels of the workload's plug-in. */
-SY_MUST_CHECK int sy_session_create(struct sy_engine *engine, const char *arguments,
-                                    struct sy_error *error);
-/* Calls the workload's drive, or streams the pipeline's items, and waits for what it submitted. */
-SY_MUST_CHECK int sy_session_drive(struct sy_engine *engine, struct sy_error *error);
-/* Submitted and not ended. */
-uint32_t sy_session_unfinished(const struct session *session);
-/* Name and size of a datum; the name may be NULL. */
-void sy_session_datum(const struct session *session, uint32_t datum, const char **ret_name,
-                      uint64_t *ret_bytes);
-/* After the end: what ran, as the engine's graph and slots. */
-SY_MUST_CHECK int sy_session_make_graph(struct sy_engine *engine, struct sy_error *error);
-struct sy_engine_times sy_session_times(const struct session *session, uint32_t task);
-/* Notes of the driver, for the record. */
-uint32_t sy_session_notes(const struct session *session, const struct sy_note **ret_notes);
-
-/* Memory of a datum that has guards; NULL: it has none. */
-const void *sy_session_guarded(const struct session *session, uint32_t datum, uint64_t *ret_bytes);
-/* Calls of the driver so far. */
-uint32_t sy_session_calls(const struct session *session);
 
 /* pipeline.c, and by way of it the policy's: after the record is written. */
 void sy_engine_save(struct sy_engine *engine);
 
 /* report.c */
 SY_MUST_CHECK int sy_engine_report(struct sy_engine *engine, struct sy_error *error);
-
-/* StarPU's own, of a task that is not yet destroyed. */
-struct sy_engine_times sy_engine_read_times(const struct sy_engine *engine,
-                                            const struct starpu_task *task);
 
 /* model.c */
 /* Times that the cost model gives now, into the record and into its graph. */

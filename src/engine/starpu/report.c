@@ -6,7 +6,7 @@
  * whole or not at all. Times are ns since the first submission. Invariant: what is not known is
  * NAN, never a guess.
  */
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,55 +15,6 @@
 #include <unistd.h>
 
 #define STALL_MIN_NS 1000.0 /* shorter waits are StarPU's own work */
-
-static double since_start(const struct sy_engine *engine, const struct timespec *at) {
-    if (at->tv_sec == 0 && at->tv_nsec == 0) {
-        return NAN;
-    }
-    return (double)at->tv_sec * 1e9 + (double)at->tv_nsec - engine->start_us * 1e3;
-}
-
-/* --- tasks and trace ----------------------------------------------------------------------------
- */
-struct sy_engine_times sy_engine_read_times(const struct sy_engine *engine,
-                                            const struct starpu_task *task) {
-    struct sy_engine_times times = {SY_NONE, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct starpu_profiling_task_info *info = task ? task->profiling_info : NULL;
-    if (!info || info->workerid < 0 || (uint32_t)info->workerid >= engine->worker_count) {
-        return times;
-    }
-    times.device = (uint32_t)info->workerid;
-    /* StarPU's clock starts at its own beginning: rounding may put the first task before it. */
-    times.submitted_ns = fmax(0, since_start(engine, &info->submit_time));
-    times.ready_ns = since_start(engine, &info->push_start_time);
-    times.asked_ns = since_start(engine, &info->acquire_data_start_time);
-    times.start_ns = since_start(engine, &info->start_time);
-    times.end_ns = since_start(engine, &info->end_time);
-    if (!engine->ours && task->predicted > 0) {
-        times.predicted_ns = task->predicted * 1e3;
-    }
-    return times;
-}
-
-static struct sy_engine_times times_of(const struct sy_engine *engine, uint32_t number) {
-    return engine->session ? sy_session_times(engine->session, number)
-                           : sy_engine_read_times(engine, engine->slots[number].starpu);
-}
-
-static void add_task(struct sy_engine *engine, struct sy_record *record, uint32_t number) {
-    struct sy_engine_times times = times_of(engine, number);
-    record->tasks[number] = (struct sy_record_task){
-        .device = times.device,
-        .submitted_ns = times.submitted_ns,
-        .ready_ns = times.ready_ns,
-        .start_ns = times.start_ns,
-        .end_ns = times.end_ns,
-        .predicted_ns = times.predicted_ns,
-    };
-    if (times.device != SY_NONE) {
-        record->makespan_ns = fmax(record->makespan_ns, times.end_ns);
-    }
-}
 
 static int compare_starts(const void *left, const void *right, void *argument) {
     const struct sy_record_task *tasks = argument;
@@ -95,7 +46,7 @@ static int add_trace(struct sy_engine *engine, struct sy_record *record) {
         free_ns = task->device == device ? free_ns : 0;
         device = task->device;
         task->start_ns = fmin(fmax(task->start_ns, free_ns), task->end_ns);
-        double asked_ns = fmax(times_of(engine, order[i]).asked_ns, free_ns);
+        double asked_ns = fmax(session_row(engine->session, order[i])->asked_ns, free_ns);
         if (task->start_ns - asked_ns > STALL_MIN_NS) {
             sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_STALL,
                                                            .start_ns = asked_ns,
@@ -174,14 +125,13 @@ static int add_names(struct sy_engine *engine, struct sy_record *record) {
     record->result_error = engine->result_error;
     record->result_tolerance = engine->result_tolerance;
     record->stream = engine->stream;
-    if (engine->session) {
-        record->note_count = sy_session_notes(engine->session, &record->notes);
-    }
+    record->notes = engine->session->notes;
+    record->note_count = engine->session->note_count;
     return record->spec && record->host && record->date ? 0 : -ENOMEM;
 }
 
 int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
-    int code = engine->session ? sy_session_make_graph(engine, error) : 0;
+    int code = engine->graph->sealed ? 0 : sy_graph_seal(engine->graph, error);
     if (code < 0) {
         return code;
     }
@@ -194,7 +144,10 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
         return sy_fail(error, -ENOMEM, "no memory for the record");
     }
     for (uint32_t t = 0; t < count; t++) {
-        add_task(engine, record, t);
+        record->tasks[t] = session_row(engine->session, t)->ran;
+        if (record->tasks[t].device != SY_NONE) {
+            record->makespan_ns = fmax(record->makespan_ns, record->tasks[t].end_ns);
+        }
     }
     code = add_trace(engine, record);
     if (!code && engine->ours) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sessions: a plug-in's drive function submits tasks to StarPU as it goes.
+ * Sessions: a driver submits tasks to StarPU as it goes.
  *
- * In: symph/session.h. Out: kernels, jobs, notes; the call of drive.
+ * In: symph/session.h. Out: kernels, jobs, notes; the call of the driver.
  */
 #include "engine/starpu/session.h"
 #include <errno.h>
@@ -39,54 +39,49 @@ int session_fail(struct session *session, int code, const char *format, ...) {
 
 /* --- kernels ------------------------------------------------------------------------------------
  */
-static int add_kernel(struct session *session, const struct sy_kernel_entry *entry,
-                      const char *asked) {
+int session_add_kernel(struct session *session, const struct sy_kernel_entry *entry,
+                       const char *name) {
     struct sy_engine *engine = session->engine;
     uint32_t number = engine->kernel_count;
-    const char *key = sy_arena_strdup(engine->arena, asked);
+    const char *key = sy_arena_strdup(engine->arena, name);
     if (number >= engine->kernel_capacity) {
         return session_fail(session, -ENOSPC, "kernel %s: too many kernels of other plug-ins",
-                            asked);
+                            name);
     }
     if (!key || sy_map_put(&session->kernels, key, strlen(key), number) < 0) {
-        return session_fail(session, -ENOMEM, "no memory for kernel %s", asked);
+        return session_fail(session, -ENOMEM, "no memory for kernel %s", name);
     }
-    engine->entries[number] = entry;
-    engine->builds[number] = sy_kernel_set_build(engine->kernels, entry);
-    engine->kernel_names[number] = key;
+    engine->kernels[number] =
+        (struct sy_engine_kernel){.entry = entry,
+                                  .name = key,
+                                  .build = sy_kernel_set_build(engine->plugins, entry),
+                                  .recorded = SY_NONE};
     engine->kernel_count++;
     return 0;
 }
 
-int session_find_kernel(struct session *session, const char *name, uint32_t *ret_kernel) {
+int session_find_kernel(struct session *session, const char *name,
+                        struct sy_engine_kernel **ret_kernel) {
     struct sy_engine *engine = session->engine;
-    if (sy_map_get(&session->kernels, name, strlen(name), ret_kernel)) {
-        return 0;
-    }
-    struct sy_error error = {0};
-    const struct sy_kernel_entry *entry = sy_kernel_set_find(engine->kernels, name, &error);
-    if (!entry) {
-        session_fail(session, -ENOENT, "%s", error.message);
-        sy_hint(&session->error, "%s", error.hint);
-        return -ENOENT;
-    }
     uint32_t number = engine->kernel_count;
-    int code = add_kernel(session, entry, name);
-    if (!code && sy_engine_add_codelets_from(engine, number, &error) < 0) {
-        code = session_fail(session, -EIO, "%s", error.message);
+    if (!sy_map_get(&session->kernels, name, strlen(name), &number)) {
+        struct sy_error error = {0};
+        const struct sy_kernel_entry *entry = sy_kernel_set_find(engine->plugins, name, &error);
+        if (!entry) {
+            session_fail(session, -ENOENT, "%s", error.message);
+            sy_hint(&session->error, "%s", error.hint);
+            return -ENOENT;
+        }
+        int code = session_add_kernel(session, entry, name);
+        if (!code && sy_engine_add_codelets(engine, number, &error) < 0) {
+            code = session_fail(session, -EIO, "%s", error.message);
+        }
+        if (code) {
+            return code;
+        }
     }
-    if (!code) {
-        *ret_kernel = number;
-    }
-    return code;
-}
-
-uint32_t sy_session_calls(const struct session *session) {
-    return atomic_load(&session->calls);
-}
-
-uint32_t sy_session_unfinished(const struct session *session) {
-    return atomic_load(&session->unfinished);
+    *ret_kernel = &engine->kernels[number];
+    return 0;
 }
 
 /* --- jobs, and what is said to the user ---------------------------------------------------------
@@ -143,11 +138,6 @@ static void note(struct sy_session *base, const char *key, const char *value) {
     }
 }
 
-uint32_t sy_session_notes(const struct session *session, const struct sy_note **ret_notes) {
-    *ret_notes = session->notes;
-    return session->note_count;
-}
-
 static double now_ns(struct sy_session *base) {
     return (starpu_timing_now() - session_of(base)->engine->start_us) * 1e3;
 }
@@ -155,13 +145,14 @@ static double now_ns(struct sy_session *base) {
 static uint32_t device_count(struct sy_session *base, const char *kernel, uint32_t flavour) {
     struct session *session = session_of(base);
     const struct sy_engine *engine = session->engine;
-    uint32_t number, count = 0;
-    if (flavour >= SY_FLAVOUR_COUNT || session_find_kernel(session, kernel, &number) < 0) {
+    struct sy_engine_kernel *found;
+    uint32_t count = 0;
+    if (flavour >= SY_FLAVOUR_COUNT || session_find_kernel(session, kernel, &found) < 0) {
         return 0;
     }
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         count += engine->workers[w].flavour == (enum sy_flavour)flavour &&
-                 engine->entries[number]->functions[flavour];
+                 found->entry->functions[flavour];
     }
     return count;
 }
@@ -185,8 +176,8 @@ static const struct sy_session_ops ops = {
 };
 
 static const struct sy_kernel_table *table_of(const struct sy_engine *engine) {
-    for (uint32_t i = 0; i < sy_kernel_set_count(engine->kernels); i++) {
-        const struct sy_kernel_table *table = sy_kernel_set_table(engine->kernels, i);
+    for (uint32_t i = 0; i < sy_kernel_set_count(engine->plugins); i++) {
+        const struct sy_kernel_table *table = sy_kernel_set_table(engine->plugins, i);
         if (engine->pipeline ? engine->pipeline >= table->pipelines &&
                                    engine->pipeline < table->pipelines + table->pipeline_count
                              : engine->workload >= table->workloads &&
@@ -197,35 +188,46 @@ static const struct sy_kernel_table *table_of(const struct sy_engine *engine) {
     return NULL;
 }
 
-int sy_session_create(struct sy_engine *engine, const char *arguments, struct sy_error *error) {
-    const struct sy_kernel_table *table = table_of(engine);
+int session_create(struct sy_engine *engine, const struct session_driver *driver,
+                   uint32_t kernel_capacity, struct sy_error *error) {
     struct session *session = calloc(1, sizeof *session);
-    if (!table || !session || sy_engine_make_kernels(engine, table->kernel_count + MORE_KERNELS)) {
+    engine->kernels = sy_arena_alloc(engine->arena, kernel_capacity + 1, sizeof *engine->kernels);
+    if (!session || !engine->kernels) {
         free(session);
         return sy_fail(error, -ENOMEM, "no memory for a session");
     }
+    engine->kernel_capacity = kernel_capacity;
+    engine->session = session;
     session->base.ops = &ops;
     session->engine = engine;
-    session->arguments = arguments;
-    session->free_datum = SY_NONE;
+    session->driver = driver;
     session->data.item_bytes = sizeof(struct session_datum);
     session->tasks.item_bytes = sizeof(struct session_task);
-    session->rows.item_bytes = sizeof(struct session_row);
+    session->rows.item_bytes = sizeof(struct sy_engine_row);
     session_init_tasks(session);
     STARPU_PTHREAD_MUTEX_INIT(&session->lock, NULL);
     STARPU_PTHREAD_COND_INIT(&session->some, NULL);
-    for (uint32_t k = 0; k < table->kernel_count; k++) {
-        if (add_kernel(session, &table->kernels[k], table->kernels[k].name) < 0) {
-            return sy_fail(error, -ENOMEM, "no memory for a session");
-        }
-    }
-    engine->widest = SY_ARGUMENT_MAX;
-    engine->session = session;
     return 0;
 }
 
-/* Once there are workers. */
-static void look_at_machine(struct session *session) {
+int session_open(struct sy_engine *engine, const struct session_driver *driver,
+                 const char *arguments, struct sy_error *error) {
+    const struct sy_kernel_table *table = table_of(engine);
+    int code = session_create(engine, driver, table->kernel_count + MORE_KERNELS, error);
+    if (code) {
+        return code;
+    }
+    for (uint32_t k = 0; k < table->kernel_count && !code; k++) {
+        code = session_add_kernel(engine->session, &table->kernels[k], table->kernels[k].name);
+    }
+    engine->graph =
+        sy_graph_create(engine->pipeline ? engine->pipeline->name : engine->workload->name, false);
+    engine->session->arguments = arguments;
+    engine->widest = SY_ARGUMENT_MAX;
+    return code || !engine->graph ? sy_fail(error, -ENOMEM, "no memory for a session") : 0;
+}
+
+int session_prepare(struct session *session, struct sy_error *error) {
     const struct sy_engine *engine = session->engine;
     for (uint32_t w = 0; w < engine->worker_count; w++) {
         session->pinned |= engine->workers[w].flavour == SY_FLAVOUR_CUDA;
@@ -233,16 +235,14 @@ static void look_at_machine(struct session *session) {
     session->several = starpu_memory_nodes_get_count() > 1;
     session->priority_min = starpu_sched_get_min_priority();
     session->priority_max = starpu_sched_get_max_priority();
+    return session->driver->prepare ? session->driver->prepare(session, error) : 0;
 }
 
-int sy_session_drive(struct sy_engine *engine, struct sy_error *error) {
-    struct session *session = engine->session;
-    look_at_machine(session);
-    engine->start_us = starpu_timing_now();
+int session_drive(struct session *session, struct sy_error *error) {
+    struct sy_engine *engine = session->engine;
     sy_engine_doing(" while it drove ", engine->request.spec);
-    int code = engine->pipeline
-                   ? sy_engine_stream(engine, session->arguments, error)
-                   : engine->workload->drive(session->arguments, &session->base, error);
+    engine->start_us = starpu_timing_now();
+    int code = session->driver->drive(session, error);
     sy_engine_leave();
     if (code < 0 && !error->message[0]) {
         *error = session->error;
@@ -254,6 +254,11 @@ int sy_session_drive(struct sy_engine *engine, struct sy_error *error) {
         return code;
     }
     starpu_task_wait_for_all();
-    session_drop_all(session);
     return 0;
 }
+
+static int drive_plugin(struct session *session, struct sy_error *error) {
+    return session->engine->workload->drive(session->arguments, &session->base, error);
+}
+
+const struct session_driver session_plugin = {.drive = drive_plugin};

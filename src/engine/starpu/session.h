@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of a session on StarPU: tasks that a plug-in submits as it goes.
+ * The inside of a session on StarPU: how tasks are submitted, where their data are, what is kept of
+ * them. Every run is one; its driver submits the tasks.
  *
- *   session.c         kernels, jobs, what is said to the user, the call of drive
- *   session_task.c    submission, whole or in parts, and ends
- *   session_data.c    host memory kept per size, data and their handles
- *   session_record.c  what ran, as a graph, once it has ended
+ *   session.c        kernels, jobs, what is said to the user, the call of the driver
+ *   session_task.c   submission, whole or in parts, and ends
+ *   session_data.c   host memory kept per size, data and their handles
+ *   session_graph.c  the driver of a graph that is known in advance
+ *   pipeline.c       the driver of a stream of items; all others are in plug-ins
  *
- * All but ends of tasks happen on the thread that called drive. StarPU's threads only count down,
- * write the task's row and put it into a queue: they never call the plug-in. What must stay
- * readable while others add to it lives in blocks that never move. Invariant: of a task that ended
- * and was reported only its row is left.
+ * All but ends of tasks happen on the thread that called the driver. StarPU's threads only count
+ * down, write the task's row and put it into a queue: they never call the driver. What must stay
+ * readable while others add to it lives in blocks that never move. Invariant: task and datum i here
+ * are task and datum i of the record's graph.
  */
 #ifndef SY_ENGINE_STARPU_SESSION_H
 #define SY_ENGINE_STARPU_SESSION_H
@@ -19,7 +21,7 @@
 #include <symph/session.h>
 
 #define BLOCK_ITEMS 4096u
-#define BLOCK_COUNT 4096u /* so that there are at most 16.7 million of anything */
+#define BLOCK_COUNT 16384u /* so that there are at most 67 million of anything */
 
 struct blocks {
     size_t item_bytes;
@@ -33,34 +35,36 @@ static inline void *blocks_at(const struct blocks *blocks, uint32_t index) {
     return (char *)blocks->items[index / BLOCK_ITEMS] + index % BLOCK_ITEMS * blocks->item_bytes;
 }
 
+struct session;
+
+struct session_driver {
+    /* All tasks have rows and StarPU tasks, which are the driver's, before the first is submitted.
+     * Else rows and the record's graph grow as tasks are submitted. */
+    bool known;
+    /* Before the clock starts, once there are workers; NULL: nothing to do. */
+    int (*prepare)(struct session *session, struct sy_error *error);
+    /* Submits. What is still under way when it returns is waited for. */
+    int (*drive)(struct session *session, struct sy_error *error);
+    /* 1: everything is set back, drive once more. NULL: once is enough. */
+    int (*again)(struct session *session, struct sy_error *error);
+};
+
 struct session_datum {
-    starpu_data_handle_t handle; /* NULL: the number is free */
+    starpu_data_handle_t handle; /* NULL: dropped, or a piece of another one */
     uint64_t bytes;
-    uint32_t recorded;   /* its number in the record */
-    uint32_t next_free;  /* SY_NONE: none */
-    bool used;           /* some task was submitted that accesses it */
-    bool homeless;       /* without memory of the driver's */
+    const char *name;    /* NULL: none */
     const void *guarded; /* its memory, if that has guards; else NULL */
     /* What was last written in parts: the first part's is the datum itself, the others' pieces are
      * recorded behind each other. */
     uint32_t piece_start, piece_count;
-    char name[40]; /* "": none */
+    bool used;     /* some task was submitted that accesses it */
+    bool homeless; /* without memory of the driver's */
 };
 
 struct session_job {
     uint32_t tenant;
     double weight;
     bool ended;
-};
-
-/* What is kept of a task that is gone. */
-struct session_row {
-    const char *name; /* NULL: unnamed */
-    double work;
-    struct sy_cost_features features; /* rounded */
-    struct sy_engine_times times;
-    uint32_t kernel, footprint;
-    uint32_t access_start; /* in session.accesses; they end where the next row's start */
 };
 
 struct session_task;
@@ -73,8 +77,6 @@ struct session_fetch {
 /* A task, or a part of one, between its submission and the report of its end; used again. */
 struct session_task {
     struct sy_engine_slot slot;
-    struct session *session;
-    struct session_row *row;
     struct session_task *whole; /* the first part; the rest here is in that one */
     void *tag;
     _Atomic uint32_t pending;      /* ends of parts, and data on their way back */
@@ -89,9 +91,11 @@ struct session_task {
 #define SIZE_CLASSES (64 * 8)
 
 struct session {
-    struct sy_session base; /* what the plug-in sees */
+    struct sy_session base; /* what the driver sees */
     struct sy_engine *engine;
+    const struct session_driver *driver;
     const char *arguments;
+    void *state;           /* of the driver of a graph */
     struct sy_error error; /* the last, for a driver that says nothing itself */
     struct sy_map kernels; /* by name, as it was asked for */
     struct sy_map tenants;
@@ -103,22 +107,19 @@ struct session {
     bool pinned;  /* host memory, since a device profits */
     int priority_min, priority_max;
     /* Data. */
-    struct blocks data; /* struct session_datum */
-    uint32_t free_datum;
+    struct blocks data;              /* struct session_datum */
     void *free_memory[SIZE_CLASSES]; /* the first word is the next one */
     void *allocations;               /* a tree (search.h) of those that have guards */
     /* Tasks. */
     struct blocks tasks;        /* struct session_task */
-    struct blocks rows;         /* struct session_row */
-    struct sy_access *accesses; /* of rows; data as they are recorded */
+    struct blocks rows;         /* struct sy_engine_row */
+    struct sy_access *accesses; /* of the task that is being recorded */
     uint32_t access_count, access_capacity;
-    double *data_bytes; /* of recorded data */
-    uint32_t recorded_count, recorded_capacity;
     uint32_t reported;             /* submitted with a tag, and not yet handed back */
     struct sy_session_ended ended; /* that wait returned last */
     struct starpu_codelet border;  /* before and behind parts; runs nowhere */
-    _Atomic uint32_t unfinished;
-    _Atomic uint32_t calls; /* of the driver */
+    _Atomic uint32_t unfinished;   /* submitted and not ended */
+    _Atomic uint32_t calls;        /* of the driver */
     /* Ends. The lock guards these. */
     starpu_pthread_mutex_t lock;
     starpu_pthread_cond_t some;
@@ -126,9 +127,6 @@ struct session {
     struct session_task *free_tasks;
 };
 
-/* Keeps the reason. Returns code. */
-__attribute__((format(printf, 3, 4))) int session_fail(struct session *session, int code,
-                                                       const char *format, ...);
 /* Of a driver's call, which shows that it is alive. */
 static inline struct session *session_of(struct sy_session *base) {
     struct session *session = (struct session *)base;
@@ -136,26 +134,79 @@ static inline struct session *session_of(struct sy_session *base) {
     return session;
 }
 
-/* session.c */
-/* A kernel of the session's own plug-in, or of another one, which is prepared now. */
-int session_find_kernel(struct session *session, const char *name, uint32_t *ret_kernel);
+static inline struct sy_engine_row *session_row(const struct session *session, uint32_t task) {
+    return blocks_at(&session->rows, task);
+}
 
-/* session_task.c */
+/* NULL: no such datum. */
+static inline struct session_datum *session_find_datum(const struct session *session,
+                                                       uint32_t number) {
+    struct session_datum *datum =
+        number < session->data.count ? blocks_at(&session->data, number) : NULL;
+    return datum && datum->handle ? datum : NULL;
+}
+
+/* --- session.c --- */
+/* Keeps the reason. Returns code. */
+__attribute__((format(printf, 3, 4))) int session_fail(struct session *session, int code,
+                                                       const char *format, ...);
+/* With room for so many kernels. */
+SY_MUST_CHECK int session_create(struct sy_engine *engine, const struct session_driver *driver,
+                                 uint32_t kernel_capacity, struct sy_error *error);
+/* On the kernels of the plug-in that has the workload or the pipeline. */
+SY_MUST_CHECK int session_open(struct sy_engine *engine, const struct session_driver *driver,
+                               const char *arguments, struct sy_error *error);
+int session_add_kernel(struct session *session, const struct sy_kernel_entry *entry,
+                       const char *name);
+/* A kernel that the session has, or one of another plug-in, which is prepared now. */
+int session_find_kernel(struct session *session, const char *name,
+                        struct sy_engine_kernel **ret_kernel);
+/* Once there are workers; then the driver's own preparation. */
+SY_MUST_CHECK int session_prepare(struct session *session, struct sy_error *error);
+/* Calls the driver and waits for what it submitted. */
+SY_MUST_CHECK int session_drive(struct session *session, struct sy_error *error);
+/* A drive function in a plug-in. */
+extern const struct session_driver session_plugin;
+
+/* --- session_task.c --- */
 int session_submit(struct sy_session *base, const struct sy_session_task *desc);
 int session_wait(struct sy_session *base, void **ret_tag);
 void session_ended(struct sy_session *base, struct sy_session_ended *ret_ended);
 void session_init_tasks(struct session *session);
+/* Exact features of a call. room: for its arguments. */
+struct sy_cost_features session_features(const struct session *session,
+                                         const struct sy_engine_slot *slot,
+                                         struct sy_argument *room);
+/* StarPU's task of a slot, in its row: a fresh one, or the driver's. worker: SY_NONE: the policy
+ * decides. -ENOMEM. */
+int session_make_task(struct session *session, struct sy_engine_slot *slot, uint32_t worker);
+/* Submits it. */
+int session_hand_over(struct session *session, const struct sy_engine_slot *slot);
+/* Which tasks are alike. -ENOMEM. */
+int session_number_likes(struct session *session, uint32_t *ret_count);
 
-/* session_data.c */
+/* --- session_data.c --- */
 void *session_allocate(struct sy_session *base, uint64_t bytes);
 void session_release(struct sy_session *base, void *pointer, uint64_t bytes);
+/* One block, cut into pieces of these sizes: never given back. -ENOMEM. */
+int session_allocate_all(struct session *session, const uint64_t *bytes, uint32_t count,
+                         void **ret_pointers);
 int session_add_data(struct sy_session *base, const char *name, void *pointer, uint64_t bytes,
                      uint32_t *ret_datum);
 void session_drop_data(struct sy_session *base, uint32_t datum);
 /* Numbers of recorded data without bytes: the first of count. -ENOMEM. */
 int session_record_pieces(struct session *session, uint32_t count, uint32_t *ret_first);
-/* NULL: no such datum. */
-struct session_datum *session_find_datum(const struct session *session, uint32_t datum);
+/* Of all data that are still there, once nobody works on them. Ends the process if one is broken.
+ */
+void session_check_guards(struct session *session);
 void session_drop_all(struct session *session);
+
+/* --- session_graph.c --- */
+/* The engine's graph, as a session that a driver of our own submits. */
+SY_MUST_CHECK int session_open_graph(struct sy_engine *engine, struct sy_error *error);
+/* What StarPU still has of its tasks. */
+void session_forget_graph(struct session *session);
+/* Brings all data home, so that the engine's pointers are what the run left. */
+SY_MUST_CHECK int session_fetch_graph(struct session *session, struct sy_error *error);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Host memory and data of a session.
  *
- * In: sizes, pointers. Out: StarPU handles under small numbers that are given again. Memory is kept
- * per size, eight sizes to each power of two: to page-lock it takes longer than most tasks.
+ * In: sizes, pointers. Out: StarPU handles under the numbers that data have in the record. Memory
+ * is kept per size, eight sizes to each power of two: to page-lock it takes longer than most tasks.
  */
 #include "engine/starpu/session.h"
 #include <errno.h>
@@ -23,18 +23,23 @@ static uint32_t size_class(uint64_t bytes, uint64_t *ret_size) {
     return (shift << STEP_BITS) + (uint32_t)(steps - (UINT64_C(1) << STEP_BITS));
 }
 
+static void *fresh_memory(const struct session *session, uint64_t bytes) {
+    void *pointer = NULL;
+    if (session->pinned) {
+        return starpu_malloc(&pointer, bytes) == 0 ? pointer : NULL;
+    }
+    return posix_memalign(&pointer, ALIGNMENT, bytes) == 0 ? pointer : NULL;
+}
+
 static void *take_memory(struct session *session, uint64_t bytes) {
     uint64_t size;
     uint32_t number = size_class(bytes, &size);
     void *pointer = session->free_memory[number];
-    if (pointer) {
-        memcpy(&session->free_memory[number], pointer, sizeof(void *));
-        return pointer;
+    if (!pointer) {
+        return fresh_memory(session, size);
     }
-    if (session->pinned) {
-        return starpu_malloc(&pointer, size) == 0 ? pointer : NULL;
-    }
-    return posix_memalign(&pointer, ALIGNMENT, size) == 0 ? pointer : NULL;
+    memcpy(&session->free_memory[number], pointer, sizeof(void *));
+    return pointer;
 }
 
 static void give_memory(struct session *session, void *pointer, uint64_t bytes) {
@@ -63,21 +68,27 @@ static struct allocation *find_allocation(const struct session *session, const v
     return found ? *found : NULL;
 }
 
-static void *allocate_guarded(struct session *session, uint64_t bytes) {
+/* Memory between room for two guards. -ENOMEM. */
+static int guard(struct session *session, void *pointer, uint64_t bytes) {
     struct allocation *allocation = malloc(sizeof *allocation);
-    char *memory = allocation ? take_memory(session, bytes + 2 * SY_GUARD_BYTES) : NULL;
-    if (!memory) {
-        free(allocation);
-        return NULL;
+    if (allocation) {
+        *allocation = (struct allocation){pointer, bytes};
     }
-    *allocation = (struct allocation){memory + SY_GUARD_BYTES, bytes};
-    if (!tsearch(allocation, &session->allocations, compare_allocations)) {
+    if (!allocation || !tsearch(allocation, &session->allocations, compare_allocations)) {
+        free(allocation);
+        return -ENOMEM;
+    }
+    sy_guard_set(pointer, bytes);
+    return 0;
+}
+
+static void *allocate_guarded(struct session *session, uint64_t bytes) {
+    char *memory = take_memory(session, bytes + 2 * SY_GUARD_BYTES);
+    if (memory && guard(session, memory + SY_GUARD_BYTES, bytes) < 0) {
         give_memory(session, memory, bytes + 2 * SY_GUARD_BYTES);
-        free(allocation);
         return NULL;
     }
-    sy_guard_set(allocation->pointer, bytes);
-    return allocation->pointer;
+    return memory ? memory + SY_GUARD_BYTES : NULL;
 }
 
 static void release_guarded(struct session *session, void *pointer) {
@@ -100,12 +111,6 @@ static void release_guarded(struct session *session, void *pointer) {
     free(allocation);
 }
 
-const void *sy_session_guarded(const struct session *session, uint32_t datum, uint64_t *ret_bytes) {
-    const struct session_datum *found = blocks_at(&session->data, datum);
-    *ret_bytes = found->bytes;
-    return found->guarded;
-}
-
 /* --- memory -------------------------------------------------------------------------------------
  */
 void *session_allocate(struct sy_session *base, uint64_t bytes) {
@@ -126,13 +131,39 @@ void session_release(struct sy_session *base, void *pointer, uint64_t bytes) {
     }
 }
 
+/* Pinning takes long per call. */
+int session_allocate_all(struct session *session, const uint64_t *bytes, uint32_t count,
+                         void **ret_pointers) {
+    uint64_t guards = session->engine->request.check ? SY_GUARD_BYTES : 0, total = ALIGNMENT;
+    for (uint32_t i = 0; i < count; i++) {
+        total += (bytes[i] + 2 * guards + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    char *at = fresh_memory(session, total);
+    if (!at) {
+        return -ENOMEM;
+    }
+    at += (ALIGNMENT - (uintptr_t)at % ALIGNMENT) % ALIGNMENT;
+    for (uint32_t i = 0; i < count; i++) {
+        ret_pointers[i] = at + guards;
+        if (guards && guard(session, at + guards, bytes[i]) < 0) {
+            return -ENOMEM;
+        }
+        at += (bytes[i] + 2 * guards + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return 0;
+}
+
 /* --- data ---------------------------------------------------------------------------------------
  */
 
-struct session_datum *session_find_datum(const struct session *session, uint32_t datum) {
-    struct session_datum *found =
-        datum < session->data.count ? blocks_at(&session->data, datum) : NULL;
-    return found && found->handle ? found : NULL;
+/* NULL when out of memory. */
+static struct session_datum *record_datum(struct session *session, uint64_t bytes) {
+    struct session_datum *datum = blocks_add(&session->data);
+    sy_data_id id;
+    bool recorded =
+        datum && (session->driver->known ||
+                  sy_graph_add_data(session->engine->graph, NULL, (double)bytes, &id) == 0);
+    return recorded ? datum : NULL;
 }
 
 int session_add_data(struct sy_session *base, const char *name, void *pointer, uint64_t bytes,
@@ -141,42 +172,30 @@ int session_add_data(struct sy_session *base, const char *name, void *pointer, u
     if (bytes == 0) {
         return session_fail(session, -EINVAL, "datum %s has no bytes", name ? name : "");
     }
-    uint32_t number = session->free_datum;
-    struct session_datum *datum = NULL;
-    if (number != SY_NONE) {
-        datum = blocks_at(&session->data, number);
-        session->free_datum = datum->next_free;
-    } else {
-        number = session->data.count;
-        datum = blocks_add(&session->data);
-    }
-    if (!datum || sy_grow(&session->data_bytes, &session->recorded_capacity,
-                          session->recorded_count + 1, sizeof(double))) {
+    struct session_datum *datum = record_datum(session, bytes);
+    const char *copy = name ? sy_arena_strdup(session->engine->arena, name) : NULL;
+    if (!datum || (name && !copy)) {
         return session_fail(session, -ENOMEM, "no memory for %u data", session->data.count);
     }
-    datum->used = false;
-    datum->homeless = !pointer;
     const struct allocation *allocation = pointer ? find_allocation(session, pointer) : NULL;
-    datum->guarded = allocation && allocation->bytes == bytes ? pointer : NULL;
-    datum->piece_count = 0;
-    snprintf(datum->name, sizeof datum->name, "%s", name ? name : "");
-    datum->bytes = bytes;
-    datum->recorded = session->recorded_count;
-    session->data_bytes[session->recorded_count++] = (double)bytes;
+    *datum = (struct session_datum){
+        .bytes = bytes,
+        .name = copy,
+        .guarded = allocation && allocation->bytes == bytes ? pointer : NULL,
+        .homeless = !pointer,
+    };
     starpu_variable_data_register(&datum->handle, pointer ? STARPU_MAIN_RAM : -1,
                                   (uintptr_t)pointer, bytes);
-    *ret_datum = number;
+    *ret_datum = session->data.count - 1;
     return 0;
 }
 
 int session_record_pieces(struct session *session, uint32_t count, uint32_t *ret_first) {
-    if (sy_grow(&session->data_bytes, &session->recorded_capacity, session->recorded_count + count,
-                sizeof(double))) {
-        return session_fail(session, -ENOMEM, "no memory for %u parts", count);
-    }
-    *ret_first = session->recorded_count;
+    *ret_first = session->data.count;
     for (uint32_t i = 0; i < count; i++) {
-        session->data_bytes[session->recorded_count++] = 0;
+        if (!record_datum(session, 0)) {
+            return session_fail(session, -ENOMEM, "no memory for %u parts", count);
+        }
     }
     return 0;
 }
@@ -187,8 +206,18 @@ void session_drop_data(struct sy_session *base, uint32_t number) {
     if (datum) {
         starpu_data_unregister_no_coherency(datum->handle);
         datum->handle = NULL;
-        datum->next_free = session->free_datum;
-        session->free_datum = number;
+    }
+}
+
+/* What the driver has released is none of ours any more. */
+void session_check_guards(struct session *session) {
+    for (uint32_t d = 0; d < session->data.count; d++) {
+        const struct session_datum *datum = blocks_at(&session->data, d);
+        uint32_t before, behind;
+        if (datum->handle && datum->guarded && find_allocation(session, datum->guarded) &&
+            !sy_guard_holds(datum->guarded, datum->bytes, &before, &behind)) {
+            sy_engine_fail_guard(session->engine, NULL, NULL, d, before, behind);
+        }
     }
 }
 
@@ -196,13 +225,4 @@ void session_drop_all(struct session *session) {
     for (uint32_t d = 0; d < session->data.count; d++) {
         session_drop_data(&session->base, d);
     }
-}
-
-/* Called by fault handlers, too. */
-void sy_session_datum(const struct session *session, uint32_t datum, const char **ret_name,
-                      uint64_t *ret_bytes) {
-    const struct session_datum *found =
-        datum < session->data.count ? blocks_at(&session->data, datum) : NULL;
-    *ret_name = found && found->name[0] ? found->name : NULL;
-    *ret_bytes = found ? found->bytes : 0;
 }

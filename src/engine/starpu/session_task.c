@@ -97,8 +97,8 @@ static int check_places(struct session *session, const struct sy_session_task *t
 }
 
 static int check_task(struct session *session, const struct sy_session_task *task,
-                      uint32_t kernel) {
-    const struct sy_kernel_entry *entry = session->engine->entries[kernel];
+                      const struct sy_engine_kernel *kernel) {
+    const struct sy_kernel_entry *entry = kernel->entry;
     uint32_t count = task->access_count;
     if (count > SY_ARGUMENT_MAX || (entry->argument_count && count != entry->argument_count)) {
         return session_fail(session, -EINVAL, "a task accesses %u data, but kernel %s takes %s%u",
@@ -131,25 +131,31 @@ static double round_size(double size) {
     return ldexp((floor(share * 8) + .5) / 8, exponent);
 }
 
-static void set_costs(struct session *session, struct sy_engine_slot *slot) {
-    struct sy_argument arguments[SY_ARGUMENT_MAX];
+struct sy_cost_features session_features(const struct session *session,
+                                         const struct sy_engine_slot *slot,
+                                         struct sy_argument *room) {
     for (uint32_t a = 0; a < slot->access_count; a++) {
         const struct session_datum *datum = session_find_datum(session, slot->accesses[a].datum);
-        arguments[a] = (struct sy_argument){.bytes = datum->bytes,
-                                            .mode = slot->accesses[a].mode & SY_READ_WRITE};
+        room[a] = (struct sy_argument){.bytes = datum->bytes,
+                                       .mode = slot->accesses[a].mode & SY_READ_WRITE};
     }
-    struct sy_call call = {.arguments = arguments,
+    struct sy_call call = {.arguments = room,
                            .argument_count = slot->access_count,
-                           .work = slot->work,
+                           .work = slot->row->work,
                            .parameters = slot->parameters,
                            .parameter_count = slot->parameter_count,
                            .part_count = 1};
-    struct sy_cost_features exact =
-        sy_kernel_features(session->engine->entries[slot->kernel], &call);
-    slot->features.flops = round_size(exact.flops / slot->part_count);
-    slot->features.bytes = round_size(exact.bytes / slot->part_count);
-    slot->footprint =
-        1u | starpu_hash_crc32c_be_n(&slot->features, sizeof slot->features, 0x53455353u);
+    return sy_kernel_features(slot->row->kernel->entry, &call);
+}
+
+static void set_costs(const struct session *session, const struct sy_engine_slot *slot) {
+    struct sy_argument room[SY_ARGUMENT_MAX];
+    struct sy_engine_row *row = slot->row;
+    struct sy_cost_features exact = session_features(session, slot, room);
+    row->features.flops = round_size(exact.flops / slot->part_count);
+    row->features.bytes = round_size(exact.bytes / slot->part_count);
+    row->footprint =
+        1u | starpu_hash_crc32c_be_n(&row->features, sizeof row->features, 0x53455353u);
 }
 
 /* --- ends: on StarPU's threads ------------------------------------------------------------------
@@ -161,7 +167,7 @@ static void let_go(struct session *session, struct session_task *task) {
 
 /* With the lock held. */
 static void settle(struct session_task *whole) {
-    struct session *session = whole->session;
+    struct session *session = whole->slot.engine->session;
     if (atomic_fetch_sub(&whole->pending, 1) != 1) {
         return;
     }
@@ -179,27 +185,59 @@ static void settle(struct session_task *whole) {
 /* An asynchronous device is told of a task while it still runs another: it starts after that. */
 static void add_times(struct session_task *part, struct sy_engine_worker *worker) {
     struct sy_session_ended *ended = &part->whole->ended;
-    const struct sy_engine_times *times = &part->row->times;
-    double start_ns = fmax(times->start_ns, worker->last_end_ns);
-    start_ns = fmin(start_ns, times->end_ns);
+    const struct sy_record_task *ran = &part->slot.row->ran;
+    double start_ns = fmax(ran->start_ns, worker->last_end_ns);
+    start_ns = fmin(start_ns, ran->end_ns);
     ended->start_ns = fmin(ended->start_ns, start_ns);
-    ended->end_ns = fmax(ended->end_ns, times->end_ns);
-    ended->duration_ns = fmax(ended->duration_ns, times->end_ns - start_ns);
-    worker->last_end_ns = times->end_ns;
+    ended->end_ns = fmax(ended->end_ns, ran->end_ns);
+    ended->duration_ns = fmax(ended->duration_ns, ran->end_ns - start_ns);
+    worker->last_end_ns = ran->end_ns;
     if (part == part->whole) {
         ended->place = (struct sy_session_place){(uint32_t)worker->flavour, worker->number};
     }
 }
 
-static void on_end(void *argument) {
-    struct session_task *part = argument, *whole = part->whole;
-    struct session *session = part->session;
-    struct sy_engine *engine = session->engine;
+static double since_start(const struct sy_engine *engine, const struct timespec *at) {
+    if (at->tv_sec == 0 && at->tv_nsec == 0) {
+        return NAN;
+    }
+    return (double)at->tv_sec * 1e9 + (double)at->tv_nsec - engine->start_us * 1e3;
+}
+
+/* StarPU's own times. */
+static void read_times(const struct sy_engine *engine, struct sy_engine_row *row) {
+    const struct starpu_profiling_task_info *info = row->starpu->profiling_info;
+    double predicted_ns = engine->ours ? 0 : row->starpu->predicted * 1e3;
+    if (!info || info->workerid < 0 || (uint32_t)info->workerid >= engine->worker_count) {
+        row->ran.device = SY_NONE;
+        return;
+    }
+    row->asked_ns = since_start(engine, &info->acquire_data_start_time);
+    row->ran = (struct sy_record_task){
+        .device = (uint32_t)info->workerid,
+        /* StarPU's clock starts at its own beginning: rounding may put the first task before it. */
+        .submitted_ns = fmax(0, since_start(engine, &info->submit_time)),
+        .ready_ns = since_start(engine, &info->push_start_time),
+        .start_ns = since_start(engine, &info->start_time),
+        .end_ns = since_start(engine, &info->end_time),
+        .predicted_ns = predicted_ns > 0 ? predicted_ns : NAN,
+    };
+}
+
+static struct sy_engine_worker *note_end(const struct sy_engine_slot *slot) {
+    struct sy_engine *engine = slot->engine;
     struct sy_engine_worker *worker = &engine->workers[starpu_worker_get_id()];
-    part->row->times = sy_engine_read_times(engine, part->slot.starpu);
-    part->slot.starpu = NULL; /* StarPU destroys it now */
+    read_times(engine, slot->row);
     sy_flight_end(engine, worker);
     atomic_fetch_add_explicit(&engine->page->done_count, 1, memory_order_relaxed);
+    return worker;
+}
+
+static void on_end(void *argument) {
+    struct session_task *part = argument, *whole = part->whole;
+    struct session *session = part->slot.engine->session;
+    struct sy_engine_worker *worker = note_end(&part->slot);
+    part->slot.row->starpu = NULL; /* StarPU destroys it now */
     STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
     add_times(part, worker);
     if (part != whole) {
@@ -209,10 +247,17 @@ static void on_end(void *argument) {
     STARPU_PTHREAD_MUTEX_UNLOCK(&session->lock);
 }
 
+/* Of a task that the driver knows by its row: nobody is told. */
+static void on_known_end(void *argument) {
+    const struct sy_engine_slot *slot = argument;
+    note_end(slot);
+    atomic_fetch_sub(&slot->engine->session->unfinished, 1);
+}
+
 /* The host's copy stays good until somebody else writes. */
 static void on_fetched(void *argument) {
     struct session_fetch *fetch = argument;
-    struct session *session = fetch->task->session;
+    struct session *session = fetch->task->slot.engine->session;
     starpu_data_release_on_node(fetch->handle, STARPU_MAIN_RAM);
     STARPU_PTHREAD_MUTEX_LOCK(&session->lock);
     settle(fetch->task);
@@ -221,13 +266,13 @@ static void on_fetched(void *argument) {
 
 /* --- what is recorded ---------------------------------------------------------------------------
  */
-static int add_access(struct session *session, uint32_t recorded, uint32_t mode) {
+static int add_access(struct session *session, uint32_t datum, uint32_t mode) {
     uint32_t count = session->access_count;
     if (sy_grow(&session->accesses, &session->access_capacity, count + 1,
                 sizeof(struct sy_access))) {
         return -ENOMEM;
     }
-    session->accesses[session->access_count++] = (struct sy_access){recorded, mode};
+    session->accesses[session->access_count++] = (struct sy_access){datum, mode};
     return 0;
 }
 
@@ -240,31 +285,49 @@ static int record_access(struct session *session, const struct sy_engine_slot *s
     if (slot->part > 0 && (mode & SY_WRITE)) {
         return add_access(session, datum->piece_start + slot->part - 1, SY_WRITE);
     }
-    int code = add_access(session, datum->recorded, mode);
+    int code = add_access(session, access->datum, mode);
     for (uint32_t i = 0; i < datum->piece_count && !code; i++) {
         code = add_access(session, datum->piece_start + i, SY_READ);
     }
     return code;
 }
 
-static struct session_row *add_row(struct session *session, const struct sy_engine_slot *slot) {
-    uint32_t start = session->access_count;
-    struct session_row *row = blocks_add(&session->rows);
-    for (uint32_t a = 0; row && a < slot->access_count; a++) {
+static int record_kernel(struct sy_engine *engine, struct sy_engine_kernel *kernel) {
+    const struct sy_kernel_desc desc = {.name = kernel->name};
+    sy_kernel_id id;
+    int code = sy_graph_add_kernel(engine->graph, &desc, &id);
+    kernel->recorded = code ? SY_NONE : id.index;
+    return code;
+}
+
+/* Its row, and what it is in the record's graph. The name is copied. */
+static int add_row(struct session *session, struct sy_engine_slot *slot,
+                   const struct sy_engine_row *like) {
+    struct sy_graph *graph = session->engine->graph;
+    session->access_count = 0;
+    for (uint32_t a = 0; a < slot->access_count; a++) {
         if (record_access(session, slot, &slot->accesses[a]) < 0) {
-            return NULL;
+            return -ENOMEM;
         }
     }
-    if (row) {
-        *row = (struct session_row){.name = slot->name,
-                                    .work = slot->work,
-                                    .features = slot->features,
-                                    .times = {.device = SY_NONE},
-                                    .kernel = slot->kernel,
-                                    .footprint = slot->footprint,
-                                    .access_start = start};
+    const struct sy_task_desc desc = {
+        .name = like->name,
+        .kernel = {like->kernel->recorded},
+        .work = like->work,
+        .accesses = session->accesses,
+        .access_count = session->access_count,
+    };
+    sy_task_id id;
+    struct sy_engine_row *row = blocks_add(&session->rows);
+    int code = row ? sy_graph_add_task(graph, &desc, &id) : -ENOMEM;
+    if (!code) {
+        *row = *like;
+        row->name = graph->tasks[id.index].name;
+        row->ran.device = SY_NONE;
+        slot->task = id.index;
+        slot->row = row;
     }
-    return row;
+    return code;
 }
 
 /* After the first row of a task: who comes later meets what it has written. */
@@ -297,30 +360,20 @@ static struct session_task *take_task(struct session *session) {
 static const enum starpu_data_access_mode starpu_modes[] = {STARPU_R, STARPU_R, STARPU_W,
                                                             STARPU_RW};
 
-/* Room for so many buffers. -ENOMEM. */
-static int make_room(struct starpu_task *task, uint32_t count) {
-    task->nbuffers = (int)count;
-    if (count > STARPU_NMAXBUFS) {
-        /* StarPU frees them with the task. */
-        task->dyn_handles = malloc(count * sizeof *task->dyn_handles);
-        task->dyn_modes = malloc(count * sizeof *task->dyn_modes);
-        return task->dyn_handles && task->dyn_modes ? 0 : -ENOMEM;
-    }
-    return 0;
-}
+struct buffers {
+    starpu_data_handle_t *handles;
+    enum starpu_data_access_mode *modes;
+};
 
-static int set_buffers(struct session *session, const struct sy_engine_slot *slot,
-                       struct starpu_task *task) {
-    if (make_room(task, slot->access_count) < 0) {
-        return -ENOMEM;
+/* Room for so many; StarPU frees what a task does not hold itself. NULL when out of memory. */
+static struct buffers make_room(struct starpu_task *task, uint32_t count) {
+    task->nbuffers = (int)count;
+    if (count <= STARPU_NMAXBUFS) {
+        return (struct buffers){task->handles, task->modes};
     }
-    for (uint32_t a = 0; a < slot->access_count; a++) {
-        uint32_t mode = slot->part_count > 1 ? SY_READ : slot->accesses[a].mode & SY_READ_WRITE;
-        STARPU_TASK_SET_HANDLE(task, session_find_datum(session, slot->accesses[a].datum)->handle,
-                               a);
-        STARPU_TASK_SET_MODE(task, starpu_modes[mode], a);
-    }
-    return 0;
+    task->dyn_handles = malloc(count * sizeof *task->dyn_handles);
+    task->dyn_modes = malloc(count * sizeof *task->dyn_modes);
+    return (struct buffers){task->dyn_handles, task->dyn_modes};
 }
 
 /* What stands before or behind the parts: all that they write is at home, and nowhere else. */
@@ -337,7 +390,8 @@ static int submit_border(struct session *session, const struct sy_engine_slot *s
         return 0;
     }
     struct starpu_task *task = starpu_task_create();
-    if (!task || make_room(task, count) < 0) {
+    struct buffers buffers = task ? make_room(task, count) : (struct buffers){0};
+    if (!buffers.handles || !buffers.modes) {
         return session_fail(session, -ENOMEM, "no memory for a task");
     }
     task->cl = &session->border;
@@ -347,16 +401,15 @@ static int submit_border(struct session *session, const struct sy_engine_slot *s
     for (uint32_t i = 0; i < count; i++) {
         const struct sy_access *access = &slot->accesses[chosen[i]];
         uint32_t mode = opening ? access->mode & SY_READ_WRITE : SY_READ_WRITE;
-        STARPU_TASK_SET_HANDLE(task, session_find_datum(session, access->datum)->handle, i);
-        STARPU_TASK_SET_MODE(task, starpu_modes[mode], i);
+        buffers.handles[i] = session_find_datum(session, access->datum)->handle;
+        buffers.modes[i] = starpu_modes[mode];
     }
     int code = starpu_task_submit(task);
     return code ? session_fail(session, code, "StarPU refuses a task: %s", strerror(-code)) : 0;
 }
 
 /* Asked for at once, so that StarPU puts it between this task and the next writer. */
-static int fetch_back(struct session_task *task) {
-    struct session *session = task->session;
+static int fetch_back(struct session *session, struct session_task *task) {
     uint32_t count = task->fetch_count; /* behind the last one the task may be another */
     int failed = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -374,26 +427,22 @@ static int fetch_back(struct session_task *task) {
 }
 
 static void fill_task(struct session *session, struct session_task *task,
-                      const struct sy_session_task *desc, uint32_t kernel) {
+                      const struct sy_session_task *desc) {
     const struct session_job *job = &session->jobs[desc->job];
     uint32_t parts = desc->place_count > 1 ? desc->place_count : 1;
-    task->session = session;
     task->whole = task;
     task->tag = desc->tag;
     task->fetch_count = 0;
     task->ended = (struct sy_session_ended){.start_ns = INFINITY};
     task->slot = (struct sy_engine_slot){
         .engine = session->engine,
-        .task = session->rows.count,
-        .kernel = kernel,
-        .name = desc->name ? sy_arena_strdup(session->engine->arena, desc->name) : NULL,
         .accesses = task->accesses,
         .access_count = desc->access_count,
-        .work = desc->work,
         .parameters = task->parameters,
         .parameter_count = desc->parameter_count,
-        .user = desc->user,
         .part_count = parts,
+        .priority = desc->priority,
+        .user = desc->user,
         .job = {desc->job, job->tenant, job->weight},
     };
     for (uint32_t i = 0; i < desc->parameter_count; i++) {
@@ -406,69 +455,90 @@ static void fill_task(struct session *session, struct session_task *task,
                 task, session_find_datum(session, desc->accesses[a].datum)->handle};
         }
     }
-    set_costs(session, &task->slot);
     atomic_store(&task->pending, parts + task->fetch_count);
 }
 
 /* NULL when out of memory. */
-static struct session_task *make_part(struct session_task *whole, uint32_t number) {
-    struct session *session = whole->session;
+static struct session_task *make_part(struct session *session, struct session_task *whole,
+                                      uint32_t number) {
     struct session_task *part = take_task(session);
     if (!part) {
         return NULL;
     }
-    part->session = session;
     part->whole = whole;
     part->tag = NULL;
     part->fetch_count = 0;
     part->slot = whole->slot;
-    part->slot.task = session->rows.count;
     part->slot.part = number;
-    part->slot.starpu = NULL;
-    if (whole->slot.name) {
-        char name[NAME_BYTES];
-        snprintf(name, sizeof name, "%s (%u of %u)", whole->slot.name, number + 1,
-                 whole->slot.part_count);
-        part->slot.name = sy_arena_strdup(session->engine->arena, name);
+    struct sy_engine_row row = *whole->slot.row;
+    char name[NAME_BYTES];
+    if (row.name) {
+        snprintf(name, sizeof name, "%s (%u of %u)", row.name, number + 1, part->slot.part_count);
+        row.name = name;
     }
-    part->row = add_row(session, &part->slot);
-    return part->row ? part : NULL;
+    return add_row(session, &part->slot, &row) < 0 ? NULL : part;
 }
 
-/* worker: SY_NONE: the policy decides. */
-static int hand_over(struct session *session, struct session_task *task, int32_t priority,
-                     uint32_t worker) {
-    struct starpu_task *starpu = starpu_task_create();
-    if (starpu) {
-        starpu->cl =
-            &session->engine->codelets[task->slot.kernel]; /* the modes' place hangs on it */
+/* Between what the policy looks at; a worker's own list knows no bounds. */
+static int clamp_priority(const struct session *session, int priority) {
+    return priority < session->priority_min   ? session->priority_min
+           : priority > session->priority_max ? session->priority_max
+                                              : priority;
+}
+
+int session_make_task(struct session *session, struct sy_engine_slot *slot, uint32_t worker) {
+    bool known = session->driver->known;
+    struct starpu_task *task = known ? slot->row->starpu : starpu_task_create();
+    if (!task) {
+        return -ENOMEM;
     }
-    if (!starpu || set_buffers(session, &task->slot, starpu) < 0) {
+    if (known) {
+        starpu_task_init(task);
+    }
+    task->cl = &slot->row->kernel->codelet;
+    task->cl_arg = slot;
+    task->cl_arg_size = 0;
+    task->name = task->cl->name;
+    task->destroy = !known;
+    task->detach = 1;
+    task->callback_func = known ? on_known_end : on_end;
+    task->callback_arg = slot; /* a session's task begins with it */
+    task->flops = slot->row->features.flops;
+    task->priority = clamp_priority(session, slot->priority);
+    if (worker != SY_NONE) {
+        task->execute_on_a_specific_worker = 1;
+        task->workerid = worker;
+        task->priority = slot->priority;
+    }
+    slot->row->starpu = task;
+    struct buffers buffers = make_room(task, slot->access_count);
+    for (uint32_t a = 0; buffers.handles && buffers.modes && a < slot->access_count; a++) {
+        /* To StarPU, parts only read. */
+        uint32_t mode = slot->part_count > 1 ? SY_READ : slot->accesses[a].mode & SY_READ_WRITE;
+        buffers.handles[a] = session_find_datum(session, slot->accesses[a].datum)->handle;
+        buffers.modes[a] = starpu_modes[mode];
+    }
+    return buffers.handles && buffers.modes ? 0 : -ENOMEM;
+}
+
+int session_hand_over(struct session *session, const struct sy_engine_slot *slot) {
+    char name[32];
+    int code = starpu_task_submit(slot->row->starpu);
+    return code ? session_fail(
+                      session, code, "StarPU refuses %s of kernel %s: %s",
+                      sy_graph_task_name(session->engine->graph, (sy_task_id){slot->task}, name),
+                      slot->row->kernel->name, strerror(-code))
+                : 0;
+}
+
+static int submit_one(struct session *session, struct session_task *task,
+                      const struct sy_session_place *place) {
+    uint32_t worker = place ? worker_at(session->engine, place) : SY_NONE;
+    if (session_make_task(session, &task->slot, worker) < 0) {
         return session_fail(session, -ENOMEM, "no memory for a task");
     }
-    starpu->cl_arg = &task->slot;
-    starpu->cl_arg_size = 0;
-    starpu->name = starpu->cl->name;
-    starpu->destroy = 1;
-    starpu->detach = 1;
-    starpu->callback_func = on_end;
-    starpu->callback_arg = task;
-    starpu->flops = task->slot.features.flops;
-    if (worker != SY_NONE) {
-        starpu->execute_on_a_specific_worker = 1;
-        starpu->workerid = worker;
-        starpu->priority = priority; /* a worker's own list knows no bounds */
-    } else {
-        starpu->priority = priority < session->priority_min   ? session->priority_min
-                           : priority > session->priority_max ? session->priority_max
-                                                              : priority;
-    }
-    task->slot.starpu = starpu;
     atomic_fetch_add_explicit(&session->engine->page->task_count, 1, memory_order_relaxed);
-    int code = starpu_task_submit(starpu);
-    return code ? session_fail(session, code, "StarPU refuses a task of kernel %s: %s",
-                               session->engine->kernel_names[task->slot.kernel], strerror(-code))
-                : 0;
+    return session_hand_over(session, &task->slot);
 }
 
 static int submit_parts(struct session *session, struct session_task *whole,
@@ -482,51 +552,51 @@ static int submit_parts(struct session *session, struct session_task *whole,
     int code = submit_border(session, &slot, true);
     code = code ? code : note_written(session, &slot);
     for (uint32_t p = 1; p < desc->place_count && !code; p++) {
-        parts[p] = make_part(whole, p);
+        parts[p] = make_part(session, whole, p);
         code = parts[p] ? 0 : session_fail(session, -ENOMEM, "no memory for a part");
     }
     for (uint32_t p = 0; p < desc->place_count && !code; p++) {
-        code = hand_over(session, parts[p], desc->priority,
-                         worker_at(session->engine, &desc->places[p]));
+        code = submit_one(session, parts[p], &desc->places[p]);
     }
     return code ? code : submit_border(session, &slot, false);
 }
 
 int session_submit(struct sy_session *base, const struct sy_session_task *desc) {
     struct session *session = session_of(base);
-    uint32_t kernel;
+    struct sy_engine_kernel *kernel;
     int code = session_find_kernel(session, desc->kernel, &kernel);
-    if (!code) {
-        code = check_task(session, desc, kernel);
-    }
+    code = code ? code : check_task(session, desc, kernel);
     if (code) {
         return code;
     }
     struct session_task *task = take_task(session);
-    if (!task) {
-        return session_fail(session, -ENOMEM, "no memory for a task");
+    code = task && kernel->recorded == SY_NONE ? record_kernel(session->engine, kernel) : 0;
+    if (task && !code) {
+        const struct sy_engine_row row = {
+            .name = desc->name, .kernel = kernel, .work = desc->work, .asked_ns = NAN};
+        fill_task(session, task, desc);
+        code = add_row(session, &task->slot, &row);
     }
-    fill_task(session, task, desc, kernel);
-    task->row = add_row(session, &task->slot);
-    if (!task->row) {
-        return session_fail(session, -ENOMEM, "no memory for task %u", session->rows.count);
+    if (!task || code) {
+        return session_fail(session, code ? code : -ENOMEM,
+                            "a task of kernel %s cannot be recorded: %s", desc->kernel,
+                            strerror(task ? -code : ENOMEM));
     }
+    set_costs(session, &task->slot);
     atomic_fetch_add(&session->unfinished, 1);
     session->reported += task->tag != NULL;
     if (desc->place_count > 1) {
         code = submit_parts(session, task, desc);
     } else {
-        uint32_t worker =
-            desc->place_count ? worker_at(session->engine, &desc->places[0]) : SY_NONE;
         code = note_written(session, &task->slot);
-        code = code ? code : hand_over(session, task, desc->priority, worker);
+        code = code ? code : submit_one(session, task, desc->place_count ? desc->places : NULL);
     }
     if (code) {
         atomic_fetch_sub(&session->unfinished, 1);
         session->reported -= task->tag != NULL;
         return code;
     }
-    return fetch_back(task);
+    return fetch_back(session, task);
 }
 
 int session_wait(struct sy_session *base, void **ret_tag) {

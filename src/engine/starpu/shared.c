@@ -294,22 +294,8 @@ static bool speaks(const struct sy_estimate *estimate) {
     return estimate->source != SY_COST_UNKNOWN && estimate->source != SY_COST_PRIOR;
 }
 
-double sy_starpu_estimate_ns(struct starpu_task *task, uint32_t worker) {
-    struct shared *s = &sy_shared;
-    double ns = NAN;
-    shared_lock();
-    struct row *row = shared_start() ? NULL : row_of(task, task->sched_ctx);
-    if (row && worker < s->machine->device_count) {
-        const struct sy_cell *cell = row->cells[s->machine->devices[worker].class_index];
-        struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
-        ns = !cell ? INFINITY : speaks(&e) ? e.median_ns : NAN;
-    }
-    shared_unlock();
-    return ns;
-}
-
-double sy_starpu_estimate_like_ns(const char *kernel, double bytes, double flops,
-                                  uint32_t footprint, uint32_t worker) {
+double sy_starpu_estimate_ns(const char *kernel, double bytes, double flops, uint32_t footprint,
+                             uint32_t worker) {
     struct shared *s = &sy_shared;
     double ns = NAN;
     shared_lock();

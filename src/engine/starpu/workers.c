@@ -5,7 +5,7 @@
  * In: limits from the arguments, the affinity mask, control groups. Out: running workers under one
  * of our policies or one of StarPU's.
  */
-#include "engine/starpu/process.h"
+#include "engine/starpu/session.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         .footprint = sy_engine_footprint,
         .job = sy_engine_job,
         .build = sy_engine_build,
-        .decision_max = engine->session ? SESSION_DECISIONS : 0,
+        .decision_max = engine->session->driver->known ? 0 : SESSION_DECISIONS,
     };
     conf->sched_policy = &sy_starpu_policy;
     return sy_starpu_configure(&settings, error);
