@@ -177,19 +177,15 @@ static const char *mode_name(uint32_t mode) {
     return mode == SY_READ ? "read" : mode == SY_WRITE ? "written" : "read and written";
 }
 
-static int check_task(const struct sy_graph *graph, uint32_t task,
-                      const struct sy_kernel_entry *entry, struct sy_error *error) {
-    uint32_t start = graph->tasks[task].access_start;
-    uint32_t count = graph->tasks[task + 1].access_start - start;
-    char buffer[32];
-    const char *name = sy_graph_task_name(graph, (sy_task_id){task}, buffer);
+int sy_kernel_check(const struct sy_kernel_entry *entry, const char *name,
+                    const struct sy_access *accesses, uint32_t count, struct sy_error *error) {
     if (count > SY_ARGUMENT_MAX || (entry->argument_count && count != entry->argument_count)) {
         return sy_fail(error, -EINVAL, "%s accesses %u data, but kernel '%s' takes %s%u", name,
                        count, entry->name, entry->argument_count ? "" : "at most ",
                        entry->argument_count ? entry->argument_count : SY_ARGUMENT_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (entry->modes[i] & ~graph->accesses[start + i].mode) {
+        if (entry->modes[i] & ~accesses[i].mode) {
             return sy_fail(error, -EINVAL, "%s: access %u must be %s for kernel '%s'", name, i + 1,
                            mode_name(entry->modes[i]), entry->name);
         }
@@ -224,7 +220,11 @@ int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *g
         code = entries[i] ? 0 : fail_kernel(graph, i, error);
     }
     for (uint32_t i = 0; i < graph->task_count && !code; i++) {
-        code = check_task(graph, i, entries[graph->tasks[i].kernel], error);
+        const struct sy_task *task = &graph->tasks[i];
+        char name[32];
+        code = sy_kernel_check(
+            entries[task->kernel], sy_graph_task_name(graph, (sy_task_id){i}, name),
+            &graph->accesses[task->access_start], task[1].access_start - task->access_start, error);
     }
     if (!code && graph->kernel_count) {
         memcpy(ret_entries, entries, graph->kernel_count * sizeof *entries);

@@ -48,6 +48,10 @@ const struct sy_kernel_pipeline *sy_kernel_set_pipeline(const struct sy_kernel_s
                                                         const char *spec,
                                                         const char **ret_arguments,
                                                         struct sy_error *error);
+/* The accesses of a task, by name, are as the kernel needs them. */
+SY_MUST_CHECK int sy_kernel_check(const struct sy_kernel_entry *entry, const char *name,
+                                  const struct sy_access *accesses, uint32_t count,
+                                  struct sy_error *error);
 /* Every kernel of the graph has an entry whose arguments fit its tasks; fills ret_entries, one per
  * kernel of the graph. The error names the task and the kernel. */
 SY_MUST_CHECK int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph,

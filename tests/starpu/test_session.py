@@ -64,7 +64,7 @@ class Session(unittest.TestCase):
         for i, policy in enumerate(POLICIES):
             with self.subTest(policy=policy, spec=specs[i % 2]):
                 engine = self.engine(specs[i % 2], "opencl=1", policy=policy, cpus=1)
-                if engine.run() and "OpenCL devices were asked for" in engine.message():
+                if engine.run() and "OpenCL devices were requested" in engine.message():
                     self.skipTest(engine.message())
                 self.assertEqual(engine.phase(), "done", engine.message())
 
@@ -108,7 +108,7 @@ class Session(unittest.TestCase):
             with self.subTest(policy=policy):
                 engine = self.engine("faulty:parts:chains=6,tasks=41", "opencl=1", policy=policy,
                                      limit=10)
-                if engine.run() and "OpenCL devices were asked for" in engine.message():
+                if engine.run() and "OpenCL devices were requested" in engine.message():
                     self.skipTest(engine.message())
                 self.assertEqual(engine.phase(), "done", engine.message())
 
@@ -162,8 +162,8 @@ class Session(unittest.TestCase):
 
     def test_misuse(self):
         wants = {1: "no kernel plug-in has a kernel 'okay'", 2: "names no datum",
-                 3: "which has ended", 4: "kernel ok takes 1", 5: "accesses a datum twice",
-                 6: "has mode 1", 7: "busy", 8: "no device of this run can execute",
+                 3: "which has ended", 4: "kernel 'ok' takes 1", 5: "accesses a datum twice",
+                 6: "access 1 must be read and written for kernel 'ok'", 7: "busy", 8: "no device of this run can execute",
                  9: "it must be positive"}
         for wrong, words in wants.items():
             with self.subTest(wrong=wrong):

@@ -84,7 +84,7 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
         sy_engine_fail_kernel(engine, worker, slot, code);
     }
     if (flavour == SY_FLAVOUR_C) {
-        sy_engine_check_call(engine, worker, slot);
+        session_check_call(engine, worker, slot);
     }
 }
 
@@ -106,37 +106,17 @@ static void call_opencl(void **buffers, void *slot) {
 
 /* --- codelets -----------------------------------------------------------------------------------
  */
-static const struct sy_engine_slot *slot_of(const struct starpu_task *task) {
+void sy_engine_describe(const struct starpu_task *task, struct sy_starpu_told *told) {
     uintptr_t at = (uintptr_t)task->cl;
-    bool mine = owner && at >= (uintptr_t)owner->kernels &&
-                at < (uintptr_t)(owner->kernels + owner->kernel_capacity);
-    return mine ? task->cl_arg : NULL;
-}
-
-uint32_t sy_engine_identify(const struct starpu_task *task) {
-    const struct sy_engine_slot *slot = slot_of(task);
-    return slot ? slot->task : SY_NONE;
-}
-
-void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops) {
-    const struct sy_engine_slot *slot = slot_of(task);
-    *ret_bytes = slot ? slot->row->features.bytes : 0;
-    *ret_flops = slot ? slot->row->features.flops : 0;
-}
-
-uint32_t sy_engine_footprint(const struct starpu_task *task) {
-    const struct sy_engine_slot *slot = slot_of(task);
-    return slot ? slot->row->footprint : 0;
-}
-
-struct sy_starpu_job sy_engine_job(const struct starpu_task *task) {
-    const struct sy_engine_slot *slot = slot_of(task);
-    return slot ? slot->job : (struct sy_starpu_job){0, 0, 1};
-}
-
-uint64_t sy_engine_build(const struct starpu_task *task) {
-    const struct sy_engine_slot *slot = slot_of(task);
-    return slot ? slot->row->kernel->build : 0;
+    if (!owner || at < (uintptr_t)owner->kernels ||
+        at >= (uintptr_t)(owner->kernels + owner->kernel_capacity)) {
+        told->number = SY_NONE;
+        return;
+    }
+    const struct sy_engine_slot *slot = task->cl_arg;
+    const struct sy_engine_row *row = slot->row;
+    *told = (struct sy_starpu_told){slot->task,     row->features.bytes, row->features.flops,
+                                    row->footprint, slot->job,           row->kernel->build};
 }
 
 /* StarPU tells tasks apart by the sizes of their data; ours differ in their work as well. */

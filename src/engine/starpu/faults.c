@@ -129,6 +129,18 @@ _Noreturn static void wait_for_end(void) {
     }
 }
 
+static struct text start_telling(struct sy_page *page) {
+    if (!begin_telling()) {
+        wait_for_end();
+    }
+    return page_text(page);
+}
+
+_Noreturn static void leave(struct sy_page *page, enum sy_blame blame, const char *hint) {
+    publish(page, blame, hint);
+    _exit(blame);
+}
+
 void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase) {
     if (!atomic_load(&told)) {
         atomic_store(&engine->page->phase, phase);
@@ -146,43 +158,32 @@ void sy_engine_note(struct sy_engine *engine, const char *format, ...) {
 
 _Noreturn void sy_engine_fail(struct sy_engine *engine, enum sy_blame blame,
                               const struct sy_error *error) {
-    if (!begin_telling()) {
-        wait_for_end();
-    }
     struct sy_page *page = engine->page;
-    struct text text = page_text(page);
+    struct text text = start_telling(page);
     put(&text, error->message);
     struct text file = {page->error.file, page->error.file + sizeof page->error.file - 1};
     put(&file, error->file);
     page->error.line = error->line;
     page->error.column = error->column;
-    publish(page, blame, error->hint);
-    _exit(blame);
+    leave(page, blame, error->hint);
 }
 
 _Noreturn void sy_engine_fail_kernel(struct sy_engine *engine,
                                      const struct sy_engine_worker *worker,
                                      const struct sy_engine_slot *slot, int code) {
-    if (!begin_telling()) {
-        wait_for_end();
-    }
-    struct text text = page_text(engine->page);
+    struct text text = start_telling(engine->page);
     put_kernel(&text, slot, worker, " failed on ");
     put(&text, ": ");
     put(&text, worker->message[0] ? worker->message : strerrordesc_np(code < 0 ? -code : code));
     put_input(&text, engine, slot);
-    publish(engine->page, SY_BLAME_RUN, "");
-    _exit(SY_BLAME_RUN);
+    leave(engine->page, SY_BLAME_RUN, "");
 }
 
 /* "64 bytes behind the end of v0 4096 bytes were overwritten while kernel ..." */
 _Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_engine_worker *worker,
                                     const struct sy_engine_slot *slot, uint32_t datum,
                                     uint32_t before, uint32_t behind) {
-    if (!begin_telling()) {
-        wait_for_end();
-    }
-    struct text text = page_text(engine->page);
+    struct text text = start_telling(engine->page);
     put_u64(&text, behind ? behind : before, 10);
     put(&text, behind ? " bytes after the end of " : " bytes before the start of ");
     put_datum(&text, engine, datum);
@@ -191,9 +192,8 @@ _Noreturn void sy_engine_fail_guard(struct sy_engine *engine, const struct sy_en
         put_kernel(&text, slot, worker, " ran on ");
         put_input(&text, engine, slot);
     }
-    publish(engine->page, SY_BLAME_RUN,
-            "a kernel writes past its data; build it with -fsanitize=address to see where");
-    _exit(SY_BLAME_RUN);
+    leave(engine->page, SY_BLAME_RUN,
+          "a kernel writes past its data; build it with -fsanitize=address to see where");
 }
 
 /* --- signals ------------------------------------------------------------------------------------
@@ -355,18 +355,14 @@ void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker) {
 
 static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker *worker,
                          const struct sy_engine_slot *slot, double seconds) {
-    if (!begin_telling()) {
-        wait_for_end();
-    }
-    struct text text = page_text(engine->page);
+    struct text text = start_telling(engine->page);
     put_kernel(&text, slot, worker, " does not finish on ");
     put(&text, ": it has run for ");
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
     put_seconds(&text, engine->request.limit_s);
     put_input(&text, engine, slot);
-    publish(engine->page, SY_BLAME_RUN, "--limit sets a longer limit");
-    _exit(SY_BLAME_RUN);
+    leave(engine->page, SY_BLAME_RUN, "--limit sets a longer limit");
 }
 
 /* True: some worker is at work. */
@@ -419,21 +415,17 @@ _Noreturn static void give_up_leaving(struct sy_engine *engine, enum sy_phase ph
 }
 
 static void fail_step(struct sy_engine *engine, double seconds, double limit_s) {
-    if (!begin_telling()) {
-        wait_for_end();
-    }
-    struct text text = page_text(engine->page);
+    struct text text = start_telling(engine->page);
     put(&text, "the engine hangs");
     put_doing(&text);
     put(&text, ": it has taken ");
     put_seconds(&text, seconds);
     put(&text, ", the limit is ");
     put_seconds(&text, limit_s);
-    publish(engine->page, SY_BLAME_RUN,
-            atomic_load(&engine->page->phase) == SY_PHASE_STARTING
-                ? "SYMPH_START_LIMIT=SECONDS sets a longer limit"
-                : "--limit sets the limit of a task, and ten times that for such a step");
-    _exit(SY_BLAME_RUN);
+    leave(engine->page, SY_BLAME_RUN,
+          atomic_load(&engine->page->phase) == SY_PHASE_STARTING
+              ? "SYMPH_START_LIMIT=SECONDS sets a longer limit"
+              : "--limit sets the limit of a task, and ten times that for such a step");
 }
 
 /* Everything but tasks. */

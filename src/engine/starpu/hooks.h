@@ -20,6 +20,17 @@ struct sy_starpu_job {
     double weight;
 };
 
+/* What a program tells of a task, before which it holds what is so without a word. */
+struct sy_starpu_told {
+    uint32_t
+        number; /* in the program's own count, for the record; SY_NONE: it has no place there */
+    double bytes, flops;
+    uint32_t
+        footprint; /* tasks of one kernel with the same take the same time; 0: StarPU's counts */
+    struct sy_starpu_job job;
+    uint64_t build; /* of its code; 0: not known. Times of another are only where to start from */
+};
+
 /* What a program may tell the policy; all members may be NULL or 0. */
 struct sy_starpu_options {
     const char *policy; /* NULL: SYMPH_POLICY, else the default */
@@ -28,18 +39,11 @@ struct sy_starpu_options {
     uint64_t seed;
     bool record;           /* keep every decision with its alternatives, */
     uint32_t decision_max; /* but at most so many; 0: all */
-    /* Number of a task in the program's own count, for the record; NULL: order of submission. */
-    uint32_t (*identify)(const struct starpu_task *task);
-    /* NULL: StarPU's footprint alone tells sizes apart. */
-    void (*features)(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
-    /* Tasks of one kernel with the same footprint take the same time; 0: StarPU's footprint counts.
-     * NULL: always that one. */
-    uint32_t (*footprint)(const struct starpu_task *task);
-    /* NULL: all that is submitted is one job. */
-    struct sy_starpu_job (*job)(const struct starpu_task *task);
-    /* Which build of its code runs (0: not known): times of another are only where to start from.
-     * NULL: the build of the program, or of the library, that has the codelet's functions. */
-    uint64_t (*build)(const struct starpu_task *task);
+    /* NULL: tasks are one job, numbered in order of submission; StarPU's footprint alone tells
+     * sizes apart; the build is that of the program, or of the library, that has the codelet's
+     * functions.
+     */
+    void (*describe)(const struct starpu_task *task, struct sy_starpu_told *told);
 };
 
 /* The policy to hand to starpu_conf.sched_policy (or to STARPU_SCHED_LIB). */

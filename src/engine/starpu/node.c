@@ -166,10 +166,14 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     node->context = context;
     node->references = 1;
     node->index = node->next_index = SY_NONE;
-    node->number = s->options.identify ? s->options.identify(task) : s->submitted;
+    struct sy_starpu_told told = {.number = s->submitted, .flops = task->flops, .job.weight = 1};
+    if (s->options.describe) {
+        s->options.describe(task, &told);
+    }
+    node->number = told.number;
     node->sequence = s->submitted++;
-    node->job = s->options.job ? s->options.job(task) : (struct sy_starpu_job){0, 0, 1};
-    node->row = row_of(task, context->id);
+    node->job = told.job;
+    node->row = row_of(task, context->id, &told);
     for (uint32_t i = 0; i < node->access_count; i++) {
         note_access(node, &node->accesses[i], announced && task->sequential_consistency);
     }

@@ -148,17 +148,6 @@ double sy_engine_quota(const char *membership, const char *root);
 /* workers.c */
 SY_MUST_CHECK int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error);
 
-/* guard.c; in runs whose results are checked */
-#define SY_GUARD_BYTES 256u
-/* Both guards around pointer[0..bytes). */
-void sy_guard_set(void *pointer, uint64_t bytes);
-/* False: so many bytes before it, or behind its end, up to the farthest, were overwritten. */
-bool sy_guard_holds(const void *pointer, uint64_t bytes, uint32_t *ret_before,
-                    uint32_t *ret_behind);
-/* After a C function has returned. Ends the process if it wrote past its data. */
-void sy_engine_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
-                          const struct sy_engine_slot *slot);
-
 /* codelet.c */
 /* Codelets for the kernels from first on, prepared on every device, while others may be running. */
 SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, uint32_t first,
@@ -167,12 +156,8 @@ SY_MUST_CHECK int sy_engine_add_codelets(struct sy_engine *engine, uint32_t firs
 SY_MUST_CHECK int sy_engine_check_devices(const struct sy_engine *engine,
                                           const struct sy_engine_kernel *kernel,
                                           struct sy_error *error);
-/* The number of the task in the record; SY_NONE: none of ours. */
-uint32_t sy_engine_identify(const struct starpu_task *task);
-void sy_engine_features(const struct starpu_task *task, double *ret_bytes, double *ret_flops);
-uint32_t sy_engine_footprint(const struct starpu_task *task);
-struct sy_starpu_job sy_engine_job(const struct starpu_task *task);
-uint64_t sy_engine_build(const struct starpu_task *task);
+/* Of the engine's tasks, for the policy. */
+void sy_engine_describe(const struct starpu_task *task, struct sy_starpu_told *told);
 
 /* run.c */
 SY_MUST_CHECK int sy_engine_run(struct sy_engine *engine, struct sy_error *error);

@@ -28,10 +28,6 @@ static const char *name_of(struct starpu_task *task) {
 }
 
 static uint64_t footprint_of(struct starpu_task *task, unsigned context) {
-    uint32_t told = sy_shared.options.footprint ? sy_shared.options.footprint(task) : 0;
-    if (told) {
-        return told;
-    }
     struct starpu_perfmodel *model = task->cl->model;
     if (model && (model->footprint || model->size_base)) {
         struct starpu_perfmodel_arch *arch = starpu_worker_get_perf_archtype(0, context);
@@ -215,10 +211,8 @@ static void ask_program(struct row *row, struct starpu_task *task, unsigned cont
     }
 }
 
+/* Of what has its functions. */
 static uint64_t build_of(const struct starpu_task *task) {
-    if (sy_shared.options.build) {
-        return sy_shared.options.build(task);
-    }
     const struct starpu_codelet *cl = task->cl;
     uintptr_t function = cl->cpu_funcs[0]    ? (uintptr_t)cl->cpu_funcs[0]
                          : cl->cuda_funcs[0] ? (uintptr_t)cl->cuda_funcs[0]
@@ -235,21 +229,17 @@ static void take_prior(struct row *row, uint32_t c) {
 }
 
 static bool fill_class(struct row *row, struct starpu_task *task, unsigned context, uint32_t c,
-                       uint64_t footprint) {
+                       const struct sy_starpu_told *told, uint64_t footprint) {
     const struct sy_machine *m = sy_shared.machine;
-    double bytes = 0, flops = task->flops;
     for (uint32_t w = m->classes[c].first_device; w < m->device_count; w++) {
         unsigned mask = 0;
         if (m->devices[w].class_index != c ||
             !starpu_worker_can_execute_task_impl(w, task, &mask) || !mask) {
             continue;
         }
-        if (sy_shared.options.features) {
-            sy_shared.options.features(task, &bytes, &flops);
-        }
         ask_program(row, task, context, c, w, mask);
-        row->cells[c] = sy_store_cell(sy_shared.store, name_of(task), m->classes[c].name, bytes,
-                                      flops, footprint);
+        row->cells[c] = sy_store_cell(sy_shared.store, name_of(task), m->classes[c].name,
+                                      told->bytes, told->flops, footprint);
         if (row->cells[c]) {
             take_prior(row, c);
         }
@@ -258,7 +248,8 @@ static bool fill_class(struct row *row, struct starpu_task *task, unsigned conte
     return true;
 }
 
-static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t footprint) {
+static struct row *make_row(struct starpu_task *task, unsigned context,
+                            const struct sy_starpu_told *told, uint64_t footprint) {
     uint32_t classes = sy_shared.machine->class_count;
     size_t each = sizeof(void *) + 2 * sizeof(double) + sizeof(uint32_t) + 1;
     struct row *row = classes <= 64 ? calloc(1, sizeof *row + classes * each) : NULL;
@@ -271,10 +262,11 @@ static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t
     row->exploring = (uint32_t *)(row->time_ns + classes);
     row->implementation = (uint8_t *)(row->exploring + classes);
     row->kernel = kernel_number(name_of(task));
-    row->rounded = sy_shared.options.footprint && sy_shared.options.footprint(task);
-    bool known = !sy_store_set_build(sy_shared.store, name_of(task), build_of(task));
+    row->rounded = told->footprint != 0;
+    uint64_t build = sy_shared.options.describe ? told->build : build_of(task);
+    bool known = !sy_store_set_build(sy_shared.store, name_of(task), build);
     for (uint32_t c = 0; c < classes; c++) {
-        if (!known || !fill_class(row, task, context, c, footprint)) {
+        if (!known || !fill_class(row, task, context, c, told, footprint)) {
             free(row);
             return NULL;
         }
@@ -283,12 +275,13 @@ static struct row *make_row(struct starpu_task *task, unsigned context, uint64_t
     return row;
 }
 
-struct row *row_of(struct starpu_task *task, unsigned context) {
+struct row *row_of(struct starpu_task *task, unsigned context, const struct sy_starpu_told *told) {
     struct sy_chains *rows = &sy_shared.rows;
-    uint64_t footprint = footprint_of(task, context), key = key_of(task, footprint);
+    uint64_t footprint = told->footprint ? told->footprint : footprint_of(task, context);
+    uint64_t key = key_of(task, footprint);
     struct row *row = sy_chains_find(rows, key);
     if (!row) {
-        row = make_row(task, context, footprint);
+        row = make_row(task, context, told, footprint);
         if (row && sy_chains_add(rows, &row->link, key)) {
             free(row);
             return NULL;

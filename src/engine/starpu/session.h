@@ -196,6 +196,10 @@ int session_add_data(struct sy_session *base, const char *name, void *pointer, u
 void session_drop_data(struct sy_session *base, uint32_t datum);
 /* Numbers of recorded data without bytes: the first of count. -ENOMEM. */
 int session_record_pieces(struct session *session, uint32_t count, uint32_t *ret_first);
+/* Data have guards in runs whose results are checked. After a C function has returned: ends the
+ * process if it wrote past its data. */
+void session_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
+                        const struct sy_engine_slot *slot);
 /* Of all data that are still there, once nobody works on them. Ends the process if one is broken.
  */
 void session_check_guards(struct session *session);

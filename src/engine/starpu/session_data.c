@@ -50,7 +50,45 @@ static void give_memory(struct session *session, void *pointer, uint64_t bytes) 
 }
 
 /* --- guards -------------------------------------------------------------------------------------
- */
+ * Bytes of a known pattern before and behind data in host memory, so that a kernel which writes
+ * past its data is found out: after each call of a C function, and once more at the end, when
+ * nobody can be named. Copies in a device's memory are StarPU's and have none. */
+#define GUARD_BYTES 256u
+
+static void make_pattern(unsigned char *pattern) {
+    for (uint32_t i = 0; i < GUARD_BYTES; i++) {
+        pattern[i] = (unsigned char)(0xd6 ^ (i * 29));
+    }
+}
+
+static void set_guards(void *pointer, uint64_t bytes) {
+    unsigned char pattern[GUARD_BYTES];
+    make_pattern(pattern);
+    memcpy((char *)pointer - GUARD_BYTES, pattern, sizeof pattern);
+    memcpy((char *)pointer + bytes, pattern, sizeof pattern);
+}
+
+/* False: so many bytes before it, or behind its end, up to the farthest, were overwritten. */
+static bool guards_hold(const void *pointer, uint64_t bytes, uint32_t *ret_before,
+                        uint32_t *ret_behind) {
+    unsigned char pattern[GUARD_BYTES];
+    const unsigned char *before = (const unsigned char *)pointer - GUARD_BYTES;
+    const unsigned char *behind = (const unsigned char *)pointer + bytes;
+    make_pattern(pattern);
+    if (memcmp(before, pattern, sizeof pattern) == 0 &&
+        memcmp(behind, pattern, sizeof pattern) == 0) {
+        return true;
+    }
+    *ret_before = *ret_behind = 0;
+    for (uint32_t i = 0; i < GUARD_BYTES; i++) {
+        if (before[i] != pattern[i] && *ret_before == 0) {
+            *ret_before = GUARD_BYTES - i;
+        }
+        *ret_behind = behind[i] != pattern[i] ? i + 1 : *ret_behind;
+    }
+    return false;
+}
+
 struct allocation {
     void *pointer; /* what the driver sees; guards before and behind */
     uint64_t bytes;
@@ -78,17 +116,17 @@ static int guard(struct session *session, void *pointer, uint64_t bytes) {
         free(allocation);
         return -ENOMEM;
     }
-    sy_guard_set(pointer, bytes);
+    set_guards(pointer, bytes);
     return 0;
 }
 
 static void *allocate_guarded(struct session *session, uint64_t bytes) {
-    char *memory = take_memory(session, bytes + 2 * SY_GUARD_BYTES);
-    if (memory && guard(session, memory + SY_GUARD_BYTES, bytes) < 0) {
-        give_memory(session, memory, bytes + 2 * SY_GUARD_BYTES);
+    char *memory = take_memory(session, bytes + 2 * GUARD_BYTES);
+    if (memory && guard(session, memory + GUARD_BYTES, bytes) < 0) {
+        give_memory(session, memory, bytes + 2 * GUARD_BYTES);
         return NULL;
     }
-    return memory ? memory + SY_GUARD_BYTES : NULL;
+    return memory ? memory + GUARD_BYTES : NULL;
 }
 
 static void release_guarded(struct session *session, void *pointer) {
@@ -97,7 +135,7 @@ static void release_guarded(struct session *session, void *pointer) {
     if (!allocation) {
         return; /* not ours, or given back before: to keep it would be worse */
     }
-    if (!sy_guard_holds(pointer, allocation->bytes, &before, &behind)) {
+    if (!guards_hold(pointer, allocation->bytes, &before, &behind)) {
         struct sy_error error = {0};
         sy_fail(&error, -EFAULT,
                 "%u bytes %s memory of %llu bytes, which %s allocated, were "
@@ -107,7 +145,7 @@ static void release_guarded(struct session *session, void *pointer) {
         sy_engine_fail(session->engine, SY_BLAME_RUN, &error);
     }
     tdelete(allocation, &session->allocations, compare_allocations);
-    give_memory(session, (char *)pointer - SY_GUARD_BYTES, allocation->bytes + 2 * SY_GUARD_BYTES);
+    give_memory(session, (char *)pointer - GUARD_BYTES, allocation->bytes + 2 * GUARD_BYTES);
     free(allocation);
 }
 
@@ -134,7 +172,7 @@ void session_release(struct sy_session *base, void *pointer, uint64_t bytes) {
 /* Pinning takes long per call. */
 int session_allocate_all(struct session *session, const uint64_t *bytes, uint32_t count,
                          void **ret_pointers) {
-    uint64_t guards = session->engine->request.check ? SY_GUARD_BYTES : 0, total = ALIGNMENT;
+    uint64_t guards = session->engine->request.check ? GUARD_BYTES : 0, total = ALIGNMENT;
     for (uint32_t i = 0; i < count; i++) {
         total += (bytes[i] + 2 * guards + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
@@ -209,13 +247,26 @@ void session_drop_data(struct sy_session *base, uint32_t number) {
     }
 }
 
+void session_check_call(struct sy_engine *engine, const struct sy_engine_worker *worker,
+                        const struct sy_engine_slot *slot) {
+    for (uint32_t a = 0; engine->request.check && a < slot->access_count; a++) {
+        uint32_t before, behind, number = slot->accesses[a].datum;
+        const struct session_datum *datum = blocks_at(&engine->session->data, number);
+        /* What StarPU keeps elsewhere has no guards. */
+        if (datum->guarded && datum->guarded == worker->arguments[a].pointer &&
+            !guards_hold(datum->guarded, datum->bytes, &before, &behind)) {
+            sy_engine_fail_guard(engine, worker, slot, number, before, behind);
+        }
+    }
+}
+
 /* What the driver has released is none of ours any more. */
 void session_check_guards(struct session *session) {
     for (uint32_t d = 0; d < session->data.count; d++) {
         const struct session_datum *datum = blocks_at(&session->data, d);
         uint32_t before, behind;
         if (datum->handle && datum->guarded && find_allocation(session, datum->guarded) &&
-            !sy_guard_holds(datum->guarded, datum->bytes, &before, &behind)) {
+            !guards_hold(datum->guarded, datum->bytes, &before, &behind)) {
             sy_engine_fail_guard(session->engine, NULL, NULL, d, before, behind);
         }
     }

@@ -25,31 +25,25 @@
 
 /* --- is it right? -------------------------------------------------------------------------------
  */
-static int check_accesses(struct session *session, const struct sy_session_task *task,
-                          const struct sy_kernel_entry *entry) {
+static int check_accesses(struct session *session, const struct sy_session_task *task) {
     for (uint32_t a = 0; a < task->access_count; a++) {
         uint32_t mode = task->accesses[a].mode & SY_READ_WRITE;
-        if (!session_find_datum(session, task->accesses[a].datum)) {
-            return session_fail(session, -EINVAL, "access %u of kernel %s names no datum", a + 1,
-                                entry->name);
-        }
-        if (!mode || (entry->modes[a] & ~mode)) {
-            return session_fail(session, -EINVAL,
-                                "access %u of kernel %s has mode %u, %u is needed", a + 1,
-                                entry->name, task->accesses[a].mode, entry->modes[a]);
-        }
+        bool back = task->accesses[a].mode & SY_FETCH_BACK;
         const struct session_datum *datum = session_find_datum(session, task->accesses[a].datum);
-        if (datum->homeless &&
-            ((task->accesses[a].mode & SY_FETCH_BACK) || ((mode & SY_READ) && !datum->used))) {
-            return session_fail(
-                session, -EINVAL, "access %u of kernel %s: datum %s has no memory to be %s", a + 1,
-                entry->name, datum->name,
-                task->accesses[a].mode & SY_FETCH_BACK ? "fetched back to" : "read from");
+        if (!datum || !mode) {
+            return session_fail(session, -EINVAL, "access %u of kernel %s names no %s", a + 1,
+                                task->kernel, datum ? "mode" : "datum");
+        }
+        if (datum->homeless && (back || ((mode & SY_READ) && !datum->used))) {
+            return session_fail(session, -EINVAL,
+                                "access %u of kernel %s: datum %s has no memory to be %s", a + 1,
+                                task->kernel, datum->name ? datum->name : "",
+                                back ? "fetched back to" : "read from");
         }
         for (uint32_t b = 0; b < a; b++) {
             if (task->accesses[a].datum == task->accesses[b].datum) {
                 return session_fail(session, -EINVAL, "a task of kernel %s accesses a datum twice",
-                                    entry->name);
+                                    task->kernel);
             }
         }
     }
@@ -99,12 +93,6 @@ static int check_places(struct session *session, const struct sy_session_task *t
 static int check_task(struct session *session, const struct sy_session_task *task,
                       const struct sy_engine_kernel *kernel) {
     const struct sy_kernel_entry *entry = kernel->entry;
-    uint32_t count = task->access_count;
-    if (count > SY_ARGUMENT_MAX || (entry->argument_count && count != entry->argument_count)) {
-        return session_fail(session, -EINVAL, "a task accesses %u data, but kernel %s takes %s%u",
-                            count, entry->name, entry->argument_count ? "" : "at most ",
-                            entry->argument_count ? entry->argument_count : SY_ARGUMENT_MAX);
-    }
     if (task->parameter_count > SY_CALL_PARAMETER_MAX) {
         return session_fail(session, -EINVAL, "a task of kernel %s has %u parameters, %d fit",
                             entry->name, task->parameter_count, SY_CALL_PARAMETER_MAX);
@@ -114,7 +102,9 @@ static int check_task(struct session *session, const struct sy_session_task *tas
                             entry->name, task->job,
                             task->job < session->job_count ? "has ended" : "there is none");
     }
-    int code = check_accesses(session, task, entry);
+    int code = sy_kernel_check(entry, task->name ? task->name : "a task", task->accesses,
+                               task->access_count, &session->error);
+    code = code ? code : check_accesses(session, task);
     code = code ? code : check_places(session, task, entry);
     return code ? code : sy_engine_check_devices(session->engine, kernel, &session->error);
 }

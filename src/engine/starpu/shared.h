@@ -192,7 +192,7 @@ uint64_t datum_valid(const struct datum *datum);
 
 /* --- rows ---------------------------------------------------------------------------------------
  */
-struct row *row_of(struct starpu_task *task, unsigned context);
+struct row *row_of(struct starpu_task *task, unsigned context, const struct sy_starpu_told *told);
 /* A task of this row begins or ends on a class; duration 0: it was not measured. */
 void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);

@@ -98,11 +98,7 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         .models = request->models,
         .seed = request->seed,
         .record = true,
-        .identify = sy_engine_identify,
-        .features = sy_engine_features,
-        .footprint = sy_engine_footprint,
-        .job = sy_engine_job,
-        .build = sy_engine_build,
+        .describe = sy_engine_describe,
         .decision_max = engine->session->driver->known ? 0 : SESSION_DECISIONS,
     };
     conf->sched_policy = &sy_starpu_policy;
