@@ -207,7 +207,7 @@ static int fail_kernel(const struct sy_graph *graph, uint32_t kernel, struct sy_
     return -ENOENT;
 }
 
-int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph,
+int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph, bool all,
                        const struct sy_kernel_entry **ret_entries, struct sy_error *error) {
     const struct sy_kernel_entry **entries =
         calloc((size_t)graph->kernel_count + 1, sizeof(const struct sy_kernel_entry *));
@@ -217,14 +217,18 @@ int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *g
     int code = 0;
     for (uint32_t i = 0; i < graph->kernel_count && !code; i++) {
         entries[i] = sy_kernel_set_find(set, graph->kernels[i].name, error);
-        code = entries[i] ? 0 : fail_kernel(graph, i, error);
+        code = entries[i] || !all ? 0 : fail_kernel(graph, i, error);
     }
     for (uint32_t i = 0; i < graph->task_count && !code; i++) {
         const struct sy_task *task = &graph->tasks[i];
+        const struct sy_kernel_entry **entry = &entries[task->kernel];
         char name[32];
-        code = sy_kernel_check(
-            entries[task->kernel], sy_graph_task_name(graph, (sy_task_id){i}, name),
-            &graph->accesses[task->access_start], task[1].access_start - task->access_start, error);
+        code = *entry ? sy_kernel_check(*entry, sy_graph_task_name(graph, (sy_task_id){i}, name),
+                                        &graph->accesses[task->access_start],
+                                        task[1].access_start - task->access_start, error)
+                      : 0;
+        *entry = code ? NULL : *entry;
+        code = all ? code : 0;
     }
     if (!code && graph->kernel_count) {
         memcpy(ret_entries, entries, graph->kernel_count * sizeof *entries);

@@ -52,10 +52,11 @@ const struct sy_kernel_pipeline *sy_kernel_set_pipeline(const struct sy_kernel_s
 SY_MUST_CHECK int sy_kernel_check(const struct sy_kernel_entry *entry, const char *name,
                                   const struct sy_access *accesses, uint32_t count,
                                   struct sy_error *error);
-/* Every kernel of the graph has an entry whose arguments fit its tasks; fills ret_entries, one per
- * kernel of the graph. The error names the task and the kernel. */
+/* Fills ret_entries, one per kernel of the graph, with what plug-ins have whose arguments fit its
+ * tasks. all: every kernel must have one, or the error names the task and the kernel; else it is
+ * NULL. */
 SY_MUST_CHECK int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *graph,
-                                     const struct sy_kernel_entry **ret_entries,
+                                     bool all, const struct sy_kernel_entry **ret_entries,
                                      struct sy_error *error);
 /* Features of one call: the entry's own, or work and the sum of bytes. */
 struct sy_cost_features sy_kernel_features(const struct sy_kernel_entry *entry,

@@ -98,7 +98,7 @@ static void check_bind(const char *kernel, uint32_t count, uint32_t mode, const 
     struct sy_graph *graph = graph_of(kernel, count, mode);
     const struct sy_kernel_entry *entry = NULL;
     struct sy_error error = {0};
-    int code = sy_kernel_set_bind(set, graph, &entry, &error);
+    int code = sy_kernel_set_bind(set, graph, true, &entry, &error);
     if (why) {
         assert_true(code < 0);
         assert_null(entry);
@@ -106,6 +106,9 @@ static void check_bind(const char *kernel, uint32_t count, uint32_t mode, const 
             !strstr(error.message, "it")) {
             fail_msg("\"%s\", not \"%s\"", error.message, why);
         }
+        entry = (const struct sy_kernel_entry *)graph;
+        assert_int_equal(sy_kernel_set_bind(set, graph, false, &entry, &error), 0);
+        assert_null(entry);
     } else {
         assert_int_equal(code, 0);
         assert_string_equal(entry->name, kernel);

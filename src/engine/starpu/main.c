@@ -171,10 +171,10 @@ static struct sy_engine *create(int count, char **arguments) {
     return engine;
 }
 
-/* Of a run that failed: malformed input may be noticed late; one that submitted nothing was
+/* Of a run that failed. A driver may notice malformed input late; one that submitted nothing was
  * asked for wrongly, unless the machine failed it. */
 static enum sy_blame whose_fault(const struct sy_engine *engine, int code) {
-    if (code == -EIO || code == -ENOSPC || code == -ENOMEM) {
+    if (engine->session->driver->known || code == -EIO || code == -ENOSPC || code == -ENOMEM) {
         return SY_BLAME_RUN;
     }
     bool started = atomic_load(&engine->page->task_count) > 0;

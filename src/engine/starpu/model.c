@@ -10,6 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* What makes tasks alike lies side by side. */
+#define LIKE_BYTES (sizeof(struct sy_engine_kernel *) + sizeof(struct sy_cost_features))
+_Static_assert(offsetof(struct sy_engine_row, work) ==
+                   offsetof(struct sy_engine_row, kernel) + LIKE_BYTES,
+               "kernel and features");
+
 struct sample {
     uint32_t cell; /* like * class_count + class */
     double duration_ns;
@@ -24,35 +30,20 @@ static int compare_samples(const void *left, const void *right) {
 }
 
 /* Tasks of one kernel and one size are alike for the clock. */
-static int compare_rows(const void *left, const void *right, void *argument) {
-    const struct sy_engine_row *a = session_row(argument, *(const uint32_t *)left);
-    const struct sy_engine_row *b = session_row(argument, *(const uint32_t *)right);
-    if (a->kernel != b->kernel) {
-        return a->kernel < b->kernel ? -1 : 1;
-    }
-    if (a->features.bytes != b->features.bytes) {
-        return a->features.bytes < b->features.bytes ? -1 : 1;
-    }
-    return (a->features.flops > b->features.flops) - (a->features.flops < b->features.flops);
-}
-
 int session_number_likes(struct session *session, uint32_t *ret_count) {
-    uint32_t count = session->rows.count, likes = 0;
-    uint32_t *order = calloc(count + 1u, sizeof *order);
-    if (!order) {
-        return -ENOMEM;
+    struct sy_map seen = {0};
+    uint32_t count = 0;
+    int code = 0;
+    for (uint32_t t = 0; t < session->rows.count && !code; t++) {
+        struct sy_engine_row *row = session_row(session, t);
+        if (!sy_map_get(&seen, (const char *)&row->kernel, LIKE_BYTES, &row->like)) {
+            row->like = count++;
+            code = sy_map_put(&seen, (const char *)&row->kernel, LIKE_BYTES, row->like);
+        }
     }
-    for (uint32_t t = 0; t < count; t++) {
-        order[t] = t;
-    }
-    qsort_r(order, count, sizeof *order, compare_rows, session);
-    for (uint32_t i = 0; i < count; i++) {
-        likes += i == 0 || compare_rows(&order[i - 1], &order[i], session) != 0;
-        session_row(session, order[i])->like = likes - 1;
-    }
-    free(order);
-    *ret_count = likes;
-    return 0;
+    sy_map_finish(&seen);
+    *ret_count = count;
+    return code;
 }
 
 /* Medians of this run per cell, NAN where nothing ran; NULL when out of memory. */

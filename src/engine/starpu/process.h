@@ -56,8 +56,8 @@ struct sy_engine_kernel {
 struct sy_engine_row {
     const char *name; /* NULL: its number stands for it */
     struct sy_engine_kernel *kernel;
-    double work; /* handed to the kernel: the submitter's, or the time to emulate */
     struct sy_cost_features features;
+    double work;                /* handed to the kernel: the submitter's, or the time to emulate */
     uint32_t footprint;         /* of the features, where sizes hardly ever repeat; 0: exact */
     uint32_t like;              /* same kernel and features, same number; below like_count */
     struct starpu_task *starpu; /* NULL: gone */

@@ -140,7 +140,8 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
     if (record) {
         record->tasks = sy_arena_alloc(record->arena, count + 1, sizeof *record->tasks);
     }
-    if (!record || !record->tasks || add_names(engine, record) < 0) {
+    if (!record || !record->tasks || count != engine->session->rows.count ||
+        add_names(engine, record) < 0) {
         return sy_fail(error, -ENOMEM, "no memory for the record");
     }
     for (uint32_t t = 0; t < count; t++) {

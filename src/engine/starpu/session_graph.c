@@ -24,67 +24,9 @@ struct known {
     struct sy_engine_slot *slots; /* per task */
     struct starpu_task *tasks;    /* per task */
     struct starpu_task **preds;   /* room for those of one task */
-    uint32_t *seen;               /* [like * class_count + class] samples; NULL: no calibration */
-    uint32_t *promised;           /* the same, with those of this round */
-    uint32_t like_count, round;
+    uint32_t *samples;            /* [like * class_count + class] of a calibration; else NULL */
+    uint32_t round;
 };
-
-/* --- kernels ------------------------------------------------------------------------------------
- */
-static bool fits(const struct sy_graph *graph, uint32_t kernel,
-                 const struct sy_kernel_entry *entry) {
-    for (uint32_t t = 0; entry->argument_count && t < graph->task_count; t++) {
-        const struct sy_task *task = &graph->tasks[t];
-        if (task->kernel == kernel &&
-            task[1].access_start - task->access_start != entry->argument_count) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What an emulation stands in for is left NULL. */
-static int bind_some(const struct sy_engine *engine, const struct sy_kernel_entry **entries) {
-    struct sy_error ignored;
-    if (sy_kernel_set_bind(engine->plugins, engine->graph, entries, &ignored) == 0) {
-        return 0;
-    }
-    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
-        const char *name = engine->graph->kernels[k].name;
-        const struct sy_kernel_entry *entry = sy_kernel_set_find(engine->plugins, name, &ignored);
-        entries[k] = entry && fits(engine->graph, k, entry) ? entry : NULL;
-    }
-    return 0;
-}
-
-static int bind(struct sy_engine *engine, const struct sy_kernel_entry **entries,
-                struct sy_error *error) {
-    if (engine->request.emulate) {
-        return bind_some(engine, entries);
-    }
-    int code = sy_kernel_set_bind(engine->plugins, engine->graph, entries, error);
-    if (code < 0 && !error->hint[0] && !engine->workload) {
-        sy_hint(error, "--emulate waits for the CPU time stated in the graph instead of computing");
-    }
-    return code;
-}
-
-static int add_kernels(struct sy_engine *engine, const struct sy_kernel_entry **entries,
-                       struct sy_error *error) {
-    for (uint32_t k = 0; k < engine->graph->kernel_count; k++) {
-        const struct sy_kernel_entry *entry =
-            entries[k] ? entries[k] : sy_kernel_set_find(engine->plugins, EMULATOR, error);
-        if (!entry) {
-            return -ENOENT;
-        }
-        if (session_add_kernel(engine->session, entry, engine->graph->kernels[k].name) < 0) {
-            return sy_fail(error, -ENOMEM, "no memory for %u kernels", engine->graph->kernel_count);
-        }
-        engine->kernels[k].emulated = !entries[k];
-        engine->emulated_count += !entries[k];
-    }
-    return 0;
-}
 
 /* --- tasks --------------------------------------------------------------------------------------
  */
@@ -285,18 +227,18 @@ static bool class_runs(const struct sy_engine *engine, uint32_t class_index,
 static uint32_t pin(const struct sy_engine *engine, struct known *known,
                     const struct sy_engine_row *row) {
     const struct sy_machine *machine = engine->machine;
-    uint32_t *promised = &known->promised[row->like * machine->class_count];
+    uint32_t *samples = &known->samples[row->like * machine->class_count];
     uint32_t best = SY_NONE;
     for (uint32_t c = 0; c < machine->class_count; c++) {
-        if (class_runs(engine, c, row) && promised[c] < engine->request.samples &&
-            (best == SY_NONE || promised[c] < promised[best])) {
+        if (class_runs(engine, c, row) && samples[c] < engine->request.samples &&
+            (best == SY_NONE || samples[c] < samples[best])) {
             best = c;
         }
     }
     if (best == SY_NONE) {
         return SY_NONE;
     }
-    uint32_t turn = promised[best]++ % machine->classes[best].device_count;
+    uint32_t turn = samples[best]++ % machine->classes[best].device_count;
     for (uint32_t d = 0; d < machine->device_count; d++) {
         if (machine->devices[d].class_index == best && turn-- == 0) {
             return d;
@@ -305,37 +247,28 @@ static uint32_t pin(const struct sy_engine *engine, struct known *known,
     return SY_NONE;
 }
 
-/* Counts what this round has measured. True: another one is needed. */
-static bool needs_more(const struct session *session, struct known *known) {
+static bool needs_more(const struct session *session, const struct known *known) {
     const struct sy_engine *engine = session->engine;
-    const struct sy_machine *machine = engine->machine;
-    bool more = false;
+    uint32_t classes = engine->machine->class_count;
     for (uint32_t t = 0; t < session->rows.count; t++) {
         const struct sy_engine_row *row = session_row(session, t);
-        if (row->ran.device < machine->device_count) {
-            uint32_t class_index = machine->devices[row->ran.device].class_index;
-            known->seen[row->like * machine->class_count + class_index]++;
+        for (uint32_t c = 0; c < classes; c++) {
+            if (class_runs(engine, c, row) &&
+                known->samples[row->like * classes + c] < engine->request.samples) {
+                return true;
+            }
         }
     }
-    for (uint32_t t = 0; t < session->rows.count; t++) {
-        const struct sy_engine_row *row = session_row(session, t);
-        for (uint32_t c = 0; c < machine->class_count; c++) {
-            more |= class_runs(engine, c, row) &&
-                    known->seen[row->like * machine->class_count + c] < engine->request.samples;
-        }
-    }
-    memcpy(known->promised, known->seen,
-           (size_t)known->like_count * machine->class_count * sizeof *known->seen);
-    return more;
+    return false;
 }
 
 static int start_calibration(struct session *session, struct known *known) {
     const struct sy_engine *engine = session->engine;
-    int code = session_number_likes(session, &known->like_count);
-    size_t cells = (size_t)known->like_count * engine->machine->class_count;
-    known->seen = sy_arena_alloc(engine->arena, cells, sizeof *known->seen);
-    known->promised = sy_arena_alloc(engine->arena, cells, sizeof *known->promised);
-    return code || !known->seen || !known->promised ? -ENOMEM : 0;
+    uint32_t likes = 0;
+    int code = session_number_likes(session, &likes);
+    known->samples = sy_arena_alloc(engine->arena, (size_t)likes * engine->machine->class_count,
+                                    sizeof *known->samples);
+    return known->samples ? code : -ENOMEM;
 }
 
 /* --- the driver ---------------------------------------------------------------------------------
@@ -358,7 +291,7 @@ static int set_up(struct session *session, struct sy_error *error) {
     struct known *known = session->state;
     for (uint32_t i = 0; i < graph->task_count; i++) {
         struct sy_engine_slot *slot = &known->slots[graph->order[i]];
-        uint32_t worker = known->seen ? pin(session->engine, known, slot->row) : SY_NONE;
+        uint32_t worker = known->samples ? pin(session->engine, known, slot->row) : SY_NONE;
         if (session_make_task(session, slot, worker) < 0) {
             return sy_fail(error, -ENOMEM, "no memory for %u tasks", graph->task_count);
         }
@@ -406,7 +339,7 @@ static int again(struct session *session, struct sy_error *error) {
     struct known *known = session->state;
     struct sy_decided *decisions = NULL;
     uint32_t count = 0;
-    if (!known->seen || !needs_more(session, known) || ++known->round == ROUND_MAX) {
+    if (!known->samples || !needs_more(session, known) || ++known->round == ROUND_MAX) {
         return 0;
     }
     session_forget_graph(session);
@@ -419,6 +352,25 @@ static int again(struct session *session, struct sy_error *error) {
 
 static const struct session_driver driver = {
     .known = true, .prepare = prepare, .drive = drive, .again = again};
+
+/* In the order of the graph; those that no plug-in has are emulated. */
+static int add_kernels(struct sy_engine *engine, const struct sy_kernel_entry **entries,
+                       struct sy_error *error) {
+    const struct sy_graph *graph = engine->graph;
+    for (uint32_t k = 0; k < graph->kernel_count; k++) {
+        const struct sy_kernel_entry *entry =
+            entries[k] ? entries[k] : sy_kernel_set_find(engine->plugins, EMULATOR, error);
+        if (!entry) {
+            return -ENOENT;
+        }
+        if (session_add_kernel(engine->session, entry, graph->kernels[k].name) < 0) {
+            return sy_fail(error, -ENOMEM, "no memory for %u kernels", graph->kernel_count);
+        }
+        engine->kernels[k].emulated = !entries[k];
+        engine->emulated_count += !entries[k];
+    }
+    return 0;
+}
 
 int session_open_graph(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_graph *graph = engine->graph;
@@ -434,7 +386,10 @@ int session_open_graph(struct sy_engine *engine, struct sy_error *error) {
         uint32_t width = width_of(graph, t);
         engine->widest = width > engine->widest ? width : engine->widest;
     }
-    int code = bind(engine, entries, error);
+    int code = sy_kernel_set_bind(engine->plugins, graph, !engine->request.emulate, entries, error);
+    if (code < 0 && !error->hint[0] && !engine->workload) {
+        sy_hint(error, "--emulate waits for the CPU time stated in the graph instead of computing");
+    }
     code = code ? code : session_create(engine, &driver, graph->kernel_count, error);
     return code ? code : add_kernels(engine, entries, error);
 }

@@ -562,8 +562,7 @@ int session_submit(struct sy_session *base, const struct sy_session_task *desc) 
     struct session_task *task = take_task(session);
     code = task && kernel->recorded == SY_NONE ? record_kernel(session->engine, kernel) : 0;
     if (task && !code) {
-        const struct sy_engine_row row = {
-            .name = desc->name, .kernel = kernel, .work = desc->work, .asked_ns = NAN};
+        const struct sy_engine_row row = {.name = desc->name, .kernel = kernel, .work = desc->work};
         fill_task(session, task, desc);
         code = add_row(session, &task->slot, &row);
     }
