@@ -47,11 +47,11 @@ static int failed(const struct sy_call *call, const char *what, int status) {
     return -EIO;
 }
 
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
+static int prepare(const struct sy_call *call) {
     cl_int status = CL_SUCCESS;
     cl_device_id device = (cl_device_id)call->opencl_device;
-    if (flavour != SY_FLAVOUR_OPENCL || call->device >= DEVICES_MAX) {
-        return flavour == SY_FLAVOUR_OPENCL ? -ENOSPC : 0;
+    if (call->flavour != SY_FLAVOUR_OPENCL || call->device >= DEVICES_MAX) {
+        return call->flavour == SY_FLAVOUR_OPENCL ? -ENOSPC : 0;
     }
     programs[call->device] =
         clCreateProgramWithSource((cl_context)call->context, 1, &text, NULL, &status);

@@ -125,7 +125,8 @@ int guest_parse(const char *workload, const char *arguments, struct guest_option
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-int guest_part_load(struct guest_part *part, const struct sy_call *call, const void **ret_table) {
+int guest_part_load(struct guest_part *parts, const struct sy_call *call, const void **ret_table) {
+    struct guest_part *part = &parts[call->flavour];
     const void *table = atomic_load_explicit(&part->table, memory_order_acquire);
     if (!table) {
         Dl_info here;
@@ -148,6 +149,13 @@ int guest_part_load(struct guest_part *part, const struct sy_call *call, const v
     }
     *ret_table = table;
     return 0;
+}
+
+int guest_part_prepare(struct guest_part *parts, const struct sy_call *call) {
+    const void *table = NULL;
+    int code = guest_part_load(parts, call, &table);
+    int (*const *prepare)(const struct sy_call *) = table;
+    return code || !*prepare ? code : (*prepare)(call);
 }
 
 void guest_lock(struct guest_lock *lock) {

@@ -67,16 +67,19 @@ static inline double guest_halton(uint32_t index, uint32_t base) {
     return value;
 }
 
-/* A shared object beside the plug-in, with one exported table. */
+/* What a plug-in has for one flavour: a table of its own, or one in a shared object beside it. */
 struct guest_part {
     const char *file;   /* relative to the plug-in's folder */
     const char *symbol; /* of the table in it */
     _Atomic(const void *) table;
 };
 
-/* Loads the part at the first call; later calls only read a pointer. Any thread. */
-SY_MUST_CHECK int guest_part_load(struct guest_part *part, const struct sy_call *call,
+/* The table of the call's flavour among parts[SY_FLAVOUR_COUNT]. Loads it at the first call; later
+ * calls only read a pointer. Any thread. */
+SY_MUST_CHECK int guest_part_load(struct guest_part *parts, const struct sy_call *call,
                                   const void **ret_table);
+/* The same, and calls its prepare, unless that is NULL. Of tables that begin with it. */
+SY_MUST_CHECK int guest_part_prepare(struct guest_part *parts, const struct sy_call *call);
 
 /* A lock for the rare moments when a lane (the handles of one queue) is made. */
 struct guest_lock {

@@ -36,6 +36,7 @@ struct sy_kernel_entry;
 /* One task handed to one device. */
 struct sy_call {
     const struct sy_kernel_entry *entry; /* which kernel: its row in the plug-in's table */
+    enum sy_flavour flavour;             /* which of its functions */
     void *user;                          /* what the submitter gave; NULL for tasks of a graph */
     const struct sy_argument *arguments;
     uint32_t argument_count;
@@ -76,7 +77,7 @@ struct sy_kernel_entry {
     void (*features)(const struct sy_call *call, struct sy_cost_features *ret_features);
     /* Called once per device of a flavour before its first task: compile, create handles. May be
      * NULL. */
-    int (*prepare)(enum sy_flavour flavour, const struct sy_call *call);
+    int (*prepare)(const struct sy_call *call);
     /* How long a declared FPGA card would take, by a model of its cycles: no card is asked.
      * Pointers of arguments are in host memory, or NULL where they are not there yet. NAN: not for
      * this call; NULL: there is no model. Whoever shows the number says that it is a model. */

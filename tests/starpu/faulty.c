@@ -40,12 +40,13 @@ static int ok_c(const struct sy_call *call) {
 /* Any thread may prepare; each device has its own. */
 static cl_kernel ok_kernels[DEVICE_MAX], crash_kernels[DEVICE_MAX];
 
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
+static int prepare(const struct sy_call *call) {
     static const char *const source =
         "__kernel void ok(__global uint *v) { v[get_global_id(0)] += 1; }"
         "__kernel void crash(__global uint *v) { v[((ulong)1 << 44) + get_global_id(0)] += 1; }";
     cl_int code = 0;
-    if (flavour != SY_FLAVOUR_OPENCL || (call->device < DEVICE_MAX && ok_kernels[call->device])) {
+    if (call->flavour != SY_FLAVOUR_OPENCL ||
+        (call->device < DEVICE_MAX && ok_kernels[call->device])) {
         return 0;
     }
     if (call->device >= DEVICE_MAX) {

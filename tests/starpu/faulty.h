@@ -36,7 +36,7 @@ void hang_at(const struct state *state, const char *step);
 /* faulty_line.c */
 int plus_c(const struct sy_call *call);
 int plus_opencl(const struct sy_call *call);
-int plus_prepare(enum sy_flavour flavour, const struct sy_call *call);
+int plus_prepare(const struct sy_call *call);
 extern const struct sy_kernel_pipeline line_pipeline;
 
 #endif

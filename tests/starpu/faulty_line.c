@@ -61,13 +61,13 @@ int plus_opencl(const struct sy_call *call) {
     return code ? -EIO : 0;
 }
 
-int plus_prepare(enum sy_flavour flavour, const struct sy_call *call) {
+int plus_prepare(const struct sy_call *call) {
     static const char *const source = "__kernel void plus(__global const uint *a, __global uint *b)"
                                       "{ b[get_global_id(0)] = a[get_global_id(0)] + 1; }";
     cl_int code = 0;
     cl_device_id device = call->opencl_device;
-    if (flavour != SY_FLAVOUR_OPENCL || call->device >= DEVICE_MAX) {
-        return flavour == SY_FLAVOUR_OPENCL ? -ENODEV : 0;
+    if (call->flavour != SY_FLAVOUR_OPENCL || call->device >= DEVICE_MAX) {
+        return call->flavour == SY_FLAVOUR_OPENCL ? -ENODEV : 0;
     }
     cl_program program =
         clCreateProgramWithSource(call->context, 1, (const char **)&source, NULL, &code);

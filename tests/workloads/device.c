@@ -148,6 +148,7 @@ static int run_there(const struct sy_kernel_entry *entry, struct sy_call *call,
     enum sy_flavour flavour = device->flavour;
     struct sy_argument arguments[SY_ARGUMENT_MAX];
     struct sy_call there = *call;
+    there.flavour = flavour;
     there.arguments = arguments;
     there.queue = device->queue;
     there.context = device->context;
@@ -157,7 +158,7 @@ static int run_there(const struct sy_kernel_entry *entry, struct sy_call *call,
         arguments[at].pointer = flavours[flavour].bring(device, &call->arguments[at]);
         assert_non_null(arguments[at].pointer);
     }
-    int code = entry->prepare ? entry->prepare(flavour, &there) : 0;
+    int code = entry->prepare ? entry->prepare(&there) : 0;
     code = code ? code : entry->functions[flavour](&there);
     for (uint32_t at = 0; at < call->argument_count; at++) {
         if (!code && (arguments[at].mode & SY_WRITE)) {

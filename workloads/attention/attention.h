@@ -51,7 +51,7 @@ void attn_run(enum attn_kernel kernel, const struct attn_shape *shape, const flo
 /* How long a card with the systolic array of fpga.c would take: a model. NAN: not for this. */
 double attn_fpga_model_ns(enum attn_kernel kernel, const struct attn_shape *shape);
 
-/* What a plug-in's CUDA part offers. Data are in device memory; calls only enqueue. */
+/* What one flavour offers. On CUDA, data are in device memory, and calls only enqueue. */
 #define ATTN_CUDA_FILE   "attention/attention_cuda.so"
 #define ATTN_CUDA_SYMBOL "attn_cuda"
 struct attn_device_part {

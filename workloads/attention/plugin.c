@@ -9,43 +9,41 @@
 #include <errno.h>
 #include <math.h>
 
-/* Loaded at most once; holds nothing but an atomic pointer. */
-static struct guest_part cuda = {ATTN_CUDA_FILE, ATTN_CUDA_SYMBOL, NULL};
-
 static const struct sy_kernel_entry kernels[ATTN_KERNEL_COUNT];
 
 static enum attn_kernel kernel_of(const struct sy_call *call) {
     return (enum attn_kernel)(call->entry - kernels);
 }
 
-static int run_c(const struct sy_call *call) {
-    enum attn_kernel kernel = kernel_of(call);
-    struct attn_shape shape;
-    int code = attn_shape_of(call, kernel, &shape);
-    if (code) {
-        return code;
-    }
+static int run_c(enum attn_kernel kernel, const struct attn_shape *shape,
+                 const struct sy_call *call) {
     const struct sy_argument *arguments = call->arguments;
     uint64_t part = call->part, parts = call->part_count > 1 ? call->part_count : 1;
-    attn_run(kernel, &shape, arguments[0].pointer, arguments[1].pointer,
-             arguments[call->argument_count - 1].pointer, shape.rows * part / parts,
-             shape.rows * (part + 1) / parts, guest_simd());
+    attn_run(kernel, shape, arguments[0].pointer, arguments[1].pointer,
+             arguments[call->argument_count - 1].pointer, shape->rows * part / parts,
+             shape->rows * (part + 1) / parts, guest_simd());
     return 0;
 }
 
-__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
-    enum attn_kernel kernel = kernel_of(call);
-    const void *table = NULL;
+static const struct attn_device_part cores = {NULL, run_c};
+
+/* Loaded at most once; each holds nothing but an atomic pointer. */
+static struct guest_part flavours[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_C] = {NULL, NULL, &cores},
+    [SY_FLAVOUR_CUDA] = {ATTN_CUDA_FILE, ATTN_CUDA_SYMBOL, NULL},
+};
+
+static int run(const struct sy_call *call) {
+    const void *part = NULL;
     struct attn_shape shape;
-    int code = attn_shape_of(call, kernel, &shape);
-    code = code ? code : guest_part_load(&cuda, call, &table);
-    return code ? code : ((const struct attn_device_part *)table)->run(kernel, &shape, call);
+    int code = attn_shape_of(call, kernel_of(call), &shape);
+    code = code ? code : guest_part_load(flavours, call, &part);
+    return code ? code
+                : ((const struct attn_device_part *)part)->run(kernel_of(call), &shape, call);
 }
 
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
-    const void *table = NULL;
-    int code = flavour == SY_FLAVOUR_CUDA ? guest_part_load(&cuda, call, &table) : 0;
-    return code || !table ? code : ((const struct attn_device_part *)table)->prepare(call);
+static int prepare(const struct sy_call *call) {
+    return guest_part_prepare(flavours, call);
 }
 
 static double model_ns(const struct sy_call *call) {
@@ -76,8 +74,8 @@ static void features(const struct sy_call *call, struct sy_cost_features *ret_fe
 #define ENTRY(title, about, count, ...)                                                            \
     {                                                                                              \
         .name = title, .summary = about, .argument_count = count, .modes = {__VA_ARGS__},          \
-        .functions = {run_c, GUEST_IF_CUDA(run_cuda)}, .features = features,                       \
-        .fpga_model_ns = model_ns, .prepare = prepare                                              \
+        .functions = {run, GUEST_IF_CUDA(run)}, .features = features, .fpga_model_ns = model_ns,   \
+        .prepare = prepare                                                                         \
     }
 
 static const struct sy_kernel_entry kernels[ATTN_KERNEL_COUNT] = {

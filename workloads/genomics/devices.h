@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the CUDA and OpenCL parts of genomics offer: a function per stage that they have.
+ * What cores, and the CUDA and OpenCL parts of genomics, offer: a function per stage that they
+ * have.
  */
 #ifndef GENOMICS_DEVICES_H
 #define GENOMICS_DEVICES_H
@@ -16,5 +17,6 @@ struct gn_device_part {
     int (*prepare)(const struct sy_call *call);
     sy_kernel_function run[GN_STAGE_COUNT]; /* NULL: not on this kind of device */
 };
+extern const struct gn_device_part gn_c;
 
 #endif

@@ -141,7 +141,7 @@ SY_MUST_CHECK int gn_blob_make(struct gn_sample *sample, const char *name, uint6
                                struct gn_blob *ret_blob, struct sy_error *error);
 /* Forgets the datum; release: and gives the memory back to the session. */
 void gn_blob_drop(struct gn_sample *sample, struct gn_blob *blob, bool release);
-/* A task of cores alone: its step, then what it reads. */
+/* A task of cores alone, which gets its step. */
 SY_MUST_CHECK int gn_submit_step(struct gn_step *step, enum gn_stage stage, double work,
                                  const struct gn_blob *const *reads, uint32_t read_count,
                                  struct sy_error *error);
@@ -155,8 +155,5 @@ SY_MUST_CHECK int gn_step_close(const struct gn_step *step, struct sy_error *err
 
 /* Where reads wait that do not fit into memory. */
 const char *gn_spill_folder(void);
-
-/* kernels.c: the functions of the stages on cores. */
-extern const sy_kernel_function gn_kernels_c[GN_STAGE_COUNT];
 
 #endif

@@ -10,7 +10,7 @@
 #include "genomics/call/activity.h"
 #include "genomics/call/hmm.h"
 #include "genomics/call/sort.h"
-#include "genomics/flow.h"
+#include "genomics/devices.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,10 +186,17 @@ static int write_out(const struct sy_call *call) {
     return 0;
 }
 
-const sy_kernel_function gn_kernels_c[GN_STAGE_COUNT] = {
-    [GN_INFLATE] = inflate_text, [GN_PARSE] = parse,     [GN_MAP] = map,
-    [GN_CHOOSE] = choose,        [GN_EXTEND] = extend,   [GN_PAIR] = pair,
-    [GN_GATHER] = gather,        [GN_SORT] = sort,       [GN_ACTIVITY] = activity,
-    [GN_ASSEMBLE] = assemble,    [GN_PAIRHMM] = pairhmm, [GN_GENOTYPE] = genotype,
-    [GN_WRITE] = write_out,
-};
+const struct gn_device_part gn_c = {NULL,
+                                    {[GN_INFLATE] = inflate_text,
+                                     [GN_PARSE] = parse,
+                                     [GN_MAP] = map,
+                                     [GN_CHOOSE] = choose,
+                                     [GN_EXTEND] = extend,
+                                     [GN_PAIR] = pair,
+                                     [GN_GATHER] = gather,
+                                     [GN_SORT] = sort,
+                                     [GN_ACTIVITY] = activity,
+                                     [GN_ASSEMBLE] = assemble,
+                                     [GN_PAIRHMM] = pairhmm,
+                                     [GN_GENOTYPE] = genotype,
+                                     [GN_WRITE] = write_out}};

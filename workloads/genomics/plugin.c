@@ -9,37 +9,21 @@
 
 /* Loaded at most once; each holds nothing but an atomic pointer. */
 static struct guest_part parts[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_C] = {NULL, NULL, &gn_c},
     [SY_FLAVOUR_CUDA] = {GN_CUDA_FILE, GN_CUDA_SYMBOL, NULL},
     [SY_FLAVOUR_OPENCL] = {GN_OPENCL_FILE, GN_OPENCL_SYMBOL, NULL},
 };
 
 static const struct sy_kernel_entry kernels[GN_STAGE_COUNT];
 
-static int run_there(enum sy_flavour flavour, const struct sy_call *call) {
-    const void *table = NULL;
-    int code = guest_part_load(&parts[flavour], call, &table);
-    return code ? code : ((const struct gn_device_part *)table)->run[call->entry - kernels](call);
+static int run(const struct sy_call *call) {
+    const void *part = NULL;
+    int code = guest_part_load(parts, call, &part);
+    return code ? code : ((const struct gn_device_part *)part)->run[call->entry - kernels](call);
 }
 
-static int run_c(const struct sy_call *call) {
-    return gn_kernels_c[call->entry - kernels](call);
-}
-
-__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
-    return run_there(SY_FLAVOUR_CUDA, call);
-}
-
-__attribute__((unused)) static int run_opencl(const struct sy_call *call) {
-    return run_there(SY_FLAVOUR_OPENCL, call);
-}
-
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
-    const void *table = NULL;
-    if (flavour == SY_FLAVOUR_C) {
-        return 0;
-    }
-    int code = guest_part_load(&parts[flavour], call, &table);
-    return code ? code : ((const struct gn_device_part *)table)->prepare(call);
+static int prepare(const struct sy_call *call) {
+    return guest_part_prepare(parts, call);
 }
 
 /* The work says it all: cells, reads, bases. The reference, which most stages have as an argument,
@@ -58,24 +42,24 @@ static void features(const struct sy_call *call, struct sy_cost_features *ret_fe
     { word, summary, count, list, functions, features, .prepare = prepares }
 
 static const struct sy_kernel_entry kernels[GN_STAGE_COUNT] = {
-    ENTRY("inflate", "the next reads of a FASTQ file; work: reads", 0, LIST(0), LIST(run_c), NULL),
-    ENTRY("parse", "text into a batch of reads; work: bytes", 0, LIST(0), LIST(run_c), NULL),
+    ENTRY("inflate", "the next reads of a FASTQ file; work: reads", 0, LIST(0), LIST(run), NULL),
+    ENTRY("parse", "text into a batch of reads; work: bytes", 0, LIST(0), LIST(run), NULL),
     ENTRY("map", "places of reads: seeds, votes, Hamming distance; work: reads", 3, LIST(R, R, W),
-          LIST(run_c, GUEST_IF_CUDA(run_cuda)), prepare),
-    ENTRY("choose", "which reads need gaps; work: reads", 2, LIST(R, R), LIST(run_c), NULL),
+          LIST(run, GUEST_IF_CUDA(run)), prepare),
+    ENTRY("choose", "which reads need gaps; work: reads", 2, LIST(R, R), LIST(run), NULL),
     ENTRY("extend", "alignments with gaps (Smith-Waterman); work: cells", 4, LIST(R, R, R, W),
-          LIST(run_c, GUEST_IF_CUDA(run_cuda), GUEST_IF_OPENCL(run_opencl)), prepare),
-    ENTRY("pair", "final places of pairs, into bins; work: reads", 0, LIST(0), LIST(run_c), NULL),
-    ENTRY("gather", "a bin's reads together; work: bytes", 0, LIST(0), LIST(run_c), NULL),
+          LIST(run, GUEST_IF_CUDA(run), GUEST_IF_OPENCL(run)), prepare),
+    ENTRY("pair", "final places of pairs, into bins; work: reads", 0, LIST(0), LIST(run), NULL),
+    ENTRY("gather", "a bin's reads together; work: bytes", 0, LIST(0), LIST(run), NULL),
     ENTRY("sort", "order and duplicates of a bin; work: reads", 2, LIST(R, W),
-          LIST(run_c, GUEST_IF_CUDA(run_cuda)), prepare),
+          LIST(run, GUEST_IF_CUDA(run)), prepare),
     ENTRY("activity", "where reads differ from the reference; work: bases", 4, LIST(R, R, R, W),
-          LIST(run_c, GUEST_IF_CUDA(run_cuda)), prepare),
-    ENTRY("assemble", "haplotypes of active regions; work: bases", 0, LIST(0), LIST(run_c), NULL),
+          LIST(run, GUEST_IF_CUDA(run)), prepare),
+    ENTRY("assemble", "haplotypes of active regions; work: bases", 0, LIST(0), LIST(run), NULL),
     ENTRY("pairhmm", "how likely reads are given haplotypes; work: cells", 2, LIST(R, W),
-          LIST(run_c, GUEST_IF_CUDA(run_cuda), GUEST_IF_OPENCL(run_opencl)), prepare),
-    ENTRY("genotype", "variants of a bin; work: pairs", 0, LIST(0), LIST(run_c), NULL),
-    ENTRY("write", "lines and reads into files; work: bytes", 0, LIST(0), LIST(run_c), NULL),
+          LIST(run, GUEST_IF_CUDA(run), GUEST_IF_OPENCL(run)), prepare),
+    ENTRY("genotype", "variants of a bin; work: pairs", 0, LIST(0), LIST(run), NULL),
+    ENTRY("write", "lines and reads into files; work: bytes", 0, LIST(0), LIST(run), NULL),
 };
 
 static const struct sy_kernel_workload workloads[] = {

@@ -83,7 +83,7 @@ extern const struct gnn_lanes gnn_lanes_plain, gnn_lanes_avx2, gnn_lanes_avx512;
 /* Nanoseconds on the declared FPGA card: a model (fpga.c). */
 double gnn_fpga_ns(const struct gnn_task *task);
 
-/* What the CUDA part offers. */
+/* What one flavour offers; cores only run. */
 struct gnn_part {
     int (*prepare)(const struct sy_call *call);
     int (*run)(const struct sy_call *call, const struct gnn_task *task);

@@ -14,9 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Loaded at most once; holds nothing but an atomic pointer. */
-static struct guest_part cuda_part = {GNN_CUDA_FILE, GNN_CUDA_SYMBOL, NULL};
-
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static const struct sy_kernel_entry kernels[GNN_KERNEL_COUNT];
@@ -25,32 +22,32 @@ static enum gnn_kernel kernel_of(const struct sy_call *call) {
     return (enum gnn_kernel)(call->entry - kernels);
 }
 
-static int run_c(const struct sy_call *call) {
-    enum gnn_kernel kernel = kernel_of(call);
-    struct gnn_task task;
-    int code = gnn_task_read(kernel, call, &task);
-    code = code ? code : gnn_run_c(&task, guest_simd());
+static int run_c(const struct sy_call *call, const struct gnn_task *task) {
+    int code = gnn_run_c(task, guest_simd());
     return code == -EINVAL && call->message && !*call->message
                ? guest_call_fail(call, code, "%s: the graph has not as many edges as it should",
-                                 gnn_names[kernel])
+                                 gnn_names[kernel_of(call)])
                : code;
 }
 
-__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
+static const struct gnn_part cores = {.run = run_c};
+
+/* Loaded at most once; each holds nothing but an atomic pointer. */
+static struct guest_part parts[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_C] = {NULL, NULL, &cores},
+    [SY_FLAVOUR_CUDA] = {GNN_CUDA_FILE, GNN_CUDA_SYMBOL, NULL},
+};
+
+static int run(const struct sy_call *call) {
     const void *part = NULL;
     struct gnn_task task;
     int code = gnn_task_read(kernel_of(call), call, &task);
-    code = code ? code : guest_part_load(&cuda_part, call, &part);
+    code = code ? code : guest_part_load(parts, call, &part);
     return code ? code : ((const struct gnn_part *)part)->run(call, &task);
 }
 
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
-    const void *part = NULL;
-    if (flavour == SY_FLAVOUR_C) {
-        return 0;
-    }
-    int code = guest_part_load(&cuda_part, call, &part);
-    return code ? code : ((const struct gnn_part *)part)->prepare(call);
+static int prepare(const struct sy_call *call) {
+    return guest_part_prepare(parts, call);
 }
 
 /* Without parameters a call says nothing of its sizes: bytes and work remain. */
@@ -83,7 +80,7 @@ static double model_ns(const struct sy_call *call) {
 #define ENTRY(word, what, count, ...)                                                              \
     {                                                                                              \
         .name = #word, .summary = what, .argument_count = count, .modes = {__VA_ARGS__},           \
-        .functions = {run_c, GUEST_IF_CUDA(run_cuda), NULL}, .features = features,                 \
+        .functions = {run, GUEST_IF_CUDA(run), NULL}, .features = features,                        \
         .fpga_model_ns = model_ns, .prepare = prepare                                              \
     }
 

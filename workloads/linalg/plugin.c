@@ -14,6 +14,7 @@
 
 /* Loaded at most once; each holds nothing but an atomic pointer. */
 static struct guest_part parts[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_C] = {NULL, NULL, &linalg_c},
     [SY_FLAVOUR_CUDA] = {LINALG_CUDA_FILE, LINALG_CUDA_SYMBOL, NULL},
     [SY_FLAVOUR_OPENCL] = {LINALG_OPENCL_FILE, LINALG_OPENCL_SYMBOL, NULL},
 };
@@ -71,58 +72,33 @@ static int tile_side(const struct sy_call *call, const char *name, int *ret_side
     return 0;
 }
 
-static int part_of(enum sy_flavour flavour, const struct sy_call *call,
-                   const struct linalg_part **ret_part) {
-    const void *table = &linalg_c;
-    if (flavour != SY_FLAVOUR_C) {
-        int code = guest_part_load(&parts[flavour], call, &table);
-        if (code) {
-            return code;
-        }
-    }
-    *ret_part = table;
-    return 0;
-}
-
 static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT];
 
 static enum linalg_kernel kernel_of(const struct sy_call *call) {
     return (enum linalg_kernel)(call->entry - kernels);
 }
 
-static int run(enum sy_flavour flavour, const struct sy_call *call) {
-    const struct linalg_part *part = NULL;
+static int run(const struct sy_call *call) {
+    const void *part = NULL;
     enum linalg_kernel kernel = kernel_of(call);
     int side = 0;
     int code = tile_side(call, linalg_names[kernel], &side);
-    code = code ? code : part_of(flavour, call, &part);
-    return code ? code : part->run[kernel](call, side);
+    code = code ? code : guest_part_load(parts, call, &part);
+    return code ? code : ((const struct linalg_part *)part)->run[kernel](call, side);
 }
 
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
-    const struct linalg_part *part = NULL;
+static int prepare(const struct sy_call *call) {
+    const void *part = NULL;
     int side = 0;
-    if (flavour == SY_FLAVOUR_C) {
+    if (call->flavour == SY_FLAVOUR_C) {
         return 0;
     }
-    int code = part_of(flavour, call, &part);
+    int code = guest_part_load(parts, call, &part);
     /* The first tile sizes the workspaces, where the engine says which it is. */
     if (code || (call->argument_count && tile_side(call, "prepare", &side))) {
         return code ? code : -EINVAL;
     }
-    return part->prepare(call, side);
-}
-
-static int run_c(const struct sy_call *call) {
-    return run(SY_FLAVOUR_C, call);
-}
-
-__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
-    return run(SY_FLAVOUR_CUDA, call);
-}
-
-__attribute__((unused)) static int run_opencl(const struct sy_call *call) {
-    return run(SY_FLAVOUR_OPENCL, call);
+    return ((const struct linalg_part *)part)->prepare(call, side);
 }
 
 static void features(const struct sy_call *call, struct sy_cost_features *ret_features) {
@@ -137,8 +113,7 @@ static void features(const struct sy_call *call, struct sy_cost_features *ret_fe
 #define ENTRY(word, summary, opencl, count, ...)                                                   \
     {                                                                                              \
 #word, summary, count,                                                                     \
-            {__VA_ARGS__ }, {run_c, GUEST_IF_CUDA(run_cuda), opencl }, features,                   \
-                             .prepare = prepare                                                    \
+            {__VA_ARGS__ }, {run, GUEST_IF_CUDA(run), opencl }, features, .prepare = prepare       \
     }
 #define R  SY_READ
 #define W  SY_WRITE
@@ -146,17 +121,17 @@ static void features(const struct sy_call *call, struct sy_cost_features *ret_fe
 
 static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT] = {
     ENTRY(potrf, "Cholesky factor of a tile", NULL, 1, RW),
-    ENTRY(trsm, "B = B L^-T", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
-    ENTRY(syrk, "C = C - A A^T, lower triangle", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
-    ENTRY(gemm, "C = C - A B^T", GUEST_IF_OPENCL(run_opencl), 3, R, R, RW),
+    ENTRY(trsm, "B = B L^-T", GUEST_IF_OPENCL(run), 2, R, RW),
+    ENTRY(syrk, "C = C - A A^T, lower triangle", GUEST_IF_OPENCL(run), 2, R, RW),
+    ENTRY(gemm, "C = C - A B^T", GUEST_IF_OPENCL(run), 3, R, R, RW),
     ENTRY(getrf, "LU factors of a tile, no pivoting", NULL, 1, RW),
-    ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
-    ENTRY(trsm_upper, "B = B U^-1", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
-    ENTRY(gemm_nn, "C = C - A B", GUEST_IF_OPENCL(run_opencl), 3, R, R, RW),
+    ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", GUEST_IF_OPENCL(run), 2, R, RW),
+    ENTRY(trsm_upper, "B = B U^-1", GUEST_IF_OPENCL(run), 2, R, RW),
+    ENTRY(gemm_nn, "C = C - A B", GUEST_IF_OPENCL(run), 3, R, R, RW),
     ENTRY(geqrt, "QR factors of a tile, reflectors apart", NULL, 2, RW, W),
-    ENTRY(ormqr, "C = Q^T C, Q of geqrt", GUEST_IF_OPENCL(run_opencl), 2, R, RW),
+    ENTRY(ormqr, "C = Q^T C, Q of geqrt", GUEST_IF_OPENCL(run), 2, R, RW),
     ENTRY(tsqrt, "QR factors of a triangle on a tile", NULL, 2, RW, RW),
-    ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", GUEST_IF_OPENCL(run_opencl), 3, R, RW, RW),
+    ENTRY(tsmqr, "two tiles times Q^T, Q of tsqrt", GUEST_IF_OPENCL(run), 3, R, RW, RW),
 };
 
 #define TILES_MAX 256u /* per side: 17 million tasks in a product */

@@ -9,6 +9,7 @@
 
 /* Loaded at most once; each holds nothing but an atomic pointer. */
 static struct guest_part parts[SY_FLAVOUR_COUNT] = {
+    [SY_FLAVOUR_C] = {NULL, NULL, &synthetic_c},
     [SY_FLAVOUR_CUDA] = {SYNTHETIC_CUDA_FILE, SYNTHETIC_CUDA_SYMBOL, NULL},
     [SY_FLAVOUR_OPENCL] = {SYNTHETIC_OPENCL_FILE, SYNTHETIC_OPENCL_SYMBOL, NULL},
 };
@@ -16,28 +17,16 @@ static struct guest_part parts[SY_FLAVOUR_COUNT] = {
 const char *const synthetic_names[SYNTHETIC_KERNEL_COUNT] = {"spin", "stream", "transfer",
                                                              "emulate"};
 
-static int part_of(enum sy_flavour flavour, const struct sy_call *call,
-                   const struct synthetic_part **ret_part) {
-    const void *table = &synthetic_c;
-    int code = flavour == SY_FLAVOUR_C ? 0 : guest_part_load(&parts[flavour], call, &table);
-    if (!code) {
-        *ret_part = table;
-    }
-    return code;
-}
-
 static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT];
 
-static int run(enum sy_flavour flavour, const struct sy_call *call) {
-    const struct synthetic_part *part = NULL;
-    int code = part_of(flavour, call, &part);
-    return code ? code : part->run[call->entry - kernels](call);
+static int run(const struct sy_call *call) {
+    const void *part = NULL;
+    int code = guest_part_load(parts, call, &part);
+    return code ? code : ((const struct synthetic_part *)part)->run[call->entry - kernels](call);
 }
 
-static int prepare(enum sy_flavour flavour, const struct sy_call *call) {
-    const struct synthetic_part *part = NULL;
-    int code = part_of(flavour, call, &part);
-    return code || !part->prepare ? code : part->prepare(call);
+static int prepare(const struct sy_call *call) {
+    return guest_part_prepare(parts, call);
 }
 
 static double argument_bytes(const struct sy_call *call) {
@@ -57,23 +46,10 @@ static void transfer_features(const struct sy_call *call, struct sy_cost_feature
     *ret_features = (struct sy_cost_features){0, call->work};
 }
 
-static int run_c(const struct sy_call *call) {
-    return run(SY_FLAVOUR_C, call);
-}
-
-__attribute__((unused)) static int run_cuda(const struct sy_call *call) {
-    return run(SY_FLAVOUR_CUDA, call);
-}
-
-__attribute__((unused)) static int run_opencl(const struct sy_call *call) {
-    return run(SY_FLAVOUR_OPENCL, call);
-}
-
 #define ENTRY(word, summary, features)                                                             \
     {                                                                                              \
 #word, summary, 0,                                                                         \
-            {0 }, {run_c, GUEST_IF_CUDA(run_cuda), GUEST_IF_OPENCL(run_opencl) }, features,        \
-                   .prepare = prepare                                                              \
+            {0 }, {run, GUEST_IF_CUDA(run), GUEST_IF_OPENCL(run) }, features, .prepare = prepare   \
     }
 
 static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT] = {

@@ -56,6 +56,7 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
     const struct sy_kernel_entry *entry = slot->row->kernel->entry;
     struct sy_call call = {
         .entry = entry,
+        .flavour = flavour,
         .user = slot->user,
         .arguments = worker->arguments,
         .argument_count = slot->access_count,
@@ -226,7 +227,10 @@ static void prepare_here(void **buffers, void *argument) {
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
     sy_engine_guard_thread();
-    struct sy_call call = {.part_count = 1, .device = worker->number, .message = worker->message};
+    struct sy_call call = {.flavour = worker->flavour,
+                           .part_count = 1,
+                           .device = worker->number,
+                           .message = worker->message};
     set_device(&call, worker->flavour, number);
     for (uint32_t k = preparation->first; k < engine->kernel_count; k++) {
         const struct sy_kernel_entry *entry = engine->kernels[k].entry;
@@ -240,7 +244,7 @@ static void prepare_here(void **buffers, void *argument) {
         worker->message[0] = '\0';
         call.entry = entry;
         sy_engine_doing(" while it prepared kernel ", entry->name);
-        int code = entry->prepare(worker->flavour, &call);
+        int code = entry->prepare(&call);
         sy_engine_leave();
         if (code != 0) {
             struct sy_error error = {0};
