@@ -11,6 +11,7 @@
 #define SY_ENGINE_STARPU_HOOKS_H
 
 #include "engine/engine.h"
+#include "engine/request.h"
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
@@ -33,10 +34,9 @@ struct sy_starpu_told {
 
 /* What a program may tell the policy; all members may be NULL or 0. */
 struct sy_starpu_options {
-    const char *policy; /* NULL: SYMPH_POLICY, else the default */
-    const char *models; /* folder of the cost store; NULL: SYMPH_MODELS, else the user's cache;
-                         * "": nothing is kept */
-    uint64_t seed;
+    /* Its policy (NULL: SYMPH_POLICY, else the default), its models (folder of the cost store;
+     * NULL: SYMPH_MODELS, else the user's cache; "": nothing is kept) and its seed. Must stay. */
+    const struct sy_request *request;
     bool record;           /* keep every decision with its alternatives, */
     uint32_t decision_max; /* but at most so many; 0: all */
     /* NULL: tasks are one job, numbered in order of submission; StarPU's footprint alone tells
@@ -49,8 +49,7 @@ struct sy_starpu_options {
 /* The policy to hand to starpu_conf.sched_policy (or to STARPU_SCHED_LIB). */
 extern struct starpu_sched_policy sy_starpu_policy;
 
-/* Before starpu_init. Checks that the policy exists and can run without hidden knowledge. The
- * options' strings are copied. */
+/* Before starpu_init. Checks that the policy exists and can run without hidden knowledge. */
 SY_MUST_CHECK int sy_starpu_configure(const struct sy_starpu_options *options,
                                       struct sy_error *error);
 

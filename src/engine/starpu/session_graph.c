@@ -17,8 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EMULATOR  "synthetic:emulate" /* its work is the time to spend, ns */
-#define ROUND_MAX 200
+#define EMULATOR     "synthetic:emulate" /* its work is the time to spend, ns */
+#define ROUND_MAX    200
+#define MARGIN_BYTES 768 /* of each datum: guards, rounding */
 
 struct known {
     struct sy_engine_slot *slots; /* per task */
@@ -115,8 +116,13 @@ static int add_tasks(struct session *session, struct known *known) {
 
 /* --- data ---------------------------------------------------------------------------------------
  */
-static int check_memory(const struct sy_engine *engine, double need, struct sy_error *error) {
+static int check_memory(const struct sy_engine *engine, struct sy_error *error) {
+    const struct sy_graph *graph = engine->graph;
     double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double need = (double)graph->data_count * MARGIN_BYTES;
+    for (uint32_t d = 0; d < graph->data_count; d++) {
+        need += graph->data_bytes[d];
+    }
     if (need < have * 0.9) {
         return 0;
     }
@@ -130,19 +136,17 @@ static int add_data(struct session *session, struct sy_error *error) {
     struct sy_engine *engine = session->engine;
     const struct sy_graph *graph = engine->graph;
     uint64_t *bytes = sy_arena_alloc(engine->arena, graph->data_count + 1, sizeof *bytes);
-    double total = 0;
-    engine->pointers = sy_arena_alloc(engine->arena, graph->data_count + 1, sizeof(void *));
-    for (uint32_t d = 0; bytes && d < graph->data_count; d++) {
-        total += graph->data_bytes[d];
-        bytes[d] = (uint64_t)fmax(1, ceil(graph->data_bytes[d]));
-    }
-    int code = check_memory(engine, total, error);
+    int code = check_memory(engine, error);
     if (code) {
         return code;
     }
+    engine->pointers = sy_arena_alloc(engine->arena, graph->data_count + 1, sizeof(void *));
+    for (uint32_t d = 0; bytes && d < graph->data_count; d++) {
+        bytes[d] = (uint64_t)fmax(1, ceil(graph->data_bytes[d]));
+    }
     if (!bytes || !engine->pointers ||
         session_allocate_all(session, bytes, graph->data_count, engine->pointers) < 0) {
-        return sy_fail(error, -ENOMEM, "no memory for %.1f MB of data", total / 1e6);
+        return sy_fail(error, -ENOMEM, "no memory for the data of %s", engine->request.spec);
     }
     for (uint32_t d = 0; d < graph->data_count && !code; d++) {
         uint32_t number;

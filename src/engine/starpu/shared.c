@@ -64,13 +64,11 @@ const char *sy_starpu_failure(void) {
 /* --- configuration -----------------------------------------------------------------------------
  */
 
-static char *copy_text(const char *text) {
-    return text ? strdup(text) : NULL;
-}
-
 int sy_starpu_configure(const struct sy_starpu_options *options, struct sy_error *error) {
+    static const struct sy_request nothing;
     struct shared *s = &sy_shared;
-    const char *asked = options->policy ? options->policy : getenv("SYMPH_POLICY");
+    const struct sy_request *request = options->request ? options->request : &nothing;
+    const char *asked = request->policy ? request->policy : getenv("SYMPH_POLICY");
     const char *policy =
         asked && asked[0] && strcmp(asked, "default") != 0 ? asked : sy_scheduler_default();
     struct sy_weights weights;
@@ -79,9 +77,8 @@ int sy_starpu_configure(const struct sy_starpu_options *options, struct sy_error
     if (code) {
         return code;
     }
-    free((char *)(uintptr_t)s->options.models);
     s->options = *options;
-    s->options.models = copy_text(options->models);
+    s->options.request = request;
     sy_weights_close(&s->weights);
     s->weights = weights;
     s->setup.weights = weights.memory ? &s->weights : NULL;
@@ -102,7 +99,7 @@ static int open_store(struct shared *s, struct sy_error *error) {
 #ifdef STARPU_SIMGRID
     const char *folder = ""; /* a modelled machine's times are its model's */
 #else
-    const char *folder = s->options.models;
+    const char *folder = s->options.request->models;
 #endif
     return sy_store_open(folder, machine, &s->store, s->warning, sizeof s->warning, error);
 }

@@ -94,9 +94,7 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         return set_starpu_policy(request->policy + 7, conf, error);
     }
     struct sy_starpu_options settings = {
-        .policy = request->policy,
-        .models = request->models,
-        .seed = request->seed,
+        .request = request,
         .record = true,
         .describe = sy_engine_describe,
         .decision_max = engine->session->driver->known ? 0 : SESSION_DECISIONS,
