@@ -55,10 +55,10 @@ static inline double sy_limit_silence_s(double limit_s) { /* then the supervisor
 struct sy_page {
     uint32_t magic;
     _Atomic uint32_t phase;
-    _Atomic uint32_t task_count, done_count; /* of a session: submitted so far */
+    _Atomic uint32_t task_count, done_count; /* task_count: so far, if growing */
     _Atomic int32_t blame;                   /* with SY_PHASE_FAILED: enum sy_blame */
     struct sy_error error;         /* what happened, with the kernel's name and its input */
-    _Atomic uint32_t session;      /* not 0: tasks are submitted as it goes */
+    _Atomic uint32_t growing;      /* not 0: tasks are submitted as it goes */
     _Atomic uint32_t beat;         /* counts while it is busy without tasks, within its limits */
     _Atomic double done, total;    /* what it says of itself; total 0: not known */
     char unit[24];                 /* of these; set before them */

@@ -261,7 +261,7 @@ struct sy_child_progress sy_child_progress(const struct sy_child *child) {
     const struct sy_page *page = child->wires.page;
     return (struct sy_child_progress){
         .phase = (enum sy_phase)child->phase,
-        .session = atomic_load(&page->session) != 0,
+        .growing = atomic_load(&page->growing) != 0,
         .done_count = atomic_load(&page->done_count),
         .task_count = atomic_load(&page->task_count),
         .done = atomic_load(&page->done),

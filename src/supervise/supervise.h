@@ -52,9 +52,9 @@ void sy_child_destroy(struct sy_child *child);
 /* How far it is. */
 struct sy_child_progress {
     enum sy_phase phase;
-    bool session;                    /* tasks are submitted as it goes */
-    uint32_t done_count, task_count; /* of a session: so far */
-    double done, total;              /* of a session, in its own unit; total 0: not known */
+    uint32_t done_count, task_count;
+    bool growing;       /* task_count: tasks are submitted as it goes */
+    double done, total; /* in its own unit, if it grows; total 0: not known */
 };
 struct sy_child_progress sy_child_progress(const struct sy_child *child);
 

@@ -17,7 +17,7 @@ class Page(ctypes.Structure):
                 ("blame", ctypes.c_int32), ("message", ctypes.c_char * 1024),
                 ("file", ctypes.c_char * 256), ("line", ctypes.c_uint32),
                 ("column", ctypes.c_uint32), ("hint", ctypes.c_char * 512),
-                ("session", ctypes.c_uint32), ("beat", ctypes.c_uint32),
+                ("growing", ctypes.c_uint32), ("beat", ctypes.c_uint32),
                 ("done", ctypes.c_double), ("total", ctypes.c_double),
                 ("unit", ctypes.c_char * 24), ("note", ctypes.c_char * 512),
                 ("record_bytes", ctypes.c_uint64)]

@@ -54,7 +54,7 @@ class Session(unittest.TestCase):
             with self.subTest(policy=policy):
                 engine = self.engine("synthetic:stream:items=60,jobs=3,seed=1", policy=policy)
                 self.check_stream(self.run_ok(engine), 60)
-                self.assertEqual((engine.page.session, engine.page.done, engine.page.total),
+                self.assertEqual((engine.page.growing, engine.page.done, engine.page.total),
                                  (1, 60, 60))
                 self.assertEqual((engine.page.task_count, engine.page.done_count), (180, 180))
 

@@ -87,7 +87,7 @@ static void all_goes_well(void **state) {
     struct sy_child_progress progress = sy_child_progress(child);
     assert_int_equal(progress.done_count, 5);
     assert_int_equal(progress.task_count, 5);
-    assert_false(progress.session);
+    assert_false(progress.growing);
     struct pollfd polls[SY_CHILD_POLLS];
     assert_int_equal(sy_child_polls(child, polls), -1);
     sy_child_stop(child, 0); /* too late to mean anything */

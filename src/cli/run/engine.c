@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SESSION_STEPS 1000 /* of the bar, where tasks are not known in advance */
+#define GROWING_STEPS 1000 /* of the bar, where tasks are not known in advance */
 
 static double now_s(void) {
     return sy_clock_ns() * 1e-9;
@@ -34,7 +34,7 @@ static void change_phase(struct bar *bar, const struct sy_child_progress *now) {
     bool runs = now->phase == SY_PHASE_READY || now->phase == SY_PHASE_RUNNING;
     bar->phase = now->phase;
     if (runs != before) {
-        bar->steps = now->session ? SESSION_STEPS : now->task_count;
+        bar->steps = now->growing ? GROWING_STEPS : now->task_count;
         bar->done = 0;
         sy_progress_finish(&bar->progress);
         sy_progress_init(&bar->progress, bar->label, runs ? bar->steps : 0, !runs || !bar->label);
@@ -42,11 +42,11 @@ static void change_phase(struct bar *bar, const struct sy_child_progress *now) {
 }
 
 static uint32_t steps_done(const struct sy_child_progress *now) {
-    if (!now->session) {
+    if (!now->growing) {
         return now->done_count;
     }
     return now->total > 0 && now->done > 0
-               ? (uint32_t)(fmin(now->done / now->total, 1) * SESSION_STEPS)
+               ? (uint32_t)(fmin(now->done / now->total, 1) * GROWING_STEPS)
                : 0;
 }
 

@@ -209,7 +209,7 @@ int main(int count, char **arguments) {
         sy_engine_fail(engine, SY_BLAME_INPUT, &error);
     }
     atomic_store(&engine->page->task_count, engine->graph->task_count);
-    atomic_store(&engine->page->session, !engine->session->driver->known);
+    atomic_store(&engine->page->growing, !engine->session->driver->known);
     starpu_pause();
     sy_engine_phase(engine, SY_PHASE_READY);
     if (!wait_for_word()) {

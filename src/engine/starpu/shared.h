@@ -8,8 +8,8 @@
  * threads are StarPU's wrappers, because under SimGrid threads and time are simulated.
  *
  *   submit_hook -> node.c   a node per task; who waits for whom, from the handles it accesses
- *   push, pop   -> policy.c ready tasks to the policy, decisions to the workers' queues
- *   planner.c               lays all that is submitted, a job per job, on a thread of its own
+ *   push, pop   -> hooks.c  ready tasks to the policy, decisions to the workers' queues
+ *   submitted.c             lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
  *   watcher.c               what counters say of the machine's resources, for policies that ask
  *   rows.c                  how long does this codelet take on data of this size, on each class
