@@ -5,7 +5,8 @@
  *
  * misuse: 1 an unknown kernel, 2 no such datum, 3 a job that has ended, 4 too many arguments, 5 a
  * datum twice, 6 a mode that the kernel cannot do with, 7 an error without a message, 8 a kernel
- * that no device has, 9 no weight, 10 a wrong result, 11 nothing submitted.
+ * that no device has, 9 no weight, 10 a wrong result, 11 nothing submitted, 12 a driver that writes
+ * past memory which it keeps, 13 work that is less than nothing.
  */
 #include "faulty.h"
 #include <errno.h>
@@ -86,6 +87,9 @@ static int misuse(struct run *run, uint32_t datum) {
     case 8:
         task.kernel = "gpu_only";
         break;
+    case 13:
+        task.work = -1;
+        break;
     case 9:
         return session->ops->begin_job(session, "weightless", "", 0, &run->job);
     default:
@@ -124,6 +128,10 @@ static int begin_chain(struct run *run, struct chain *chain, unsigned number) {
 static int end_chain(struct run *run, struct chain *chain) {
     struct sy_session *session = run->session;
     int code = check(run, chain);
+    if (run->state->wrong == 12) {
+        memset(chain->values + ELEMENTS, 0, sizeof *chain->values);
+        return code;
+    }
     session->ops->drop_data(session, chain->datum);
     session->ops->release(session, chain->values, ELEMENTS * sizeof(uint32_t));
     return code;

@@ -164,7 +164,7 @@ class Session(unittest.TestCase):
         wants = {1: "no kernel plug-in has a kernel 'okay'", 2: "names no datum",
                  3: "which has ended", 4: "kernel 'ok' takes 1", 5: "accesses a datum twice",
                  6: "access 1 must be read and written for kernel 'ok'", 7: "busy", 8: "no device of this run can execute",
-                 9: "it must be positive"}
+                 9: "it must be positive", 13: "kernel ok cannot be recorded"}
         for wrong, words in wants.items():
             with self.subTest(wrong=wrong):
                 engine = self.engine(f"faulty:session:wrong={wrong}")
@@ -175,6 +175,12 @@ class Session(unittest.TestCase):
         engine = self.engine("faulty:session:wrong=10")
         self.assertEqual(engine.run(), 1)
         self.check_failed(engine, 1, "is wrong: 10, not 11")
+
+    def test_driver_overruns(self):
+        """What a driver keeps until its end is looked at then."""
+        engine = self.engine("faulty:session:wrong=12,chains=1")
+        self.assertEqual(engine.run(), 1)
+        self.check_failed(engine, 1, "4 bytes after the end of v0 4096 bytes were overwritten")
 
     def test_nothing(self):
         """A session without a task is a run without a task."""

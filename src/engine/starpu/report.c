@@ -130,8 +130,16 @@ static int add_names(struct sy_engine *engine, struct sy_record *record) {
     return record->spec && record->host && record->date ? 0 : -ENOMEM;
 }
 
+/* A task that memory did not suffice for is in the graph, or is a row, but not both. */
+static int seal(const struct sy_engine *engine, struct sy_error *error) {
+    if (engine->graph->task_count != engine->session->rows.count) {
+        return sy_fail(error, -ENOMEM, "no memory for the record");
+    }
+    return engine->graph->sealed ? 0 : sy_graph_seal(engine->graph, error);
+}
+
 int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
-    int code = engine->graph->sealed ? 0 : sy_graph_seal(engine->graph, error);
+    int code = seal(engine, error);
     if (code < 0) {
         return code;
     }
@@ -140,8 +148,7 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
     if (record) {
         record->tasks = sy_arena_alloc(record->arena, count + 1, sizeof *record->tasks);
     }
-    if (!record || !record->tasks || count != engine->session->rows.count ||
-        add_names(engine, record) < 0) {
+    if (!record || !record->tasks || add_names(engine, record) < 0) {
         return sy_fail(error, -ENOMEM, "no memory for the record");
     }
     for (uint32_t t = 0; t < count; t++) {
