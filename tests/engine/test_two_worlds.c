@@ -361,7 +361,6 @@ static struct pair *run_both(const struct sy_workload *w, const char *policy, ui
     p->no_demand = calloc((size_t)w->kernel_count * w->class_count, sizeof *p->no_demand);
     p->live = new_live(w, policy, seed, p->readings);
     assert_true(p->policy.ops && p->begun && p->no_demand);
-    assert_null(p->policy.ops->device_idle); /* a live world does not call it */
     if (sy_sim_run_ops(sim, &listening, p, &result, &error)) {
         fail_msg("%s: %s", policy, error.message);
     }
