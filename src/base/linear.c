@@ -57,9 +57,10 @@ DISPATCH(void, sy_axpy_narrow,
          (y, x, scale, length))
 
 INLINE void sy_look_ahead_body(double *restrict out, float *restrict narrow, const double *p,
-                               const double *q, float *restrict squares, uint32_t length) {
+                               const double *q, const double *keeps, double keep, double steps,
+                               float *restrict squares, uint32_t length) {
     for (uint32_t i = 0; i < length; i++) {
-        double sum = p[i] + q[i];
+        double sum = keep * keeps[i] * p[i] + steps * q[i];
         float less = (float)sum;
         out[i] = sum;
         narrow[i] = less;
@@ -68,8 +69,8 @@ INLINE void sy_look_ahead_body(double *restrict out, float *restrict narrow, con
 }
 DISPATCH(void, sy_look_ahead,
          (double *restrict out, float *restrict narrow, const double *p, const double *q,
-          float *restrict squares, uint32_t length),
-         (out, narrow, p, q, squares, length))
+          const double *keeps, double keep, double steps, float *restrict squares, uint32_t length),
+         (out, narrow, p, q, keeps, keep, steps, squares, length))
 
 INLINE float sy_dot_narrow_body(const float *x, const float *y, uint32_t length) {
     float sum[PARTS] = {0};

@@ -25,9 +25,10 @@ void sy_axpy_narrow(float *restrict y, const float *restrict x, float scale, uin
 float sy_dot_narrow(const float *x, const float *y, uint32_t length);
 void sy_sum_rows_narrow(float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
                         const float *scales);
-/* out = narrow = p + q, squares += out * out, element by element */
+/* out = narrow = keep * keeps * p + steps * q, squares += out * out, element by element */
 void sy_look_ahead(double *restrict out, float *restrict narrow, const double *p, const double *q,
-                   float *restrict squares, uint32_t length);
+                   const double *keeps, double keep, double steps, float *restrict squares,
+                   uint32_t length);
 /* The sum is taken in eight parts. */
 double sy_dot(const double *x, const double *y, uint32_t length);
 /* out = sum of scales[k] * row rows[k] of the matrix */

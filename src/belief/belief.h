@@ -25,6 +25,7 @@ struct sy_variable {
     uint32_t pmu;     /* whose slot a measurement takes; SY_PMU_NONE: measured at every step */
     double start_log; /* ln rate before anything was seen, and its standard deviation */
     double start_sd;
+    double settles; /* share of the way back to start_log that it goes in one step; 0: it wanders */
     double drift_sd;    /* of the change of the ln rate in one step, where no covariance is given */
     double noise_ratio; /* relative standard deviation of one reading */
     double offset;      /* added to a rate before its logarithm: rates near 0 stay finite */
@@ -85,9 +86,9 @@ uint32_t sy_model_add_factor(struct sy_model *model, const struct sy_factor *fac
 SY_MUST_CHECK int sy_model_check(const struct sy_model *model, struct sy_error *error);
 void sy_model_write_dot(const struct sy_model *model, struct sy_buffer *buffer);
 const char *sy_factor_origin_name(enum sy_factor_origin origin);
-/* Learns covariance, starts and factor widths from complete series: rates[t * n + i], of several
- * programs one after another (lengths). share: of the learned covariance, the rest is its diagonal.
- */
+/* Learns covariance, starts, how fast rates settle, and factor widths from complete series:
+ * rates[t * n + i], of several programs one after another (lengths). share: of the learned
+ * covariance, the rest is its diagonal. */
 SY_MUST_CHECK int sy_model_learn(struct sy_model *model, const double *rates,
                                  const uint32_t *lengths, uint32_t series_count, double share);
 

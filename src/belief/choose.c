@@ -89,18 +89,6 @@ struct choice {
     uint32_t *picked, count, wanted;
 };
 
-/* In single precision: a choice needs no more. */
-static void look_ahead(struct sy_filter *f) {
-    memset(f->gain, 0, f->stride * sizeof *f->gain);
-    for (uint32_t i = 0; i < f->n; i++) {
-        size_t at = (size_t)i * f->stride;
-        sy_look_ahead(f->ahead + at, f->ahead_narrow + at, f->p + at, f->q + at, f->gain,
-                      f->stride);
-        f->left[i] = (float)f->ahead[at + i];
-    }
-    f->ahead_holds = true;
-}
-
 /* i will be read: f->gain, the squared lengths of the columns, and f->left, the variances, shrink
  * accordingly. */
 static void suppose(struct choice *choice, uint32_t i) {
@@ -242,7 +230,7 @@ uint32_t sy_filter_choose(struct sy_filter *f, const uint32_t *slots, uint32_t p
                           uint32_t *ret_variables) {
     struct choice choice = {.f = f, .picked = ret_variables};
     remember(f);
-    look_ahead(f);
+    sy_filter_look_ahead(f, 1);
     for (uint32_t i = 0; i < f->n; i++) {
         const struct sy_variable *v = &f->model->variables[i];
         if (v->pmu == SY_PMU_NONE && v->counter != SY_NONE) {

@@ -22,11 +22,12 @@ static bool allocate(struct sy_filter *f) {
     struct {
         double **to;
         size_t count;
-    } wanted[] = {{&f->p, n * n},  {&f->q, n * n},      {&f->ahead, n * n},   {&f->x, n},
-                  {&f->prior, n},  {&f->next, n},       {&f->rate, n},        {&f->ceiling, n},
-                  {&f->age_ns, n}, {&f->doubt, n},      {&f->refused, n},     {&f->low, n},
-                  {&f->high, n},   {&f->column_two, n}, {&f->column, n},      {&f->gp, m * n},
-                  {&f->s, m * m},  {&f->floors, m},     {&f->gradient, terms}};
+    } wanted[] = {{&f->p, n * n},  {&f->q, n * n},      {&f->ahead, n * n},    {&f->x, n},
+                  {&f->prior, n},  {&f->next, n},       {&f->rate, n},         {&f->ceiling, n},
+                  {&f->age_ns, n}, {&f->doubt, n},      {&f->refused, n},      {&f->low, n},
+                  {&f->high, n},   {&f->column_two, n}, {&f->column, n},       {&f->gp, m * n},
+                  {&f->s, m * m},  {&f->floors, m},     {&f->gradient, terms}, {&f->way, n},
+                  {&f->keeps, n}};
     for (size_t i = 0; i < SY_COUNT(wanted); i++) {
         if (!(*wanted[i].to = sy_arena_alloc(f->arena, wanted[i].count, sizeof(double)))) {
             return false;
@@ -121,6 +122,8 @@ void sy_filter_reset(struct sy_filter *f) {
             .surprise = 1,
         };
     }
+    f->ahead_steps = -1;
+    f->trust = f->told = f->heard = 0;
     f->ignored = f->steps = 0;
     f->odd_count = 1;
     f->read_count = 100;
@@ -190,7 +193,7 @@ struct sy_posterior sy_filter_sum(const struct sy_filter *f, const struct sy_ter
 void sy_filter_sample(const struct sy_filter *f, struct sy_rng *rng, double *ret_rates) {
     /* x + U'z needs the whole triangle; pivots one row at a time in the scratch of the choice. */
     double *u = f->ahead;
-    ((struct sy_filter *)f)->ahead_holds = false;
+    ((struct sy_filter *)f)->ahead_steps = -1;
     memcpy(u, f->p, sizeof *u * f->stride * f->stride);
     for (uint32_t i = 0; i < f->n; i++) {
         f->column[i] = 1e-12;

@@ -2,7 +2,8 @@
  *
  * The filter's state, private to this room.
  *
- * x is the mean of ln(rate + offset), p its covariance. One step: time goes on (p += q), then one
+ * x is the mean of ln(rate + offset), p its covariance. One step: time goes on (x goes some
+ * of the way to its usual rates, p += q), then one
  * robust least-squares solve over readings and relations together, in the small space of the rows,
  * then one downdate of p; q is learned from what the solve says has changed. Invariant: p and q are
  * symmetric with positive diagonals; everything is finite.
@@ -74,12 +75,16 @@ struct sy_filter {
     uint32_t examined;   /* relation whose turn it is */
     uint64_t ignored, steps;
     struct sy_rng signs; /* of the learning's probes */
+    double trust;        /* share of the way that readings bear out */
+    double told, heard;  /* of it: way * miss and way * way, over variances */
     /* choice */
     uint32_t *turn;          /* variables in the order of their turns */
     uint32_t *blanket_first; /* neighbours of variable i: [first[i], first[i + 1]) */
     uint32_t *blanket;
-    double *ahead; /* p one step on; scratch otherwise */
-    bool ahead_holds;
+    double *ahead;      /* p some steps on; scratch otherwise */
+    double ahead_steps; /* how many of the model's steps on; negative: scratch */
+    double *way;        /* back to its usual rate that each goes meanwhile, as the model has it */
+    double *keeps;      /* of the distance from there, as readings bear it out */
     float *ahead_narrow, *product;
     float *gain, *left;          /* what each would tell; its variance, given what will be read */
     double *column, *column_two; /* scratch */
@@ -100,13 +105,17 @@ double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t 
 void sy_factor_learn(struct sy_factor_now *now, double error, double variance);
 /* A reading was refused that it speaks of. */
 void sy_factor_blame(struct sy_factor_now *now);
+/* filter_step.c */
+/* The covariance so many steps on, into f->ahead; in single precision for the choice, with the
+ * squared lengths of its columns, f->gain, and the variances, f->left. */
+void sy_filter_look_ahead(struct sy_filter *f, double steps);
 /* filter_solve.c */
 /* What row i misses if x moves linearly from the prior; linearises it. */
 double sy_row_residual(struct sy_filter *f, struct sy_row *row);
 /* Takes in the rows (relations first, then readings) and forgets them. */
 void sy_filter_solve(struct sy_filter *f);
 /* filter_learn.c */
-/* After a solve, while its factor stands: what it says of q. */
+/* After a solve, while its factor stands: what it says of q and of trust. */
 void sy_filter_learn(struct sy_filter *f);
 /* choose.c */
 SY_MUST_CHECK int sy_choose_prepare(struct sy_filter *f);

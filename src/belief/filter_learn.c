@@ -7,6 +7,10 @@
  * maximisation, online, from the few readings there are. The matrix q G'S^-1 G q is not formed: for
  * random signs e, the vector q G'U^-1 e has it as its second moment. q is pulled back to the
  * model's, so that what is never seen to move does not freeze.
+ *
+ * The model also says how fast rates settle back to their usual. Not every program does what those
+ * it was learned from did, so a reading must bear it out: the misses of a prediction that stands
+ * still are regressed on the way that the model would have gone.
  */
 #include "belief/filter.h"
 #include <math.h>
@@ -15,6 +19,8 @@
 static const double LEARNING = 0.01;
 static const double CHANGE_MAX = 3; /* in ln */
 static const double RETURN = 0.004;
+static const double TRUST_KEEP = 0.998; /* of what was heard, for every reading */
+static const double DISTRUST = 3;       /* so much must be heard until half of it is believed */
 
 /* out = q * gradient' * z; returns z' * gradient * out. */
 static double spread(struct sy_filter *f, const double *z, double *out) {
@@ -58,12 +64,29 @@ static void give_back(struct sy_filter *f) {
     }
 }
 
+static void learn_trust(struct sy_filter *f) {
+    for (uint32_t i = 0; i < f->row_count; i++) {
+        const struct sy_row *row = &f->rows[i];
+        if (row->relation) {
+            continue;
+        }
+        double variance = sy_row_at(f->p, f->stride, row->source)[row->source];
+        double way = f->way[row->source], part = (1 - row->wrong) * way;
+        double miss = row->target - f->prior[row->source] + f->trust * way;
+        part /= variance + row->noise / row->weight;
+        f->told = TRUST_KEEP * f->told + part * miss;
+        f->heard = TRUST_KEEP * f->heard + part * way;
+    }
+    f->trust = fmin(fmax(f->told / (f->heard + DISTRUST), 0), 1);
+}
+
 void sy_filter_learn(struct sy_filter *f) {
     double part = fmin(LEARNING * f->steps_elapsed, 0.5);
     double z[SY_ROWS_MAX], *change = f->column, *usual = f->column_two;
     if (f->options.no_learning || !(part > 0)) {
         return;
     }
+    learn_trust(f);
     for (uint32_t i = 0; i < f->row_count; i++) {
         z[i] = f->rows[i].pull;
     }

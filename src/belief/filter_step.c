@@ -19,18 +19,36 @@ static void cap(struct sy_filter *f, uint32_t i) {
     }
 }
 
+void sy_filter_look_ahead(struct sy_filter *f, double steps) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct sy_variable *v = &f->model->variables[i];
+        double settled =
+            steps == 1 || v->settles == 0 ? v->settles : 1 - pow(1 - v->settles, steps);
+        f->way[i] = settled * (v->start_log - f->x[i]);
+        f->keeps[i] = 1 - f->trust * settled;
+    }
+    memset(f->gain, 0, f->stride * sizeof *f->gain);
+    for (uint32_t i = 0; i < f->n; i++) {
+        size_t at = (size_t)i * f->stride;
+        sy_look_ahead(f->ahead + at, f->ahead_narrow + at, f->p + at, f->q + at, f->keeps,
+                      f->keeps[i], steps, f->gain, f->stride);
+        f->left[i] = (float)f->ahead[at + i];
+    }
+    f->ahead_steps = steps;
+}
+
 static void pass_time(struct sy_filter *f, double elapsed_ns) {
     double steps = f->model->step_ns > 0 ? elapsed_ns / f->model->step_ns : 1;
     f->steps_elapsed = steps > 0 ? fmin(steps, STEPS_MAX) : 0;
-    if (f->ahead_holds && f->steps_elapsed == 1) {
-        double *now = f->ahead; /* the choice has looked just as far */
-        f->ahead = f->p;
-        f->p = now;
-    } else if (f->steps_elapsed > 0) {
-        sy_axpy(f->p, f->q, f->steps_elapsed, f->stride * f->stride);
+    if (f->ahead_steps != f->steps_elapsed) { /* else the choice has looked just as far */
+        sy_filter_look_ahead(f, f->steps_elapsed);
     }
-    f->ahead_holds = false;
+    double *now = f->ahead;
+    f->ahead = f->p;
+    f->p = now;
+    f->ahead_steps = -1;
     for (uint32_t i = 0; i < f->n; i++) {
+        f->x[i] += f->trust * f->way[i];
         f->age_ns[i] += elapsed_ns > 0 ? elapsed_ns : 0;
         f->rate[i] = exp(f->x[i]);
         if (sy_row_at(f->p, f->stride, i)[i] > f->ceiling[i]) {

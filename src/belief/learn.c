@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Learning a model's numbers from complete series: how ln rates change together from step to step,
- * where they start, and how exactly each relation holds.
+ * where they start, how fast they settle there, and how exactly each relation holds.
  */
 #include "belief/filter.h"
 #include <errno.h>
@@ -28,6 +28,27 @@ static void learn_starts(struct sy_model *model, const double *rates, uint64_t c
         model->variables[i].start_log = mean;
         model->variables[i].start_sd =
             fmax(sqrt(fmax(square / (double)count - mean * mean, 0)), 0.1) * 2;
+    }
+}
+
+/* How much of the distance from the usual rate is gone a step later, by least squares. Programs
+ * have rates of their own that they settle at: only what each of the series does is a habit. */
+static void learn_settling(struct sy_model *model, const double *rates, const uint32_t *lengths,
+                           uint32_t series_count) {
+    uint32_t n = model->variable_count;
+    for (uint32_t i = 0; i < n; i++) {
+        struct sy_variable *v = &model->variables[i];
+        uint64_t at = 0;
+        v->settles = 1;
+        for (uint32_t s = 0; s < series_count; at += lengths[s], s++) {
+            double product = 0, square = 1e-30;
+            for (uint64_t t = at + 1; t < at + lengths[s]; t++) {
+                double before = log_rate(model, rates + (t - 1) * n, i) - v->start_log;
+                product += before * (log_rate(model, rates + t * n, i) - v->start_log);
+                square += before * before;
+            }
+            v->settles = fmax(fmin(v->settles, 1 - product / square), 0);
+        }
     }
 }
 
@@ -106,6 +127,7 @@ int sy_model_learn(struct sy_model *model, const double *rates, const uint32_t *
     if (!code) {
         learn_covariance(model, rates, lengths, series_count, share, covariance);
         learn_starts(model, rates, count);
+        learn_settling(model, rates, lengths, series_count);
         model->covariance = covariance;
     }
     return code;

@@ -69,9 +69,9 @@ uint32_t sy_model_add_factor(struct sy_model *model, const struct sy_factor *fac
 
 static int check_variable(const struct sy_variable *v, struct sy_error *error) {
     bool good = isfinite(v->start_log) && v->start_sd > 0 && isfinite(v->start_sd) &&
-                v->drift_sd >= 0 && isfinite(v->drift_sd) && v->noise_ratio >= 0 &&
-                isfinite(v->noise_ratio) && v->offset >= 0 && isfinite(v->offset) &&
-                v->capacity > 0;
+                v->settles >= 0 && v->settles <= 1 && v->drift_sd >= 0 && isfinite(v->drift_sd) &&
+                v->noise_ratio >= 0 && isfinite(v->noise_ratio) && v->offset >= 0 &&
+                isfinite(v->offset) && v->capacity > 0;
     return good ? 0 : sy_fail(error, -EINVAL, "variable %s: a number is out of range", v->name);
 }
 

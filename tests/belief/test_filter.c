@@ -401,6 +401,58 @@ static void what_moves_together_is_learned_from_few_readings(void **state) {
     sy_model_destroy(model);
 }
 
+/* Rates that return to their usual by a tenth a step, around level in ln, and a walk. */
+static void settle(double *rates, uint32_t count, double level, uint64_t seed) {
+    struct sy_rng rng = sy_rng_make(seed, 0, 0);
+    double x = 0, walk = 0;
+    for (uint32_t t = 0; t < count; t++) {
+        x = 0.9 * x + 0.2 * sy_rng_normal(&rng);
+        walk += 0.02 * sy_rng_normal(&rng);
+        rates[t * 2] = 1000 * exp(level + x);
+        rates[t * 2 + 1] = 1000 * exp(walk);
+    }
+}
+
+/* Share of the way back to the usual rate that the filter believes in after a long silence. */
+static double after_silence(const struct sy_model *model, const double *rates, uint32_t count) {
+    struct sy_filter *filter = NULL;
+    assert_int_equal(sy_filter_create(model, NULL, &filter), 0);
+    for (uint32_t t = 0; t < count; t++) {
+        struct sy_observation o[] = {{0, rates[t * 2], 0}, {1, rates[t * 2 + 1], 0}};
+        sy_filter_step(filter, 1e6, o, 2);
+    }
+    double before = sy_filter_estimate(filter, 0).log_mean;
+    sy_filter_step(filter, 50e6, NULL, 0);
+    double moved = sy_filter_estimate(filter, 0).log_mean - before;
+    double way = model->variables[0].start_log - before;
+    sy_filter_destroy(filter);
+    return moved / way;
+}
+
+static void rates_settle_where_readings_bear_it_out(void **state) {
+    (void)state;
+    enum { T = 3000, SEEN = 600 };
+    struct sy_model *model = walkers(2, 0.1, 0.02);
+    double *rates = calloc(T * 2, sizeof *rates);
+    model->step_ns = 1e6;
+    settle(rates, T, 0, 1);
+    assert_int_equal(sy_model_learn(model, rates, (uint32_t[]){T}, 1, 0.5), 0);
+    assert_float_equal(model->variables[0].settles, 0.1, 0.02);
+    assert_true(model->variables[1].settles < 0.02);
+    settle(rates, SEEN, 0, 2);
+    assert_true(after_silence(model, rates, SEEN) > 0.6);
+    /* A program with a level of its own does not go to where others were. */
+    settle(rates, SEEN, 3, 2);
+    assert_true(after_silence(model, rates, SEEN) < 0.1);
+    /* Two programs with levels of their own have no usual rate in common. */
+    settle(rates, T / 2, -1, 3);
+    settle(rates + T, T / 2, 1, 4);
+    assert_int_equal(sy_model_learn(model, rates, (uint32_t[]){T / 2, T / 2}, 2, 0.5), 0);
+    assert_true(model->variables[0].settles < 0.03);
+    free(rates);
+    sy_model_destroy(model);
+}
+
 static void complete_series_teach_covariance_starts_and_widths(void **state) {
     (void)state;
     enum { T = 4000 };
@@ -540,6 +592,7 @@ int main(void) {
         cmocka_unit_test(everything_stays_finite),
         cmocka_unit_test(bands_cover_what_they_say),
         cmocka_unit_test(what_moves_together_is_learned_from_few_readings),
+        cmocka_unit_test(rates_settle_where_readings_bear_it_out),
         cmocka_unit_test(complete_series_teach_covariance_starts_and_widths),
         cmocka_unit_test(everybody_gets_a_turn_and_nobody_more_than_there_is),
         cmocka_unit_test(same_seed_same_bits),
