@@ -8,9 +8,7 @@
  * on a K80 took 8.6 to 18.2 times as long as the FPGA, of which 12.5 is the middle.
  */
 #include "graph/internal.h"
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { PURPOSE_EEG = 12, PURPOSE_ATTACK = 13 }; /* of random streams */
 
@@ -33,49 +31,40 @@ static const struct sy_generator_kernel eeg_kernels[] = {
 
 /* Data: the state first, then signal, filtered and features of each group. accesses has room for
  * one each. A chunk needs the state that the one before it left. */
-static int eeg_chunk(struct sy_graph *graph, uint32_t c, uint32_t groups,
-                     struct sy_access *accesses, struct sy_rng *rng) {
+static void eeg_chunk(struct sy_graph *graph, uint32_t c, uint32_t groups,
+                      struct sy_access *accesses, struct sy_rng *rng) {
     double scale = 0.8 + 0.4 * sy_rng_uniform(rng);
-    int code = 0;
-    for (uint32_t g = 0; !code && g < groups; g++) {
+    for (uint32_t g = 0; g < groups; g++) {
         uint32_t at = graph->data_count;
-        code = sy_generator_data(graph, 1e6, "signal(%u,%u)", c, g);
-        code = code ? code : sy_generator_data(graph, 1e6, "filtered(%u,%u)", c, g);
-        code = code ? code : sy_generator_data(graph, 60e3, "features(%u,%u)", c, g);
-        code =
-            code
-                ? code
-                : sy_generator_task(graph, EEG_FILTER, 1,
-                                    (struct sy_access[]){{at, SY_READ}, {at + 1, SY_WRITE}, {0, 0}},
-                                    "filter(%u,%u)", c, g);
-        code = code ? code
-                    : sy_generator_task(
-                          graph, EEG_FEATURES, scale,
-                          (struct sy_access[]){{at + 1, SY_READ}, {at + 2, SY_WRITE}, {0, 0}},
+        sy_generator_data(graph, 1e6, "signal(%u,%u)", c, g);
+        sy_generator_data(graph, 1e6, "filtered(%u,%u)", c, g);
+        sy_generator_data(graph, 60e3, "features(%u,%u)", c, g);
+        sy_generator_task(graph, EEG_FILTER, 1, ACCESSES(READ(at), WRITE(at + 1)), "filter(%u,%u)",
+                          c, g);
+        sy_generator_task(graph, EEG_FEATURES, scale, ACCESSES(READ(at + 1), WRITE(at + 2)),
                           "features(%u,%u)", c, g);
-        accesses[g] = (struct sy_access){at + 2, SY_READ};
+        accesses[g] = (struct sy_access)READ(at + 2);
     }
-    accesses[groups] = (struct sy_access){0, SY_READ_WRITE};
+    accesses[groups] = (struct sy_access)UPDATE(0);
     accesses[groups + 1] = (struct sy_access){0, 0};
-    return code ? code : sy_generator_task(graph, EEG_INFER, scale, accesses, "infer(%u)", c);
+    sy_generator_task(graph, EEG_INFER, scale, accesses, "infer(%u)", c);
 }
 
-static int eeg(struct sy_graph *graph, const double *values) {
+static void eeg(struct sy_graph *graph, const double *values) {
     uint32_t chunks = (uint32_t)values[0], groups = (uint32_t)values[1];
     struct sy_rng rng = sy_rng_make((uint64_t)values[2], PURPOSE_EEG, 0);
-    struct sy_access *accesses = malloc(((size_t)groups + 2) * sizeof *accesses);
-    int code = accesses ? sy_generator_kernels(graph, eeg_kernels, SY_COUNT(eeg_kernels)) : -ENOMEM;
-    code = code ? code : sy_generator_data(graph, 200e3, "state");
-    for (uint32_t c = 0; !code && c < chunks; c++) {
-        code = eeg_chunk(graph, c, groups, accesses, &rng);
+    struct sy_access *accesses = sy_generator_accesses(graph, (size_t)groups + 2);
+    if (!accesses) {
+        return;
     }
-    free(accesses);
+    sy_generator_kernels(graph, eeg_kernels, SY_COUNT(eeg_kernels));
+    sy_generator_data(graph, 200e3, "state");
+    for (uint32_t c = 0; c < chunks; c++) {
+        eeg_chunk(graph, c, groups, accesses, &rng);
+    }
     uint32_t result = graph->data_count;
-    code = code ? code : sy_generator_data(graph, 10e3, "places");
-    return code ? code
-                : sy_generator_task(graph, EEG_LOCATE, 1,
-                                    (struct sy_access[]){{0, SY_READ}, {result, SY_WRITE}, {0, 0}},
-                                    "locate");
+    sy_generator_data(graph, 10e3, "places");
+    sy_generator_task(graph, EEG_LOCATE, 1, ACCESSES(READ(0), WRITE(result)), "locate");
 }
 
 static double eeg_size(const double *values) {
@@ -98,54 +87,43 @@ static const struct sy_generator_kernel attack_kernels[] = {
 
 /* Data: each user's state first. A user's graph goes on from batch to batch. Few users have most of
  * the events. */
-static int attack_batch(struct sy_graph *graph, uint32_t b, uint32_t users,
-                        struct sy_access *accesses, struct sy_rng *rng) {
+static void attack_batch(struct sy_graph *graph, uint32_t b, uint32_t users,
+                         struct sy_access *accesses, struct sy_rng *rng) {
     uint32_t logs = graph->data_count, events = logs + 1;
-    int code = sy_generator_data(graph, 30e6, "logs%u", b);
-    code = code ? code : sy_generator_data(graph, 6e6, "events%u", b);
-    code =
-        code ? code
-             : sy_generator_task(graph, ATTACK_PARSE, 1,
-                                 (struct sy_access[]){{logs, SY_READ}, {events, SY_WRITE}, {0, 0}},
-                                 "parse(%u)", b);
-    for (uint32_t u = 0; !code && u < users; u++) {
+    sy_generator_data(graph, 30e6, "logs%u", b);
+    sy_generator_data(graph, 6e6, "events%u", b);
+    sy_generator_task(graph, ATTACK_PARSE, 1, ACCESSES(READ(logs), WRITE(events)), "parse(%u)", b);
+    for (uint32_t u = 0; u < users; u++) {
         double scale = 0.2 / sqrt(0.02 + sy_rng_uniform(rng));
         uint32_t model = graph->data_count;
-        code = sy_generator_data(graph, 400e3 * scale, "model(%u,%u)", b, u);
-        code = code ? code : sy_generator_data(graph, 1e3, "verdict(%u,%u)", b, u);
-        code = code ? code
-                    : sy_generator_task(
-                          graph, ATTACK_BUILD, scale,
-                          (struct sy_access[]){{events, SY_READ}, {model, SY_WRITE}, {0, 0}},
+        sy_generator_data(graph, 400e3 * scale, "model(%u,%u)", b, u);
+        sy_generator_data(graph, 1e3, "verdict(%u,%u)", b, u);
+        sy_generator_task(graph, ATTACK_BUILD, scale, ACCESSES(READ(events), WRITE(model)),
                           "build(%u,%u)", b, u);
-        code = code ? code
-                    : sy_generator_task(
-                          graph, ATTACK_INFER, scale,
-                          (struct sy_access[]){
-                              {model, SY_READ}, {u, SY_READ_WRITE}, {model + 1, SY_WRITE}, {0, 0}},
-                          "infer(%u,%u)", b, u);
-        accesses[u] = (struct sy_access){model + 1, SY_READ};
+        sy_generator_task(graph, ATTACK_INFER, scale,
+                          ACCESSES(READ(model), UPDATE(u), WRITE(model + 1)), "infer(%u,%u)", b, u);
+        accesses[u] = (struct sy_access)READ(model + 1);
     }
-    accesses[users] = (struct sy_access){graph->data_count, SY_WRITE};
+    accesses[users] = (struct sy_access)WRITE(graph->data_count);
     accesses[users + 1] = (struct sy_access){0, 0};
-    code = code ? code : sy_generator_data(graph, 10e3, "alarms%u", b);
-    return code ? code : sy_generator_task(graph, ATTACK_REPORT, 1, accesses, "report(%u)", b);
+    sy_generator_data(graph, 10e3, "alarms%u", b);
+    sy_generator_task(graph, ATTACK_REPORT, 1, accesses, "report(%u)", b);
 }
 
-static int attack(struct sy_graph *graph, const double *values) {
+static void attack(struct sy_graph *graph, const double *values) {
     uint32_t batches = (uint32_t)values[0], users = (uint32_t)values[1];
     struct sy_rng rng = sy_rng_make((uint64_t)values[2], PURPOSE_ATTACK, 0);
-    struct sy_access *accesses = malloc(((size_t)users + 2) * sizeof *accesses);
-    int code =
-        accesses ? sy_generator_kernels(graph, attack_kernels, SY_COUNT(attack_kernels)) : -ENOMEM;
-    for (uint32_t u = 0; !code && u < users; u++) {
-        code = sy_generator_data(graph, 20e3, "state%u", u);
+    struct sy_access *accesses = sy_generator_accesses(graph, (size_t)users + 2);
+    if (!accesses) {
+        return;
     }
-    for (uint32_t b = 0; !code && b < batches; b++) {
-        code = attack_batch(graph, b, users, accesses, &rng);
+    sy_generator_kernels(graph, attack_kernels, SY_COUNT(attack_kernels));
+    for (uint32_t u = 0; u < users; u++) {
+        sy_generator_data(graph, 20e3, "state%u", u);
     }
-    free(accesses);
-    return code;
+    for (uint32_t b = 0; b < batches; b++) {
+        attack_batch(graph, b, users, accesses, &rng);
+    }
 }
 
 static double attack_size(const double *values) {
@@ -153,21 +131,15 @@ static double attack_size(const double *values) {
 }
 
 const struct sy_generator sy_generators_inference[] = {
-    {"eeg",
-     "eeg:CHUNKS[,groups=8,seed=1]  shaped like EEG-Graph: filters and features per "
-     "group of channels, inference from chunk to chunk",
-     {{"chunks", 8, 1, 1e5, SY_WHOLE},
-      {"groups", 8, 1, 1e5, SY_WHOLE},
-      {"seed", 1, 0, 9007199254740992.0, SY_WHOLE}},
-     eeg_size,
-     eeg},
-    {"attack",
-     "attack:BATCHES[,users=16,seed=1]  shaped like AttackTagger: logs in batches, "
-     "inference per user from batch to batch",
-     {{"batches", 8, 1, 1e5, SY_WHOLE},
-      {"users", 16, 1, 1e5, SY_WHOLE},
-      {"seed", 1, 0, 9007199254740992.0, SY_WHOLE}},
-     attack_size,
-     attack},
-    {.name = NULL},
+    GENERATOR(eeg, eeg_size,
+              "eeg:CHUNKS[,groups=8,seed=1]  shaped like EEG-Graph: filters and features per group "
+              "of channels, inference from chunk to chunk",
+              WHOLE("chunks", 8, 1, 1e5), WHOLE("groups", 8, 1, 1e5),
+              WHOLE("seed", 1, 0, 9007199254740992.0)),
+    GENERATOR(attack, attack_size,
+              "attack:BATCHES[,users=16,seed=1]  shaped like AttackTagger: logs in batches, "
+              "inference per user from batch to batch",
+              WHOLE("batches", 8, 1, 1e5), WHOLE("users", 16, 1, 1e5),
+              WHOLE("seed", 1, 0, 9007199254740992.0)),
+    {0},
 };

@@ -29,15 +29,13 @@ static double cube(double x) {
 }
 
 /* Tiles named letter(i,j), row by row; below_only leaves out those above the diagonal. */
-static int add_tiles(struct sy_graph *graph, char letter, uint32_t n, double tile,
-                     bool below_only) {
-    int code = 0;
-    for (uint32_t i = 0; !code && i < n; i++) {
-        for (uint32_t j = 0; !code && j < (below_only ? i + 1 : n); j++) {
-            code = sy_generator_data(graph, 8 * tile * tile, "%c(%u,%u)", letter, i, j);
+static void add_tiles(struct sy_graph *graph, char letter, uint32_t n, double tile,
+                      bool below_only) {
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < (below_only ? i + 1 : n); j++) {
+            sy_generator_data(graph, 8 * tile * tile, "%c(%u,%u)", letter, i, j);
         }
     }
-    return code;
 }
 
 /* --- Cholesky --------------------------------------------------------------------------------- */
@@ -46,48 +44,37 @@ static uint32_t below(uint32_t i, uint32_t j) {
     return i * (i + 1) / 2 + j;
 }
 
-static int cholesky_row(struct sy_graph *graph, uint32_t k, uint32_t i, double tile) {
-    int code = sy_generator_task(
-        graph, SYRK, cube(tile) + tile * tile,
-        (struct sy_access[]){{below(i, k), SY_READ}, {below(i, i), SY_READ_WRITE}, {0, 0}},
-        "syrk(%u,%u)", i, k);
-    for (uint32_t j = k + 1; !code && j < i; j++) {
-        code = sy_generator_task(graph, GEMM, 2 * cube(tile),
-                                 (struct sy_access[]){{below(i, k), SY_READ},
-                                                      {below(j, k), SY_READ},
-                                                      {below(i, j), SY_READ_WRITE},
-                                                      {0, 0}},
-                                 "gemm(%u,%u,%u)", i, j, k);
+static void cholesky_row(struct sy_graph *graph, uint32_t k, uint32_t i, double tile) {
+    sy_generator_task(graph, SYRK, cube(tile) + tile * tile,
+                      ACCESSES(READ(below(i, k)), UPDATE(below(i, i))), "syrk(%u,%u)", i, k);
+    for (uint32_t j = k + 1; j < i; j++) {
+        sy_generator_task(graph, GEMM, 2 * cube(tile),
+                          ACCESSES(READ(below(i, k)), READ(below(j, k)), UPDATE(below(i, j))),
+                          "gemm(%u,%u,%u)", i, j, k);
     }
-    return code;
 }
 
-static int cholesky_step(struct sy_graph *graph, uint32_t k, uint32_t n, double tile) {
-    int code = sy_generator_task(graph, POTRF, cube(tile) / 3 + tile * tile / 2 + tile / 6,
-                                 (struct sy_access[]){{below(k, k), SY_READ_WRITE}, {0, 0}},
-                                 "potrf(%u)", k);
-    for (uint32_t i = k + 1; !code && i < n; i++) {
-        code = sy_generator_task(
-            graph, TRSM, cube(tile) + tile * tile,
-            (struct sy_access[]){{below(k, k), SY_READ}, {below(i, k), SY_READ_WRITE}, {0, 0}},
-            "trsm(%u,%u)", i, k);
+static void cholesky_step(struct sy_graph *graph, uint32_t k, uint32_t n, double tile) {
+    sy_generator_task(graph, POTRF, cube(tile) / 3 + tile * tile / 2 + tile / 6,
+                      ACCESSES(UPDATE(below(k, k))), "potrf(%u)", k);
+    for (uint32_t i = k + 1; i < n; i++) {
+        sy_generator_task(graph, TRSM, cube(tile) + tile * tile,
+                          ACCESSES(READ(below(k, k)), UPDATE(below(i, k))), "trsm(%u,%u)", i, k);
     }
-    for (uint32_t i = k + 1; !code && i < n; i++) {
-        code = cholesky_row(graph, k, i, tile);
+    for (uint32_t i = k + 1; i < n; i++) {
+        cholesky_row(graph, k, i, tile);
     }
-    return code;
 }
 
-static int cholesky(struct sy_graph *graph, const double *values) {
+static void cholesky(struct sy_graph *graph, const double *values) {
     static const struct sy_generator_kernel kernels[] = {POTRF_KERNEL, TRSM_KERNEL, SYRK_KERNEL,
                                                          GEMM_KERNEL};
     uint32_t n = (uint32_t)values[0];
-    int code = sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
-    code = code ? code : add_tiles(graph, 'A', n, values[1], true);
-    for (uint32_t k = 0; !code && k < n; k++) {
-        code = cholesky_step(graph, k, n, values[1]);
+    sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
+    add_tiles(graph, 'A', n, values[1], true);
+    for (uint32_t k = 0; k < n; k++) {
+        cholesky_step(graph, k, n, values[1]);
     }
-    return code;
 }
 
 static double cholesky_size(const double *values) {
@@ -96,44 +83,33 @@ static double cholesky_size(const double *values) {
 
 /* --- LU without pivoting ---------------------------------------------------------------------- */
 
-static int lu_step(struct sy_graph *graph, uint32_t k, uint32_t n, double tile) {
+static void lu_step(struct sy_graph *graph, uint32_t k, uint32_t n, double tile) {
     double trsm = cube(tile) + tile * tile;
-    int code =
-        sy_generator_task(graph, LU_GETRF, 2 * cube(tile) / 3,
-                          (struct sy_access[]){{k * n + k, SY_READ_WRITE}, {0, 0}}, "getrf(%u)", k);
-    for (uint32_t i = k + 1; !code && i < n; i++) {
-        code = sy_generator_task(
-            graph, LU_TRSM, trsm,
-            (struct sy_access[]){{k * n + k, SY_READ}, {i * n + k, SY_READ_WRITE}, {0, 0}},
-            "trsm(%u,%u)", i, k);
-        code =
-            code ? code
-                 : sy_generator_task(graph, LU_TRSM, trsm,
-                                     (struct sy_access[]){
-                                         {k * n + k, SY_READ}, {k * n + i, SY_READ_WRITE}, {0, 0}},
-                                     "trsm(%u,%u)", k, i);
+    sy_generator_task(graph, LU_GETRF, 2 * cube(tile) / 3, ACCESSES(UPDATE(k * n + k)), "getrf(%u)",
+                      k);
+    for (uint32_t i = k + 1; i < n; i++) {
+        sy_generator_task(graph, LU_TRSM, trsm, ACCESSES(READ(k * n + k), UPDATE(i * n + k)),
+                          "trsm(%u,%u)", i, k);
+        sy_generator_task(graph, LU_TRSM, trsm, ACCESSES(READ(k * n + k), UPDATE(k * n + i)),
+                          "trsm(%u,%u)", k, i);
     }
-    for (uint32_t at = 0, m = n - k - 1; !code && at < m * m; at++) {
+    for (uint32_t at = 0, m = n - k - 1; at < m * m; at++) {
         uint32_t i = k + 1 + at / m, j = k + 1 + at % m;
-        code = sy_generator_task(
-            graph, LU_GEMM, 2 * cube(tile),
-            (struct sy_access[]){
-                {i * n + k, SY_READ}, {k * n + j, SY_READ}, {i * n + j, SY_READ_WRITE}, {0, 0}},
-            "gemm(%u,%u,%u)", i, j, k);
+        sy_generator_task(graph, LU_GEMM, 2 * cube(tile),
+                          ACCESSES(READ(i * n + k), READ(k * n + j), UPDATE(i * n + j)),
+                          "gemm(%u,%u,%u)", i, j, k);
     }
-    return code;
 }
 
-static int lu(struct sy_graph *graph, const double *values) {
+static void lu(struct sy_graph *graph, const double *values) {
     static const struct sy_generator_kernel kernels[] = {
         {"getrf", NULL, 0.0694, 0.0279, 0, 0.04, 3e9, 0, 0}, TRSM_KERNEL, GEMM_KERNEL};
     uint32_t n = (uint32_t)values[0];
-    int code = sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
-    code = code ? code : add_tiles(graph, 'A', n, values[1], false);
-    for (uint32_t k = 0; !code && k < n; k++) {
-        code = lu_step(graph, k, n, values[1]);
+    sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
+    add_tiles(graph, 'A', n, values[1], false);
+    for (uint32_t k = 0; k < n; k++) {
+        lu_step(graph, k, n, values[1]);
     }
-    return code;
 }
 
 static double square_size(const double *values) {
@@ -143,41 +119,30 @@ static double square_size(const double *values) {
 /* --- QR: flat tree ---------------------------------------------------------------------------- */
 
 /* The reflectors of step k live in V(k): they are read while tsqrt already changes A(k,k). */
-static int qr_row(struct sy_graph *graph, uint32_t k, uint32_t i, uint32_t n, double tile) {
-    int code = sy_generator_task(
-        graph, TSQRT, 2 * cube(tile),
-        (struct sy_access[]){{k * n + k, SY_READ_WRITE}, {i * n + k, SY_READ_WRITE}, {0, 0}},
-        "tsqrt(%u,%u)", i, k);
-    for (uint32_t j = k + 1; !code && j < n; j++) {
-        code = sy_generator_task(graph, TSMQR, 4 * cube(tile),
-                                 (struct sy_access[]){{i * n + k, SY_READ},
-                                                      {k * n + j, SY_READ_WRITE},
-                                                      {i * n + j, SY_READ_WRITE},
-                                                      {0, 0}},
-                                 "tsmqr(%u,%u,%u)", i, j, k);
+static void qr_row(struct sy_graph *graph, uint32_t k, uint32_t i, uint32_t n, double tile) {
+    sy_generator_task(graph, TSQRT, 2 * cube(tile), ACCESSES(UPDATE(k * n + k), UPDATE(i * n + k)),
+                      "tsqrt(%u,%u)", i, k);
+    for (uint32_t j = k + 1; j < n; j++) {
+        sy_generator_task(graph, TSMQR, 4 * cube(tile),
+                          ACCESSES(READ(i * n + k), UPDATE(k * n + j), UPDATE(i * n + j)),
+                          "tsmqr(%u,%u,%u)", i, j, k);
     }
-    return code;
 }
 
-static int qr_step(struct sy_graph *graph, uint32_t k, uint32_t n, double tile) {
+static void qr_step(struct sy_graph *graph, uint32_t k, uint32_t n, double tile) {
     uint32_t reflectors = n * n + k;
-    int code = sy_generator_task(
-        graph, GEQRT, 4 * cube(tile) / 3,
-        (struct sy_access[]){{k * n + k, SY_READ_WRITE}, {reflectors, SY_WRITE}, {0, 0}},
-        "geqrt(%u)", k);
-    for (uint32_t j = k + 1; !code && j < n; j++) {
-        code = sy_generator_task(
-            graph, ORMQR, 2 * cube(tile),
-            (struct sy_access[]){{reflectors, SY_READ}, {k * n + j, SY_READ_WRITE}, {0, 0}},
-            "ormqr(%u,%u)", k, j);
+    sy_generator_task(graph, GEQRT, 4 * cube(tile) / 3,
+                      ACCESSES(UPDATE(k * n + k), WRITE(reflectors)), "geqrt(%u)", k);
+    for (uint32_t j = k + 1; j < n; j++) {
+        sy_generator_task(graph, ORMQR, 2 * cube(tile),
+                          ACCESSES(READ(reflectors), UPDATE(k * n + j)), "ormqr(%u,%u)", k, j);
     }
-    for (uint32_t i = k + 1; !code && i < n; i++) {
-        code = qr_row(graph, k, i, n, tile);
+    for (uint32_t i = k + 1; i < n; i++) {
+        qr_row(graph, k, i, n, tile);
     }
-    return code;
 }
 
-static int qr(struct sy_graph *graph, const double *values) {
+static void qr(struct sy_graph *graph, const double *values) {
     static const struct sy_generator_kernel kernels[] = {
         {"geqrt", NULL, 0.0496, 0.01857, 0, 0.04, 3e9, 0, 0},
         {"ormqr", NULL, 0.0529, 0.00464, 0, 0.03, 3e9, 0, 0},
@@ -185,43 +150,38 @@ static int qr(struct sy_graph *graph, const double *values) {
         {"tsmqr", NULL, 0.0413, 0.00271, 0, 0.02, 3e9, 0, 0}};
     uint32_t n = (uint32_t)values[0];
     double tile = values[1];
-    int code = sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
-    code = code ? code : add_tiles(graph, 'A', n, tile, false);
-    for (uint32_t k = 0; !code && k < n; k++) {
-        code = sy_generator_data(graph, 8 * tile * tile, "V(%u)", k);
+    sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
+    add_tiles(graph, 'A', n, tile, false);
+    for (uint32_t k = 0; k < n; k++) {
+        sy_generator_data(graph, 8 * tile * tile, "V(%u)", k);
     }
-    for (uint32_t k = 0; !code && k < n; k++) {
-        code = qr_step(graph, k, n, tile);
+    for (uint32_t k = 0; k < n; k++) {
+        qr_step(graph, k, n, tile);
     }
-    return code;
 }
 
 /* --- FFT -------------------------------------------------------------------------------------- */
 
-static int fft(struct sy_graph *graph, const double *values) {
+static void fft(struct sy_graph *graph, const double *values) {
     static const struct sy_generator_kernel kernels[] = {
         {"fft", NULL, 0.4, 0.02, 0.05, 0.03, 6e9, 0, 2e9},
         {"butterfly", NULL, 0.6, 0.03, 0.08, 0.03, 10e9, 0, 4e9}};
     uint32_t levels = (uint32_t)values[0], blocks = 1u << levels;
     double points = values[1], bytes = 16 * points;
-    int code = sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
-    for (uint32_t at = 0; !code && at < blocks * (levels + 1); at++) {
-        code = sy_generator_data(graph, bytes, "X(%u,%u)", at / blocks, at % blocks);
+    sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
+    for (uint32_t at = 0; at < blocks * (levels + 1); at++) {
+        sy_generator_data(graph, bytes, "X(%u,%u)", at / blocks, at % blocks);
     }
-    for (uint32_t b = 0; !code && b < blocks; b++) {
-        code = sy_generator_task(graph, 0, 5 * points * log2(points),
-                                 (struct sy_access[]){{b, SY_READ_WRITE}, {0, 0}}, "fft(%u)", b);
+    for (uint32_t b = 0; b < blocks; b++) {
+        sy_generator_task(graph, 0, 5 * points * log2(points), ACCESSES(UPDATE(b)), "fft(%u)", b);
     }
-    for (uint32_t at = blocks; !code && at < blocks * (levels + 1); at++) {
+    for (uint32_t at = blocks; at < blocks * (levels + 1); at++) {
         uint32_t level = at / blocks, b = at % blocks, before = (level - 1) * blocks;
-        code = sy_generator_task(graph, 1, 10 * points,
-                                 (struct sy_access[]){{before + b, SY_READ},
-                                                      {before + (b ^ 1u << (level - 1)), SY_READ},
-                                                      {at, SY_WRITE},
-                                                      {0, 0}},
-                                 "butterfly(%u,%u)", level, b);
+        sy_generator_task(
+            graph, 1, 10 * points,
+            ACCESSES(READ(before + b), READ(before + (b ^ 1u << (level - 1))), WRITE(at)),
+            "butterfly(%u,%u)", level, b);
     }
-    return code;
 }
 
 static double fft_size(const double *values) {
@@ -231,62 +191,42 @@ static double fft_size(const double *values) {
 /* --- Gaussian elimination -----------------------------------------------------------------------
  */
 
-static int gauss(struct sy_graph *graph, const double *values) {
+static void gauss(struct sy_graph *graph, const double *values) {
     static const struct sy_generator_kernel kernels[] = {
         {"pivot", NULL, 0.0694, 0.0279, 0, 0.04, 3e9, 0, 0},
         {"update", NULL, 0.0496, 0.0016, 0, 0.02, 3e9, 0, 0}};
     uint32_t n = (uint32_t)values[0];
     double tile = values[1];
-    int code = sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
-    for (uint32_t j = 0; !code && j < n; j++) {
-        code = sy_generator_data(graph, 8 * tile * tile * n, "column(%u)", j);
+    sy_generator_kernels(graph, kernels, SY_COUNT(kernels));
+    for (uint32_t j = 0; j < n; j++) {
+        sy_generator_data(graph, 8 * tile * tile * n, "column(%u)", j);
     }
-    for (uint32_t k = 0; !code && k + 1 < n; k++) {
-        code = sy_generator_task(graph, 0, cube(tile) * (n - k),
-                                 (struct sy_access[]){{k, SY_READ_WRITE}, {0, 0}}, "pivot(%u)", k);
-        for (uint32_t j = k + 1; !code && j < n; j++) {
-            code = sy_generator_task(graph, 1, 2 * cube(tile) * (n - k),
-                                     (struct sy_access[]){{k, SY_READ}, {j, SY_READ_WRITE}, {0, 0}},
-                                     "update(%u,%u)", k, j);
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        sy_generator_task(graph, 0, cube(tile) * (n - k), ACCESSES(UPDATE(k)), "pivot(%u)", k);
+        for (uint32_t j = k + 1; j < n; j++) {
+            sy_generator_task(graph, 1, 2 * cube(tile) * (n - k), ACCESSES(READ(k), UPDATE(j)),
+                              "update(%u,%u)", k, j);
         }
     }
-    return code;
 }
 
 static double gauss_size(const double *values) {
     return 2 * values[0] * values[0];
 }
 
-#define TILES(high)                                                                                \
-    { "tiles", 10, 1, high, SY_WHOLE }
-#define TILE                                                                                       \
-    { "tile", 960, 1, 100000, SY_WHOLE }
+#define TILES WHOLE("tiles", 10, 1, 1000)
+#define TILE  WHOLE("tile", 960, 1, 100000)
 
 const struct sy_generator sy_generators_linalg[] = {
-    {"cholesky",
-     "cholesky:TILES[,tile=960]  tiled Cholesky factorization",
-     {TILES(1000), TILE},
-     cholesky_size,
-     cholesky},
-    {"lu",
-     "lu:TILES[,tile=960]  tiled LU factorization without pivoting",
-     {TILES(1000), TILE},
-     square_size,
-     lu},
-    {"qr",
-     "qr:TILES[,tile=960]  tiled QR factorization, flat tree",
-     {TILES(1000), TILE},
-     square_size,
-     qr},
-    {"fft",
-     "fft:LEVELS[,points=65536]  butterfly over 2^LEVELS blocks of points",
-     {{"levels", 4, 1, 24, SY_WHOLE}, {"points", 65536, 2, 1e9, SY_WHOLE}},
-     fft_size,
-     fft},
-    {"gauss",
-     "gauss:COLUMNS[,tile=960]  Gaussian elimination by block columns",
-     {{"columns", 10, 2, 10000, SY_WHOLE}, TILE},
-     gauss_size,
-     gauss},
-    {.name = NULL},
+    GENERATOR(cholesky, cholesky_size, "cholesky:TILES[,tile=960]  tiled Cholesky factorization",
+              TILES, TILE),
+    GENERATOR(lu, square_size, "lu:TILES[,tile=960]  tiled LU factorization without pivoting",
+              TILES, TILE),
+    GENERATOR(qr, square_size, "qr:TILES[,tile=960]  tiled QR factorization, flat tree", TILES,
+              TILE),
+    GENERATOR(fft, fft_size, "fft:LEVELS[,points=65536]  butterfly over 2^LEVELS blocks of points",
+              WHOLE("levels", 4, 1, 24), WHOLE("points", 65536, 2, 1e9)),
+    GENERATOR(gauss, gauss_size, "gauss:COLUMNS[,tile=960]  Gaussian elimination by block columns",
+              WHOLE("columns", 10, 2, 10000), TILE),
+    {0},
 };

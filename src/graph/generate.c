@@ -154,11 +154,11 @@ static int read_arguments(const char *spec, const struct sy_generator *generator
 static int build(const char *spec, const struct sy_generator *generator, const double *values,
                  struct sy_graph **ret_graph, struct sy_error *error) {
     struct sy_graph *graph = sy_graph_create(spec, false);
-    int code = graph ? generator->build(graph, values) : -ENOMEM;
-    if (code) {
-        sy_fail(error, code, "out of memory");
+    if (graph) {
+        generator->build(graph, values);
     }
-    code = code ? code : sy_graph_seal(graph, error);
+    int code = graph ? graph->builder->failure : -ENOMEM;
+    code = code ? sy_fail(error, code, "out of memory") : sy_graph_seal(graph, error);
     if (code) {
         sy_graph_destroy(graph);
         return code;
@@ -195,9 +195,19 @@ int sy_graph_generate(const char *spec, struct sy_graph **ret_graph, struct sy_e
 
 /* --- what the families share ------------------------------------------------------------------ */
 
-int sy_generator_kernels(struct sy_graph *graph, const struct sy_generator_kernel *kernels,
-                         uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
+static void note(struct sy_graph *graph, int code) {
+    graph->builder->failure = graph->builder->failure ? graph->builder->failure : code;
+}
+
+struct sy_access *sy_generator_accesses(struct sy_graph *graph, size_t count) {
+    struct sy_access *accesses = sy_arena_alloc(graph->arena, count, sizeof *accesses);
+    note(graph, accesses ? 0 : -ENOMEM);
+    return accesses;
+}
+
+void sy_generator_kernels(struct sy_graph *graph, const struct sy_generator_kernel *kernels,
+                          uint32_t count) {
+    for (uint32_t i = 0; i < count && !graph->builder->failure; i++) {
         const struct sy_generator_kernel *kernel = &kernels[i];
         const double ns[] = {kernel->cpu_ns, kernel->gpu_ns, kernel->fpga_ns};
         struct sy_kernel_desc desc = {.name = kernel->name, .interference = kernel->interference};
@@ -215,16 +225,15 @@ int sy_generator_kernels(struct sy_graph *graph, const struct sy_generator_kerne
         desc.variants[SY_GPU].link_demand_bytes_per_s = kernel->gpu_link_bytes_per_s;
         desc.variants[SY_FPGA].link_demand_bytes_per_s = kernel->fpga_link_bytes_per_s;
         sy_kernel_id id;
-        int code = sy_graph_add_kernel(graph, &desc, &id);
-        if (code) {
-            return code;
-        }
+        note(graph, sy_graph_add_kernel(graph, &desc, &id));
     }
-    return 0;
 }
 
-int sy_generator_task(struct sy_graph *graph, uint32_t kernel, double work,
-                      const struct sy_access *accesses, const char *format, ...) {
+void sy_generator_task(struct sy_graph *graph, uint32_t kernel, double work,
+                       const struct sy_access *accesses, const char *format, ...) {
+    if (graph->builder->failure) {
+        return;
+    }
     char name[96];
     va_list args;
     va_start(args, format);
@@ -236,15 +245,18 @@ int sy_generator_task(struct sy_graph *graph, uint32_t kernel, double work,
         desc.access_count++;
     }
     sy_task_id task;
-    return sy_graph_add_task(graph, &desc, &task);
+    note(graph, sy_graph_add_task(graph, &desc, &task));
 }
 
-int sy_generator_data(struct sy_graph *graph, double bytes, const char *format, ...) {
+void sy_generator_data(struct sy_graph *graph, double bytes, const char *format, ...) {
+    if (graph->builder->failure) {
+        return;
+    }
     char name[96];
     va_list args;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
     sy_data_id datum;
-    return sy_graph_add_data(graph, name, bytes, &datum);
+    note(graph, sy_graph_add_data(graph, name, bytes, &datum));
 }

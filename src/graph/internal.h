@@ -12,6 +12,7 @@
 #define SY_GRAPH_NAME_SIZE 32 /* of the buffer sy_graph_task_name wants */
 
 struct sy_graph_builder {
+    int failure; /* of a generator: the first error */
     uint32_t kernel_capacity, data_capacity, name_capacity, task_capacity, time_capacity;
     uint32_t access_capacity, producer_capacity;
     struct sy_map kernels; /* by name */
@@ -86,8 +87,17 @@ struct sy_generator {
     struct sy_generator_parameter parameters[SY_GENERATOR_PARAMETERS]; /* the first is the size */
     /* Tasks and accesses it will make: judged before anything is allocated. */
     double (*size)(const double *values);
-    int (*build)(struct sy_graph *graph, const double *values);
+    void (*build)(struct sy_graph *graph, const double *values);
 };
+#define WHOLE(key, fallback, low, high)                                                            \
+    { key, fallback, low, high, SY_WHOLE }
+#define REAL(key, fallback, low, high)                                                             \
+    { key, fallback, low, high, SY_REAL }
+#define TIME(key, fallback, low, high)                                                             \
+    { key, fallback, low, high, SY_TIME }
+/* build is a function with the generator's name; what follows help are its parameters. */
+#define GENERATOR(build, size, help, ...)                                                          \
+    { #build, help, {__VA_ARGS__ }, size, build }
 
 /* Families, each closed by an entry without name. */
 extern const struct sy_generator sy_generators_linalg[];
@@ -103,13 +113,29 @@ struct sy_generator_kernel {
     double cpu_bytes_per_s;                             /* to the memory of the host */
     double gpu_link_bytes_per_s, fpga_link_bytes_per_s; /* over the link while it runs */
 };
-SY_MUST_CHECK int sy_generator_kernels(struct sy_graph *graph,
-                                       const struct sy_generator_kernel *kernels, uint32_t count);
+/* These do nothing once one of them has failed; the graph's builder keeps why. */
+void sy_generator_kernels(struct sy_graph *graph, const struct sy_generator_kernel *kernels,
+                          uint32_t count);
 /* accesses end with one of mode 0. */
-__attribute__((format(printf, 5, 6))) SY_MUST_CHECK int
-sy_generator_task(struct sy_graph *graph, uint32_t kernel, double work,
-                  const struct sy_access *accesses, const char *format, ...);
-__attribute__((format(printf, 3, 4))) SY_MUST_CHECK int
-sy_generator_data(struct sy_graph *graph, double bytes, const char *format, ...);
+__attribute__((format(printf, 5, 6))) void sy_generator_task(struct sy_graph *graph,
+                                                             uint32_t kernel, double work,
+                                                             const struct sy_access *accesses,
+                                                             const char *format, ...);
+__attribute__((format(printf, 3, 4))) void sy_generator_data(struct sy_graph *graph, double bytes,
+                                                             const char *format, ...);
+/* Room for accesses, as long as the graph; NULL is such a failure. */
+struct sy_access *sy_generator_accesses(struct sy_graph *graph, size_t count);
+#define READ(datum)                                                                                \
+    { datum, SY_READ }
+#define WRITE(datum)                                                                               \
+    { datum, SY_WRITE }
+#define UPDATE(datum)                                                                              \
+    { datum, SY_READ_WRITE }
+#define ACCESSES(...)                                                                              \
+    (const struct sy_access[]) {                                                                   \
+        __VA_ARGS__, {                                                                             \
+            0, 0                                                                                   \
+        }                                                                                          \
+    }
 
 #endif
