@@ -18,6 +18,7 @@
 #define SY_ENGINE_STARPU_SESSION_H
 
 #include "engine/starpu/process.h"
+#include <math.h>
 #include <symph/session.h>
 
 #define BLOCK_ITEMS 4096u
@@ -133,6 +134,8 @@ static inline struct session *session_of(struct sy_session *base) {
     atomic_fetch_add_explicit(&session->calls, 1, memory_order_relaxed);
     return session;
 }
+
+#define SESSION_NEVER_RAN ((struct sy_record_task){SY_NONE, NAN, NAN, NAN, NAN, NAN})
 
 static inline struct sy_engine_row *session_row(const struct session *session, uint32_t task) {
     return blocks_at(&session->rows, task);

@@ -58,7 +58,7 @@ static int add_task(struct session *session, uint32_t number, struct sy_argument
     row->name = task->name;
     row->kernel = kernel;
     row->work = kernel->emulated ? emulated_ns(engine->graph, number) : task->work;
-    row->ran.device = SY_NONE;
+    row->ran = SESSION_NEVER_RAN;
     *slot = (struct sy_engine_slot){
         .engine = engine,
         .row = row,

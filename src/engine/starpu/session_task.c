@@ -199,7 +199,7 @@ static void read_times(const struct sy_engine *engine, struct sy_engine_row *row
     const struct starpu_profiling_task_info *info = row->starpu->profiling_info;
     double predicted_ns = engine->ours ? 0 : row->starpu->predicted * 1e3;
     if (!info || info->workerid < 0 || (uint32_t)info->workerid >= engine->worker_count) {
-        row->ran.device = SY_NONE;
+        row->ran = SESSION_NEVER_RAN;
         return;
     }
     row->asked_ns = since_start(engine, &info->acquire_data_start_time);
@@ -313,7 +313,7 @@ static int add_row(struct session *session, struct sy_engine_slot *slot,
     if (!code) {
         *row = *like;
         row->name = graph->tasks[id.index].name;
-        row->ran.device = SY_NONE;
+        row->ran = SESSION_NEVER_RAN;
         slot->task = id.index;
         slot->row = row;
     }
