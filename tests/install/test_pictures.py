@@ -22,11 +22,18 @@ class Pictures(stage.Staged):
         for path in drawn:
             with self.subTest(path.name):
                 self.assertIn("prefers-color-scheme", path.read_text(encoding="utf-8"))
-                kept = TREE / path.name
-                self.assertIn("prefers-color-scheme", kept.read_text(encoding="utf-8"))
                 if path.name != "variants.svg":  # its title names the machine
-                    self.assertEqual(title(path), title(kept))
+                    self.assertEqual(title(path), title(TREE / path.name))
         self.assertIn(", symphony,", title(TREE / "gantt.svg"))
+
+    def test_light_and_dark(self):
+        """All pictures in the tree: every colour is in the style sheet, which has both."""
+        for path in TREE.glob("*.svg"):
+            with self.subTest(path.name):
+                style, shapes = path.read_text(encoding="utf-8").split("</style>")
+                self.assertIn("prefers-color-scheme", style)
+                self.assertEqual(re.findall(r'="#|fill:#|stroke:#', shapes), [])
+                self.assertNotRegex(title(path), r"/tmp|default$")
 
 
 if __name__ == "__main__":
