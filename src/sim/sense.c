@@ -111,7 +111,9 @@ static void count_in_turn(struct sy_sim *sim) {
     for (uint32_t i = 0; i < sim->counting_count; i++) {
         sim->counting[i] = (sim->counter_turn + i) % sim->counter_count;
     }
-    sim->counter_turn = (sim->counter_turn + sim->counting_count) % sim->counter_count;
+    if (sim->counter_count) {
+        sim->counter_turn = (sim->counter_turn + sim->counting_count) % sim->counter_count;
+    }
 }
 
 void sy_sim_sense_reset(struct sy_sim *sim) {
