@@ -18,6 +18,7 @@
 #define KERNELS 8
 #define CLASSES 3
 #define SEED    1
+#define SAMPLES 64 /* of a kernel on a class */
 #define AGAIN   10 /* quick things are timed so often at once */
 #define RECENT  5  /* times that the estimator keeps of one point */
 
@@ -28,7 +29,7 @@ static const char *const names[WHATS] = {"sample_new", "sample_known", "fit",  "
 struct setting {
     struct sy_pipeline *pipeline;
     struct sy_system system;
-    struct sy_estimator *estimator;
+    struct sy_store *store;
     struct sy_rng rng;
     double *times[WHATS];
     uint32_t rounds;
@@ -81,22 +82,16 @@ static int observe(struct setting *s, const double *values, uint32_t k, uint32_t
     const struct sy_pipeline_kernel *kernel = &s->pipeline->kernels[k];
     double numbers[256], costs[SY_PIPELINE_COST_MAX];
     int code = sy_pipeline_measure(s->pipeline, values, numbers, NULL);
-    for (uint32_t i = 0; i < kernel->cost_count; i++) {
-        costs[i] = numbers[kernel->costs[i]];
-    }
+    const struct sy_features features = sy_pipeline_features(kernel, numbers, width, costs);
     const struct sy_roofline *roofline = &classes[c].roofline;
     double busy_s = 3 * sy_most(costs[0] / roofline->flops_per_s, costs[1] / roofline->bytes_per_s);
     struct sy_cost_sample sample = {.kernel = kernel->kernel,
                                     .class_name = classes[c].name,
-                                    .source = "measured",
-                                    .width = width,
-                                    .cost_count = kernel->cost_count,
-                                    .cost_names = kernel->cost_names,
-                                    .costs = costs,
+                                    .features = features,
                                     .time_ns = (1e9 * busy_s / width + roofline->launch_ns) *
                                                exp(0.05 * sy_rng_normal(&s->rng)),
                                     .watts = NAN};
-    return code ? code : sy_estimator_observe(s->estimator, &sample);
+    return code ? code : sy_store_observe(s->store, &sample);
 }
 
 static int start(struct setting *s) {
@@ -108,16 +103,16 @@ static int start(struct setting *s) {
     for (uint32_t i = 0; i < (CLASSES + 1) * (CLASSES + 1); i++) {
         s->system.links[i] = (struct sy_plan_link){1e4, 25e9, 1e-11};
     }
-    s->estimator = sy_estimator_create();
-    int code = s->estimator ? make_pipeline(&s->pipeline) : -1;
-    for (uint32_t i = 0; !code && i < KERNELS * CLASSES * 2 * SY_ESTIMATOR_SAMPLES; i++) {
+    s->store = sy_store_create();
+    int code = s->store ? make_pipeline(&s->pipeline) : -1;
+    for (uint32_t i = 0; !code && i < KERNELS * CLASSES * 2 * SAMPLES; i++) {
         double values[2];
         draw_values(s, values);
         code =
             observe(s, values, i % KERNELS, i / KERNELS % CLASSES, 1u << sy_rng_below(&s->rng, 3));
     }
     for (uint32_t c = 0; !code && c < CLASSES; c++) {
-        code = sy_estimator_set_roofline(s->estimator, &classes[c].roofline);
+        code = sy_store_set_roofline(s->store, &classes[c].roofline);
     }
     return code;
 }
@@ -128,17 +123,19 @@ static void note(struct setting *s, enum what what, uint32_t round, double from_
 
 static int time_estimator(struct setting *s, uint32_t round) {
     double values[2], costs[4] = {2e9, 4e8, 100, 1e6};
-    struct sy_guess guess;
+    const struct sy_features features = {4, s->pipeline->kernels[0].cost_names, costs, 1, 0};
+    struct sy_estimate guess;
     draw_values(s, values);
     double from = now_ns();
     int code = observe(s, values, 0, 1, 1);
     note(s, NEW, round, from, 1);
     from = now_ns();
-    code = code ? code : sy_estimator_guess(s->estimator, "t0", "gpu", 1, costs, 4, &guess);
+    guess = sy_estimate(s->store, "t0", "gpu", &features);
     note(s, FIT, round, from, 1);
     from = now_ns();
     for (uint32_t i = 0; !code && i < AGAIN; i++) {
-        code = sy_estimator_guess(s->estimator, "t0", "gpu", 1, costs, 4, &guess);
+        guess = sy_estimate(s->store, "t0", "gpu", &features);
+        code = guess.source == SY_COST_UNKNOWN;
     }
     note(s, GUESS, round, from, AGAIN);
     s->times[FIT][round] = sy_most(s->times[FIT][round] - s->times[GUESS][round], 0);
@@ -158,8 +155,8 @@ static int time_problem(struct setting *s, uint32_t round) {
     for (uint32_t i = 0; !code && i < 2; i++) { /* the first makes what fits are due */
         draw_values(s, values);
         double from = now_ns();
-        code = sy_pipeline_problem(s->pipeline, values, &s->system, s->estimator, 0, arena,
-                                   &problem, NULL, NULL);
+        code = sy_pipeline_problem(s->pipeline, values, &s->system, s->store, 0, arena, &problem,
+                                   NULL, NULL);
         note(s, PROBLEM, round, from, 1);
     }
     sy_arena_destroy(arena);
@@ -224,8 +221,8 @@ int main(int argc, char **argv) {
         code = s.times[i] ? 0 : -1;
     }
     code = code ? code
-                : sy_replanner_create(s.pipeline, &s.system, s.estimator, &sy_replan_usual,
-                                      &replanner, NULL);
+                : sy_replanner_create(s.pipeline, &s.system, s.store, &sy_replan_usual, &replanner,
+                                      NULL);
     for (uint32_t i = 0; !code && i < s.rounds; i++) {
         code = time_problem(&s, i);
         code = code ? code : time_item(&s, replanner, i);
@@ -240,7 +237,7 @@ int main(int argc, char **argv) {
         free(s.times[i]);
     }
     sy_replanner_destroy(replanner);
-    sy_estimator_destroy(s.estimator);
+    sy_store_close(s.store);
     sy_pipeline_destroy(s.pipeline);
     return code ? 1 : 0;
 }

@@ -53,15 +53,14 @@ static double estimate(struct sy_store *store, bool trusted, double *sink) {
     const struct sy_cell *cell = cell_at(store, trusted ? 1 : 100);
     double start = now_ns();
     for (uint32_t i = 0; i < CALLS; i++) {
-        *sink += sy_store_estimate(store, cell).median_ns;
+        *sink += sy_cell_estimate(cell).median_ns;
     }
     return (now_ns() - start) / CALLS;
 }
 
 int main(void) {
-    struct sy_store *store;
-    char warning[64];
-    if (sy_store_open("", "bench", &store, warning, sizeof warning, NULL)) {
+    struct sy_store *store = sy_store_create();
+    if (!store) {
         return 1;
     }
     struct sy_rng rng = sy_rng_make(1, 0, 0);

@@ -57,14 +57,14 @@ static void check_problem(const struct sy_pipeline *pipeline, const double *valu
         .class_count = 1,
         .links = {[0 ... 3] = {.bytes_per_s = INFINITY}},
     };
-    struct sy_estimator *estimator = sy_estimator_create();
+    struct sy_store *store = sy_store_create();
     struct sy_arena *arena = sy_arena_create();
-    SY_ASSERT(estimator && arena);
-    SY_ASSERT(sy_estimator_set_roofline(estimator, &system.classes[0].roofline) == 0);
+    SY_ASSERT(store && arena);
+    SY_ASSERT(sy_store_set_roofline(store, &system.classes[0].roofline) == 0);
     struct sy_plan_problem problem;
     struct sy_error error = {0};
-    if (sy_pipeline_problem(pipeline, values, &system, estimator, 1, arena, &problem, NULL,
-                            &error) == 0) {
+    if (sy_pipeline_problem(pipeline, values, &system, store, 1, arena, &problem, NULL, &error) ==
+        0) {
         SY_ASSERT(problem.shape_count == 3); /* 1, 2 and 3 cores */
         for (uint32_t i = 0; i < problem.kernel_count * problem.shape_count; i++) {
             SY_ASSERT(problem.time_ns[i] > 0 && problem.joules[i] >= 0);
@@ -73,7 +73,7 @@ static void check_problem(const struct sy_pipeline *pipeline, const double *valu
         SY_ASSERT(error.message[0]);
     }
     sy_arena_destroy(arena);
-    sy_estimator_destroy(estimator);
+    sy_store_close(store);
 }
 
 static void check_examples(const struct sy_pipeline *pipeline) {

@@ -44,7 +44,7 @@ PUBLIC = {"error": "base", "graph": "graph", "machine": "topology", "scheduler":
           "kernel": "kernels", "session": "kernels"}
 
 # Second headers of a room that others may include: what few of them need and would crowd the first.
-SECOND = {"belief/monitor.h", "belief/senses.h", "belief/watch.h", "planner/pipeline.h", "engine/times.h", "engine/request.h", "schedulers/policy.h"}
+SECOND = {"belief/monitor.h", "belief/senses.h", "belief/watch.h", "planner/pipeline.h", "engine/request.h", "schedulers/policy.h"}
 
 # Headers of others, and the only folders that may include them.
 GUESTS = [

@@ -3,9 +3,9 @@
  * dype: the parts of symph-bench dype, which plans pipelines for a calibrated system and
  * judges the plans by times that the planner was not shown.
  *
- * In: times (symph-times-1) of calibration inputs and of the pipelines' examples. Out: cases
+ * In: times (docs/costs-format.md) of calibration inputs and of the pipelines' examples. Out: cases
  * (pipeline x example x interconnect x objective), each with its optimum by exhaustive search and
- * with what every policy got. Invariants: estimators learn from inputs that are no examples and
+ * with what every policy got. Invariants: stores learn from inputs that are no examples and
  * from plans that they ran; what was not measured for all kernels of an example is left out by
  * name.
  *
@@ -25,9 +25,8 @@
 enum sy_dype_class { SY_DYPE_CPU, SY_DYPE_GPU, SY_DYPE_FPGA, SY_DYPE_CLASSES };
 
 struct sy_dype_row {
-    struct sy_cost_sample sample;
-    const char *input; /* as the table names it: "arxiv", "gcn 17" */
-    bool teaches;      /* of no example, as one device of the system took it */
+    struct sy_cost_sample sample; /* of its input: "arxiv", "gcn 17" */
+    bool teaches;                 /* of no example, as one device of the system took it */
 };
 
 struct sy_dype_times {
@@ -70,10 +69,10 @@ const char *sy_dype_link_name(uint32_t link);
 /* What is declared and what is a model, in words. */
 void sy_dype_describe(const struct sy_dype_times *times, struct sy_buffer *text);
 void sy_dype_system(const struct sy_dype_times *times, uint32_t link, struct sy_system *ret_system);
-/* An estimator that knows what may be learned from. */
+/* A store that knows what may be learned from. */
 SY_MUST_CHECK int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
-                                const struct sy_pipeline *pipeline,
-                                struct sy_estimator **ret_estimator, struct sy_error *error);
+                                const struct sy_pipeline *pipeline, struct sy_store **ret_store,
+                                struct sy_error *error);
 
 /* --- pipelines and their examples ---------------------------------------------------------------
  */
@@ -170,7 +169,7 @@ struct sy_dype_unit {
     struct sy_system system;
     struct sy_plan_problem *truth; /* per usable example */
     double *numbers;               /* [usable example * expression_count + expression] */
-    struct sy_estimator *taught;   /* by calibration inputs */
+    struct sy_store *taught;       /* by calibration inputs */
     struct sy_dype_score *scores;
     uint32_t score_count, score_capacity; /* a power of two */
     /* Plans tuned on the first example, by hash; 0: none. */

@@ -91,8 +91,8 @@ struct sy_replan_options sy_dype_replan_options(const struct sy_plan_request *re
     return options;
 }
 
-static int probe(struct sy_dype_unit *unit, struct sy_dype_case *item,
-                 struct sy_estimator *estimator, struct sy_plan *ret_plan, struct sy_error *error) {
+static int probe(struct sy_dype_unit *unit, struct sy_dype_case *item, struct sy_store *store,
+                 struct sy_plan *ret_plan, struct sy_error *error) {
     const struct sy_pipeline *pipeline = pipeline_of(unit)->description;
     struct sy_plan_request request = sy_dype_request(item);
     struct sy_rng rng = sy_rng_make(1, PURPOSE, (uint64_t)(item - unit->bench->cases));
@@ -101,7 +101,7 @@ static int probe(struct sy_dype_unit *unit, struct sy_dype_case *item,
         struct sy_replan_options options = sy_dype_replan_options(&request);
         struct sy_replanner *replanner = NULL;
         options.gain_ratio = 1.002; /* the same input for ever: a small gain is one */
-        code = sy_replanner_create(pipeline, &unit->system, estimator, &options, &replanner, error);
+        code = sy_replanner_create(pipeline, &unit->system, store, &options, &replanner, error);
         code = code ? code : settle(unit, item, replanner, &rng, ret_plan, error);
         sy_replanner_destroy(replanner);
         request.bounds.period_ns *= RELAX;
@@ -139,13 +139,13 @@ static int solve_guess(struct sy_dype_unit *unit, const struct sy_dype_case *ite
 }
 
 static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
-                       const struct sy_estimator *estimator, struct sy_error *error) {
+                       const struct sy_store *store, struct sy_error *error) {
     struct sy_arena *arena = sy_arena_create();
     struct sy_plan_problem problem;
     struct sy_plan plan;
     int code = arena ? sy_pipeline_problem(pipeline_of(unit)->description,
                                            sy_dype_values(unit, item->example), &unit->system,
-                                           estimator, 0, arena, &problem, NULL, error)
+                                           store, 0, arena, &problem, NULL, error)
                      : sy_fail(error, -ENOMEM, "out of memory");
     code = code ? code : solve_guess(unit, item, &problem, sy_plan_solve, &plan, error);
     if (!code) {
@@ -160,22 +160,22 @@ static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
 }
 
 int sy_dype_ours(struct sy_dype_unit *unit, struct sy_dype_case *item, struct sy_error *error) {
-    struct sy_estimator *estimator = sy_estimator_copy(unit->taught);
+    struct sy_store *store = sy_store_copy(unit->taught);
     struct sy_plan plan;
-    int code = estimator ? first_plans(unit, item, estimator, error)
-                         : sy_fail(error, -ENOMEM, "out of memory");
-    code = code ? code : probe(unit, item, estimator, &plan, error);
+    int code =
+        store ? first_plans(unit, item, store, error) : sy_fail(error, -ENOMEM, "out of memory");
+    code = code ? code : probe(unit, item, store, &plan, error);
     if (!code) {
         item->our_plan = sy_dype_plan_text(unit, item->example, &plan);
         code = judge(unit, item->example, &plan, &item->got[SY_DYPE_OURS], error);
     }
-    sy_estimator_destroy(estimator);
+    sy_store_close(store);
     return code;
 }
 
 /* --- how wrong the first estimates are ----------------------------------------------------------
  */
-static int add_errors(struct sy_dype_unit *unit, uint32_t example, struct sy_estimator *estimator,
+static int add_errors(struct sy_dype_unit *unit, uint32_t example, struct sy_store *store,
                       uint32_t *capacity) {
     const struct sy_pipeline *pipeline = pipeline_of(unit)->description;
     const struct sy_plan_problem *truth = &unit->truth[example];
@@ -183,16 +183,14 @@ static int add_errors(struct sy_dype_unit *unit, uint32_t example, struct sy_est
     for (uint32_t k = 0; k < truth->kernel_count; k++) {
         const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
         double costs[SY_PIPELINE_COST_MAX];
-        for (uint32_t i = 0; i < kernel->cost_count; i++) {
-            costs[i] = numbers[kernel->costs[i]];
-        }
+        const struct sy_features features = sy_pipeline_features(kernel, numbers, 1, costs);
         for (uint32_t s = 0; s < truth->shape_count; s++) {
             double time_ns = truth->time_ns[(size_t)k * truth->shape_count + s];
             enum sy_dype_class which = (enum sy_dype_class)truth->shapes[s].class_index;
-            struct sy_guess guess;
+            struct sy_estimate guess =
+                sy_estimate(store, kernel->kernel, unit->bench->times.classes[which], &features);
             if (truth->shapes[s].width != 1 || !isfinite(time_ns) ||
-                sy_estimator_guess(estimator, kernel->kernel, unit->bench->times.classes[which], 1,
-                                   costs, kernel->cost_count, &guess) < 0) {
+                guess.source == SY_COST_UNKNOWN) {
                 continue;
             }
             if (sy_grow(&unit->guesses, capacity, unit->guess_count + 1, sizeof *unit->guesses) <

@@ -26,30 +26,35 @@ struct reading {
     struct sy_error *error;
 };
 
-static bool copy_row(struct sy_arena *arena, const struct sy_cost_sample *from, const char *input,
+/* Its median alone. */
+static bool copy_row(struct sy_arena *arena, const struct sy_cost_sample *from,
                      struct sy_dype_row *to) {
-    const char **names = sy_arena_alloc(arena, from->cost_count + 1u, sizeof *names);
-    double *costs = sy_arena_alloc(arena, from->cost_count + 1u, sizeof *costs);
+    const char **names = sy_arena_alloc(arena, SY_FEATURE_MAX, sizeof *names);
+    double *costs = sy_arena_alloc(arena, SY_FEATURE_MAX, sizeof *costs);
     bool ok = names && costs;
-    for (uint32_t i = 0; ok && i < from->cost_count; i++) {
-        names[i] = sy_arena_strdup(arena, from->cost_names[i]);
-        costs[i] = from->costs[i];
+    for (uint32_t i = 0; ok && i < from->features.count; i++) {
+        names[i] = sy_arena_strdup(arena, from->features.names[i]);
+        costs[i] = from->features.values[i];
         ok = names[i] != NULL;
     }
-    *to = (struct sy_dype_row){.sample = *from, .input = sy_arena_strdup(arena, input)};
+    *to = (struct sy_dype_row){.sample = *from};
+    to->sample.times_ns = NULL;
     to->sample.kernel = sy_arena_strdup(arena, from->kernel);
     to->sample.class_name = sy_arena_strdup(arena, from->class_name);
-    to->sample.source = sy_arena_strdup(arena, from->source);
-    to->sample.cost_names = names;
-    to->sample.costs = costs;
-    return ok && to->input && to->sample.kernel && to->sample.class_name && to->sample.source;
+    to->sample.input = sy_arena_strdup(arena, from->input);
+    to->sample.features.names = names;
+    to->sample.features.values = costs;
+    return ok && to->sample.input && to->sample.kernel && to->sample.class_name;
 }
 
-static int take_row(void *user, const struct sy_cost_sample *sample, const char *input) {
+static int take_row(void *user, const struct sy_cost_sample *sample) {
     struct reading *reading = user;
     struct sy_dype_times *times = reading->times;
+    if (!sample->features.names) {
+        return 0; /* of a task */
+    }
     if (sy_grow(&times->rows, &times->capacity, times->count + 1, sizeof *times->rows) < 0 ||
-        !copy_row(times->arena, sample, input ? input : "", &times->rows[times->count])) {
+        !copy_row(times->arena, sample, &times->rows[times->count])) {
         return sy_fail(reading->error, -ENOMEM, "out of memory");
     }
     times->count++;
@@ -58,7 +63,7 @@ static int take_row(void *user, const struct sy_cost_sample *sample, const char 
 
 static int read_one(struct sy_dype_times *times, const char *path, struct sy_error *error) {
     struct reading reading = {times, error};
-    return sy_samples_read_file(path, take_row, &reading, error);
+    return sy_costs_read(path, take_row, &reading, error);
 }
 
 static int is_table(const struct dirent *entry) {
@@ -112,7 +117,7 @@ static bool same_kernel(const char *a, const char *b) {
 
 static enum sy_dype_class kind_of(const struct sy_cost_sample *sample) {
     return strcmp(sample->class_name, "cpu") == 0 ? SY_DYPE_CPU
-           : strcmp(sample->source, "model") == 0 ? SY_DYPE_FPGA
+           : sample->modelled                     ? SY_DYPE_FPGA
                                                   : SY_DYPE_GPU;
 }
 
@@ -125,9 +130,9 @@ static uint32_t rows_of(const struct sy_dype_times *times, const char *class_nam
 }
 
 static bool same_costs(const struct sy_cost_sample *sample, const double *costs, uint32_t count) {
-    bool same = sample->cost_count == count;
+    bool same = sample->features.count == count;
     for (uint32_t i = 0; same && i < count; i++) {
-        same = fabs(sample->costs[i] - costs[i]) <= SAME * fabs(costs[i]);
+        same = fabs(sample->features.values[i] - costs[i]) <= SAME * fabs(costs[i]);
     }
     return same;
 }
@@ -137,12 +142,12 @@ static bool same_costs(const struct sy_cost_sample *sample, const double *costs,
 static bool is_fastest(const struct sy_dype_times *times, const struct sy_dype_row *row) {
     for (uint32_t i = 0; i < times->count; i++) {
         const struct sy_dype_row *other = &times->rows[i];
-        if (other->sample.width != row->sample.width &&
+        if (other->sample.features.width != row->sample.features.width &&
             other->sample.time_ns < row->sample.time_ns &&
             strcmp(other->sample.class_name, row->sample.class_name) == 0 &&
-            strcmp(other->input, row->input) == 0 &&
+            strcmp(other->sample.input, row->sample.input) == 0 &&
             strcmp(other->sample.kernel, row->sample.kernel) == 0 &&
-            same_costs(&other->sample, row->sample.costs, row->sample.cost_count)) {
+            same_costs(&other->sample, row->sample.features.values, row->sample.features.count)) {
             return false;
         }
     }
@@ -204,9 +209,10 @@ int sy_dype_times_end(struct sy_dype_times *times, const struct sy_dype_pipeline
     for (uint32_t i = 0; i < times->count; i++) {
         struct sy_dype_row *row = &times->rows[i];
         enum sy_dype_class which = kind_of(&row->sample);
-        row->teaches = strcmp(row->sample.class_name, times->classes[which]) == 0 &&
-                       (which == SY_DYPE_CPU ? is_fastest(times, row) : row->sample.width == 1) &&
-                       !is_example(&row->sample, pipelines, pipeline_count);
+        row->teaches =
+            strcmp(row->sample.class_name, times->classes[which]) == 0 &&
+            (which == SY_DYPE_CPU ? is_fastest(times, row) : row->sample.features.width == 1) &&
+            !is_example(&row->sample, pipelines, pipeline_count);
         times->calibrations += row->teaches;
     }
     if (!times->calibrations) {
@@ -236,7 +242,8 @@ struct question {
 };
 
 static bool answers(const struct question *q, const struct sy_dype_row *row, uint32_t width) {
-    return row->sample.width == width && strcmp(row->sample.class_name, q->class_name) == 0 &&
+    return row->sample.features.width == width &&
+           strcmp(row->sample.class_name, q->class_name) == 0 &&
            same_kernel(row->sample.kernel, q->kernel) &&
            same_costs(&row->sample, q->costs, q->cost_count);
 }
@@ -261,8 +268,8 @@ static uint32_t widest(const struct sy_dype_times *times, const char *class_name
     uint32_t most = 1;
     for (uint32_t i = 0; i < times->count; i++) {
         const struct sy_cost_sample *sample = &times->rows[i].sample;
-        if (sample->width > most && strcmp(sample->class_name, class_name) == 0) {
-            most = sample->width;
+        if (sample->features.width > most && strcmp(sample->class_name, class_name) == 0) {
+            most = sample->features.width;
         }
     }
     return most < WIDTH_MAX ? most : WIDTH_MAX;
@@ -297,9 +304,9 @@ bool sy_dype_times_runs(const struct sy_dype_times *times, const char *kernel,
  */
 static bool same_names(const struct sy_cost_sample *sample,
                        const struct sy_pipeline_kernel *kernel) {
-    bool same = sample->cost_count == kernel->cost_count;
+    bool same = sample->features.count == kernel->cost_count;
     for (uint32_t i = 0; same && i < kernel->cost_count; i++) {
-        same = strcmp(sample->cost_names[i], kernel->cost_names[i]) == 0;
+        same = strcmp(sample->features.names[i], kernel->cost_names[i]) == 0;
     }
     return same;
 }
@@ -318,37 +325,37 @@ static const char *name_in(const struct sy_pipeline *pipeline,
 }
 
 static int learn(const struct sy_dype_times *times, const struct sy_pipeline *pipeline,
-                 struct sy_estimator *estimator) {
+                 struct sy_store *store) {
     int code = 0;
     for (uint32_t i = 0; !code && i < times->count; i++) {
         struct sy_cost_sample sample = times->rows[i].sample;
         sample.kernel = name_in(pipeline, &sample);
-        sample.width = 1; /* of devices, which may have many cores */
+        sample.features.width = 1; /* of devices, which may have many cores */
         if (times->rows[i].teaches && sample.kernel) {
-            code = sy_estimator_observe(estimator, &sample);
+            code = sy_store_observe(store, &sample);
         }
     }
     return code;
 }
 
 static int learn_all(const struct sy_dype_times *times, const struct sy_system *system,
-                     const struct sy_pipeline *pipeline, struct sy_estimator *estimator) {
+                     const struct sy_pipeline *pipeline, struct sy_store *store) {
     int code = 0;
     for (uint32_t c = 0; !code && c < system->class_count; c++) {
-        code = sy_estimator_set_roofline(estimator, &system->classes[c].roofline);
+        code = sy_store_set_roofline(store, &system->classes[c].roofline);
     }
-    return code ? code : learn(times, pipeline, estimator);
+    return code ? code : learn(times, pipeline, store);
 }
 
 int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
-                  const struct sy_pipeline *pipeline, struct sy_estimator **ret_estimator,
+                  const struct sy_pipeline *pipeline, struct sy_store **ret_store,
                   struct sy_error *error) {
-    struct sy_estimator *estimator = sy_estimator_create();
-    int code = estimator ? learn_all(times, system, pipeline, estimator) : -ENOMEM;
+    struct sy_store *store = sy_store_create();
+    int code = store ? learn_all(times, system, pipeline, store) : -ENOMEM;
     if (code) {
-        sy_estimator_destroy(estimator);
+        sy_store_close(store);
         return sy_fail(error, code, "%s: a time cannot be used", pipeline->name);
     }
-    *ret_estimator = estimator;
+    *ret_store = store;
     return 0;
 }

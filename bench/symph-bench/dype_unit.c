@@ -205,7 +205,7 @@ int sy_dype_unit_after(struct sy_dype_unit *unit, struct sy_error *error) {
 void sy_dype_unit_finish(struct sy_dype_unit *unit) {
     free(unit->scores);
     free(unit->guesses);
-    sy_estimator_destroy(unit->taught);
+    sy_store_close(unit->taught);
     sy_planner_destroy(unit->planner);
     sy_arena_destroy(unit->arena);
 }

@@ -12,10 +12,6 @@
 
 #define NORMAL_PER_MAD 1.4826
 
-uint32_t sy_cell_held(const struct sy_cell *cell) {
-    return cell->sample_count < SY_CELL_SAMPLES ? (uint32_t)cell->sample_count : SY_CELL_SAMPLES;
-}
-
 /* First place whose value is not below. Counted over all places, not searched: no branch depends on
  * the data, and the compiler may use vectors. */
 static uint32_t place_of(const float *sorted, uint32_t count, float value) {
@@ -44,67 +40,88 @@ static double deviation_of(const float *sorted, uint32_t count) {
 }
 
 static void summarise(struct sy_cell *cell) {
-    uint32_t count = sy_cell_held(cell);
+    uint32_t count = cell->held;
     cell->median_ns = count ? (double)cell->sorted_ns[(count - 1) / 2] : NAN;
     cell->log_sigma =
         count >= SY_CELL_TRUSTED ? NORMAL_PER_MAD * deviation_of(cell->sorted_ns, count) : 0;
 }
 
 static void insert(struct sy_cell *cell, float value) {
-    uint32_t count = sy_cell_held(cell);
     float *sorted = cell->sorted_ns, *slot = &cell->last_ns[cell->sample_count % SY_CELL_SAMPLES];
-    if (count == SY_CELL_SAMPLES) {
-        uint32_t old = place_of(sorted, count, *slot);
-        count--;
-        memmove(sorted + old, sorted + old + 1, (count - old) * sizeof *sorted);
+    if (cell->held == SY_CELL_SAMPLES) {
+        uint32_t old = place_of(sorted, cell->held, *slot);
+        cell->held--;
+        memmove(sorted + old, sorted + old + 1, (cell->held - old) * sizeof *sorted);
     }
-    uint32_t at = place_of(sorted, count, value);
-    memmove(sorted + at + 1, sorted + at, (count - at) * sizeof *sorted);
+    uint32_t at = place_of(sorted, cell->held, value);
+    memmove(sorted + at + 1, sorted + at, (cell->held - at) * sizeof *sorted);
     sorted[at] = *slot = value;
+    cell->held++;
     cell->sample_count++;
+}
+
+void sy_cell_reset(struct sy_cell *cell) {
+    cell->sample_count = cell->saved_count = 0;
+    cell->held = 0;
+    cell->watts = NAN;
+    summarise(cell);
+}
+
+static float bounded(double duration_ns) {
+    return (float)fmin(fmax(duration_ns, SY_TIME_MIN_NS), SY_TIME_MAX_NS);
+}
+
+/* Room for the first one of another build. */
+static void make_way(struct sy_cell *cell, uint64_t build) {
+    if (cell->build != build) {
+        sy_cell_reset(cell);
+        cell->build = build;
+    }
 }
 
 void sy_cell_observe(struct sy_cell *cell, double duration_ns) {
     if (!(duration_ns >= 0) || !isfinite(duration_ns)) {
         return;
     }
-    if (cell->wanted && cell->build != cell->wanted) {
-        sy_cell_reset(cell);
-        cell->build = cell->wanted;
-    }
-    insert(cell, (float)fmin(fmax(duration_ns, SY_SAMPLE_MIN_NS), SY_SAMPLE_MAX_NS));
+    make_way(cell, cell->wanted ? cell->wanted : cell->build);
+    insert(cell, bounded(duration_ns));
     summarise(cell);
 }
 
-void sy_cell_reset(struct sy_cell *cell) {
-    cell->sample_count = cell->saved_count = 0;
+void sy_cell_add(struct sy_cell *cell, const struct sy_cost_sample *sample, uint64_t build,
+                 double ratio) {
+    make_way(cell, build);
+    if (sample->times_ns && sample->count > sample->time_count) {
+        cell->sample_count += sample->count - sample->time_count; /* not remembered, but counted */
+        cell->held = 0;                                           /* the others fill the ring */
+    }
+    for (uint32_t i = 0; sample->times_ns && i < sample->time_count; i++) {
+        insert(cell, bounded((double)sample->times_ns[i] * ratio));
+    }
+    if (!sample->times_ns) {
+        insert(cell, bounded(sample->time_ns * ratio));
+    }
     summarise(cell);
 }
 
-void sy_cell_merge(struct sy_cell *cell, const float *samples, uint32_t count, uint64_t total) {
-    float fresh[SY_CELL_SAMPLES];
-    uint64_t unsaved = cell->sample_count - cell->saved_count;
-    uint32_t kept = unsaved < SY_CELL_SAMPLES ? (uint32_t)unsaved : SY_CELL_SAMPLES;
-    for (uint32_t i = 0; i < kept; i++) {
-        fresh[i] = cell->last_ns[(cell->sample_count - kept + i) % SY_CELL_SAMPLES];
+uint32_t sy_cell_last(const struct sy_cell *cell, uint64_t count, float *ret_times_ns) {
+    uint32_t given = count < cell->held ? (uint32_t)count : cell->held;
+    for (uint32_t i = 0; i < given; i++) {
+        ret_times_ns[i] = cell->last_ns[(cell->sample_count - given + i) % SY_CELL_SAMPLES];
     }
-    cell->sample_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        insert(cell, samples[i]);
-    }
-    for (uint32_t i = 0; i < kept; i++) {
-        insert(cell, fresh[i]);
-    }
-    /* The ring knows only how many samples it has taken: turn it to where the total says. */
-    uint32_t held = sy_cell_held(cell);
-    float ordered[SY_CELL_SAMPLES];
-    for (uint32_t i = 0; i < held; i++) {
-        ordered[i] = cell->last_ns[(cell->sample_count - held + i) % SY_CELL_SAMPLES];
-    }
-    cell->saved_count = total;
-    cell->sample_count = total + unsaved;
-    for (uint32_t i = 0; i < held; i++) {
-        cell->last_ns[(cell->sample_count - held + i) % SY_CELL_SAMPLES] = ordered[i];
-    }
-    summarise(cell);
+    return given;
+}
+
+struct sy_cost_sample sy_cell_sample(const struct sy_cell *cell, uint64_t count,
+                                     float *ret_times_ns) {
+    return (struct sy_cost_sample){.kernel = cell->kernel,
+                                   .class_name = cell->class_name,
+                                   .features = cell->features,
+                                   .modelled = cell->modelled,
+                                   .time_ns = cell->median_ns,
+                                   .watts = cell->watts,
+                                   .build = cell->build,
+                                   .count = count,
+                                   .time_count = sy_cell_last(cell, count, ret_times_ns),
+                                   .times_ns = ret_times_ns};
 }

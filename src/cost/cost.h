@@ -13,19 +13,37 @@
 #include "graph/graph.h"
 #include <symph/machine.h>
 
-/* --- robust location and spread --------------------------------------------------------------- */
+/* --- what a kernel takes ------------------------------------------------------------------------
+ * Runs are described by sizes (tasks of graphs, recorded machines: names NULL), or by costs, which
+ * have names (pipelines). Both have flops and bytes, which do not mean the same in both. */
+#define SY_FEATURE_MAX 8
+enum { SY_FLOPS, SY_BYTES, SY_SIZES };
+struct sy_features {
+    uint32_t count;
+    const char *const *names; /* "flops", "bytes", then by name; NULL: sizes, which are two */
+    const double *values;     /* costs are positive; a size of 0 is not known */
+    uint32_t width;           /* devices that share it; of sizes always 1 */
+    uint64_t footprint;       /* of sizes: tells apart what states the same */
+};
+/* The order of names, as strcmp; and which ones there can be: letters, digits and _. */
+int sy_feature_compare(const char *a, const char *b);
+bool sy_feature_valid(const char *name);
+
 enum sy_cost_source {
     SY_COST_UNKNOWN,
-    SY_COST_GIVEN,
-    SY_COST_REGRESSED,
+    SY_COST_ROOFLINE,  /* nothing was measured: what the class can do at best */
+    SY_COST_PRIOR,     /* measured with another build of the kernel: good to start from */
+    SY_COST_MODEL,     /* computed without a device */
+    SY_COST_REGRESSED, /* from runs that are described alike */
     SY_COST_MEASURED,
-    SY_COST_PRIOR, /* measured with another build of the kernel: a guess, good to start from */
 };
 
 struct sy_estimate {
     double median_ns;
     double log_sigma;
-    uint64_t sample_count;
+    double watts;          /* above idle, of all devices of the width; NAN: not known */
+    double watts_sigma;    /* of its log; 0: read at these very features */
+    uint64_t sample_count; /* runs that it rests on */
     enum sy_cost_source source;
 };
 
@@ -72,61 +90,99 @@ SY_MUST_CHECK int sy_cost_read_csv(const char *path, struct sy_cost_model *model
 SY_MUST_CHECK int sy_cost_read_csv_text(const char *name, const char *text, size_t length,
                                         struct sy_cost_model *model, struct sy_error *error);
 
-/* --- store: measured times per (kernel, class, size) that survive restarts -----------------------
- * A cell is the middle of its last samples, so one wild sample in a hundred, or a first one, cannot
- * poison it. Cells keep their address as long as the store lives. Not locked: the owner does, also
- * around estimates, which keep the regression they last made. */
+/* --- store: what was measured, kept between runs (docs/costs-format.md) --------------------------
+ * A cell is a place where runs are alike: exactly the same sizes, or costs within 2 %. It has the
+ * last times that were measured there. Not locked: the owner does, also around estimates, which
+ * keep what they last fitted. */
 #define SY_CELL_SAMPLES 31 /* the last so many count */
-#define SY_CELL_TRUSTED 3  /* fewer samples are not believed */
+#define SY_CELL_TRUSTED 3  /* of sizes: fewer samples are not believed */
 struct sy_cell {
     const char *kernel, *class_name; /* of the store */
-    double bytes, flops;             /* features, and together with footprint the key */
-    uint64_t footprint;
+    struct sy_features features;
+    double values[SY_FEATURE_MAX]; /* of these */
+    struct sy_group *group;
+    bool modelled;         /* computed, not measured */
+    double watts;          /* as last read, of all devices of the width; NAN: never */
     uint64_t build;        /* of the code that its samples are of; 0: not known */
     uint64_t wanted;       /* of the code that runs now; 0: not known, then any will do */
     uint64_t sample_count; /* ever seen, of its build */
     uint64_t saved_count;  /* of these: not new since the store was read or saved */
+    uint64_t stamp;        /* of the newest, in its group */
+    uint32_t held;         /* samples in the rings */
     double median_ns;      /* NAN: no sample yet; the lower one of an even number */
     double log_sigma;      /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
     float last_ns[SY_CELL_SAMPLES];   /* ring: sample i is at i % SY_CELL_SAMPLES */
     float sorted_ns[SY_CELL_SAMPLES]; /* the same, increasing */
 };
+
+/* One run; or a line of a table, which may stand for several. */
+struct sy_cost_sample {
+    const char *kernel, *class_name; /* "spmm", "h200" */
+    struct sy_features features;
+    bool modelled;
+    double time_ns; /* the median of times */
+    double watts;   /* as in struct sy_cell */
+    /* Of a line: */
+    uint64_t build; /* base/elf_file.h; 0: not known */
+    uint64_t count; /* of runs; times are the last of them, oldest first */
+    uint32_t time_count;
+    const float *times_ns; /* NULL: time_ns alone */
+    const char *input;     /* it was taken on, for people: "arxiv" */
+};
+
+/* For a (kernel, class) that was never seen: what one device of the class can do at best. */
+struct sy_roofline {
+    const char *class_name;
+    double flops_per_s, bytes_per_s, launch_ns;
+    double busy_watts; /* above idle */
+};
+
+struct sy_store;
+/* Without a file. NULL when out of memory. */
+struct sy_store *sy_store_create(void);
+/* Reads FOLDER/MACHINE.costs.csv if it is there, unless empty: then it is only added to. folder
+ * NULL: SYMPH_MODELS, else the user's cache (base/folder.h); "": nothing is kept. machine NULL:
+ * this one. Where nothing can be kept, or the file is damaged (it is set aside as .bad),
+ * ret_warning says so ("" otherwise). */
+SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine, bool empty,
+                                struct sy_store **ret_store, char *ret_warning, size_t warning_size,
+                                struct sy_error *error);
+/* One that knows the same, fits included, and has no file; NULL when out of memory. */
+struct sy_store *sy_store_copy(const struct sy_store *store);
+void sy_store_close(struct sy_store *store); /* without saving */
+/* Adds what is new to what the file holds then, under a lock on it, atomically. */
+SY_MUST_CHECK int sy_store_save(struct sy_store *store, struct sy_error *error);
+const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kept */
+/* A table that somebody made: it counts as of the builds that run, and is not saved. On failure the
+ * lines before the bad one count. */
+SY_MUST_CHECK int sy_store_read(struct sy_store *store, const char *path, struct sy_error *error);
+
+/* Never fails: SY_COST_UNKNOWN. Of costs, a first question of a kernel and class takes longer. */
+struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
+                               const char *class_name, const struct sy_features *features);
+/* -EINVAL: no sample. */
+SY_MUST_CHECK int sy_store_observe(struct sy_store *store, const struct sy_cost_sample *sample);
+
+/* The same for sizes, without looking them up again. Cells keep their address as long as the store
+ * lives. Finds or adds; NULL when out of memory. */
+struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
+                              double bytes, double flops, uint64_t footprint);
 /* Allocates nothing. What is negative or not finite is no duration and not counted. The first one
  * of another build replaces all there are. */
 void sy_cell_observe(struct sy_cell *cell, double duration_ns);
+/* Cell's own median once trusted; else from trusted cells of the same kernel and class at other
+ * sizes; else what samples there are; else those of another build, as a PRIOR; else UNKNOWN. */
+struct sy_estimate sy_cell_estimate(const struct sy_cell *cell);
 /* Samples that speak for the code that runs now: all, or none. */
 static inline uint64_t sy_cell_count(const struct sy_cell *cell) {
     return cell->wanted && cell->build != cell->wanted ? 0 : cell->sample_count;
 }
 
-struct sy_store;
-/* FOLDER/MACHINE and end; "": nowhere. folder NULL: SYMPH_MODELS, else the user's cache
- * (base/folder.h). -EINVAL: no name of a machine; else why the cache cannot be used. */
-SY_MUST_CHECK int sy_store_place(const char *folder, const char *machine, const char *end,
-                                 char *ret_path, size_t size, struct sy_error *error);
-/* For who replaces a file that lies in such a place: makes its folders and locks it. Closing the
- * descriptor gives it back. Nobody is waited for longer than SY_LOCK_LIMIT_S. */
-SY_MUST_CHECK int sy_store_lock(const char *path, int *ret_fd, struct sy_error *error);
-/* Reads FOLDER/MACHINE.models.csv if it is there. Where nothing can be kept, or the file is damaged
- * (it is set aside as .bad), ret_warning says so ("" otherwise). folder as above; "": nothing is
- * kept. */
-SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine,
-                                struct sy_store **ret_store, char *ret_warning, size_t warning_size,
-                                struct sy_error *error);
-void sy_store_close(struct sy_store *store); /* without saving */
-/* Merges with what others have saved meanwhile (under a lock on the file), atomically. */
-SY_MUST_CHECK int sy_store_save(struct sy_store *store, struct sy_error *error);
-const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kept */
-/* Finds or adds; NULL when out of memory. */
-struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
-                              double bytes, double flops, uint64_t footprint);
-/* From now on this is the build of a kernel (base/elf_file.h; 0: not known): times of another are
- * no more than a prior. -ENOMEM. */
+/* From now on this is the build of a kernel (0: not known): times of another are no more than a
+ * prior, or not used. -ENOMEM. */
 SY_MUST_CHECK int sy_store_set_build(struct sy_store *store, const char *kernel, uint64_t build);
-/* Cell's own median once trusted; else from trusted cells of the same kernel and class at other
- * sizes (log-log regression over flops, or bytes); else what samples there are; else those of
- * another build, as a PRIOR; else UNKNOWN. */
-struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct sy_cell *cell);
+SY_MUST_CHECK int sy_store_set_roofline(struct sy_store *store, const struct sy_roofline *roofline);
+/* All cells; some may be empty. */
 uint32_t sy_store_count(const struct sy_store *store);
 const struct sy_cell *sy_store_at(const struct sy_store *store, uint32_t index);
 /* Forgets everything, of one kernel or (NULL) of all; also at the next save. Cells stay, empty. */
@@ -134,6 +190,17 @@ SY_MUST_CHECK int sy_store_clear(struct sy_store *store, const char *kernel);
 /* Name of this machine for sy_store_open: host name, and a hash of processor model and number, so
  * that machines that share a home folder do not share times. 32 bytes are enough to tell apart. */
 void sy_store_machine_name(char *ret_name, size_t size);
+
+/* Tables, line by line. A visit that does not return 0 ends the reading. */
+typedef int (*sy_cost_visit)(void *user, const struct sy_cost_sample *sample);
+SY_MUST_CHECK int sy_costs_read(const char *path, sy_cost_visit visit, void *user,
+                                struct sy_error *error);
+SY_MUST_CHECK int sy_costs_read_text(const char *file, const char *text, size_t length,
+                                     sy_cost_visit visit, void *user, struct sy_error *error);
+/* names: the columns of costs, "flops" and "bytes" among them; sample NULL: the header. */
+#define SY_COSTS_NAME_MAX 64
+void sy_costs_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
+                    const struct sy_cost_sample *sample);
 
 /* --- transfers and energy --------------------------------------------------------------------- */
 double sy_cost_transfer_ns(const struct sy_machine *machine, uint32_t from, uint32_t to,

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The store: cells by (kernel, class, size), and estimates for sizes not yet measured.
+ * The store: groups of cells by (kernel, class, how runs are described).
  *
- * In: names and features. Out: cells that stay where they are; estimates. Invariant: a cell with
- * enough samples of its own is never answered by others; one without is answered by the curve
- * through those of its kernel and class, which is fitted again only as samples come.
+ * In: names, features, samples. Out: cells that stay where they are. Invariants: cells of sizes are
+ * told apart by all they state; those of costs are few, and all of one build.
  */
 #include "cost/store.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define UNTRUSTED_SIGMA 0.5  /* spread claimed for one or two samples */
-#define ALIKE_SIGMA     0.1  /* added for a cell that has the same features */
-#define REFIT_RATIO     1.25 /* more samples, by so much, make the curve old */
-#define PRIOR_SIGMA     0.5  /* added for times of another build */
 
 /* As memory, so without padding: the value is compared by its bytes. */
 struct key {
@@ -28,18 +22,13 @@ struct group_key {
     uint32_t kernel, class_name;
 };
 
-int sy_store_create(struct sy_store **ret_store) {
+struct sy_store *sy_store_create(void) {
     struct sy_store *store = calloc(1, sizeof *store);
-    if (!store) {
-        return -ENOMEM;
-    }
-    store->arena = sy_arena_create();
-    if (!store->arena) {
+    if (store && !(store->arena = sy_arena_create())) {
         free(store);
-        return -ENOMEM;
+        return NULL;
     }
-    *ret_store = store;
-    return 0;
+    return store;
 }
 
 void sy_store_close(struct sy_store *store) {
@@ -47,14 +36,17 @@ void sy_store_close(struct sy_store *store) {
         return;
     }
     for (uint32_t i = 0; i < store->group_count; i++) {
-        free(store->group_list[i]->entries);
-        free(store->group_list[i]->curve.sizes);
+        for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
+            free(group->cells);
+            free(group->curve.sizes);
+        }
     }
     free(store->group_list);
-    free(store->entries);
+    free(store->cells);
     free(store->builds);
     free(store->cleared);
     free(store->path);
+    free(store->bench);
     sy_map_finish(&store->names);
     sy_map_finish(&store->groups);
     sy_map_finish(&store->keys);
@@ -71,9 +63,58 @@ uint32_t sy_store_count(const struct sy_store *store) {
 }
 
 const struct sy_cell *sy_store_at(const struct sy_store *store, uint32_t index) {
-    return &store->entries[index]->cell;
+    return store->cells[index];
 }
 
+/* --- features -----------------------------------------------------------------------------------
+ */
+const char *const sy_size_names[SY_SIZES] = {"flops", "bytes"};
+
+int sy_feature_compare(const char *a, const char *b) {
+    for (size_t i = 0; i < SY_COUNT(sy_size_names); i++) {
+        bool is_a = strcmp(a, sy_size_names[i]) == 0, is_b = strcmp(b, sy_size_names[i]) == 0;
+        if (is_a || is_b) {
+            return (int)is_b - (int)is_a;
+        }
+    }
+    return strcmp(a, b);
+}
+
+/* A size that is no number is unknown; and there is one zero only. */
+static double size_of(double value) {
+    return value > 0 && isfinite(value) ? value : 0;
+}
+
+bool sy_features_sort(const struct sy_features *features, const char **names, double *values,
+                      struct sy_features *ret_features) {
+    *ret_features = *features;
+    ret_features->values = values;
+    if (!features->names) {
+        ret_features->count = SY_SIZES;
+        ret_features->width = 1;
+        values[SY_FLOPS] = size_of(features->values[SY_FLOPS]);
+        values[SY_BYTES] = size_of(features->values[SY_BYTES]);
+        return true;
+    }
+    bool sound = features->count >= SY_SIZES && features->count <= SY_FEATURE_MAX &&
+                 features->width > 0 && features->footprint == 0;
+    for (uint32_t i = 0; sound && i < features->count; i++) {
+        uint32_t at = i;
+        for (; at > 0 && sy_feature_compare(names[at - 1], features->names[i]) > 0; at--) {
+            names[at] = names[at - 1];
+            values[at] = values[at - 1];
+        }
+        names[at] = features->names[i];
+        values[at] = features->values[i];
+        sound = features->values[i] > 0 && isfinite(features->values[i]) &&
+                (at == 0 || strcmp(names[at - 1], names[at]) != 0);
+    }
+    ret_features->names = names;
+    return sound && strcmp(names[SY_FLOPS], "flops") == 0 && strcmp(names[SY_BYTES], "bytes") == 0;
+}
+
+/* --- groups -------------------------------------------------------------------------------------
+ */
 /* Number of a name, the same for kernels and classes. */
 static int intern(struct sy_store *store, const char *name, uint32_t *ret_index) {
     size_t length = strlen(name);
@@ -92,77 +133,197 @@ static int intern(struct sy_store *store, const char *name, uint32_t *ret_index)
     return code;
 }
 
-static struct sy_store_group *touch_group(struct sy_store *store, struct group_key key) {
+static bool is_described(const struct sy_group *group, const struct sy_features *features) {
+    bool same = group->name_count == (features->names ? features->count : 0);
+    for (uint32_t i = 0; same && i < group->name_count; i++) {
+        same = strcmp(group->names[i], features->names[i]) == 0;
+    }
+    return same;
+}
+
+/* ret_first: of this kernel and class, or NULL. */
+static struct sy_group *find_group(const struct sy_store *store, struct group_key key,
+                                   const struct sy_features *features,
+                                   struct sy_group **ret_first) {
     uint32_t index;
-    if (sy_map_get(&store->groups, (const char *)&key, sizeof key, &index)) {
-        return store->group_list[index];
+    *ret_first = sy_map_get(&store->groups, (const char *)&key, sizeof key, &index)
+                     ? store->group_list[index]
+                     : NULL;
+    struct sy_group *group = *ret_first;
+    while (group && !is_described(group, features)) {
+        group = group->next;
     }
-    struct group_key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
-    struct sy_store_group *group = sy_arena_alloc(store->arena, 1, sizeof *group);
-    if (!copy || !group ||
-        sy_grow(&store->group_list, &store->group_capacity, store->group_count + 1,
-                sizeof(struct sy_store_group *))) {
-        return NULL;
-    }
-    *copy = key;
-    if (sy_map_put(&store->groups, (const char *)copy, sizeof *copy, store->group_count)) {
-        return NULL;
-    }
-    store->group_list[store->group_count++] = group;
     return group;
 }
 
-static struct sy_store_entry *add_entry(struct sy_store *store, const struct key *key,
-                                        const char *kernel, const char *class_name) {
-    struct sy_store_group *group =
-        touch_group(store, (struct group_key){key->kernel, key->class_name});
+struct sy_group *sy_store_group(const struct sy_store *store, const char *kernel,
+                                const char *class_name, const struct sy_features *features) {
+    struct group_key key;
+    struct sy_group *first;
+    return sy_map_get(&store->names, kernel, strlen(kernel), &key.kernel) &&
+                   sy_map_get(&store->names, class_name, strlen(class_name), &key.class_name)
+               ? find_group(store, key, features, &first)
+               : NULL;
+}
+
+/* What only costs need. */
+static int add_model(struct sy_store *store, struct sy_group *group,
+                     const struct sy_features *features) {
+    group->model = sy_arena_alloc(store->arena, 1, sizeof *group->model);
+    store->bench = store->bench ? store->bench : calloc(1, sizeof *store->bench);
+    if (!group->model || !store->bench) {
+        return -ENOMEM;
+    }
+    group->name_count = group->model->cost_count = features->count;
+    for (uint32_t i = 0; i < features->count; i++) {
+        group->names[i] = sy_arena_strdup(store->arena, features->names[i]);
+        if (!group->names[i]) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int index_group(struct sy_store *store, struct group_key key, struct sy_group *group) {
+    struct group_key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
+    if (!copy || sy_grow(&store->group_list, &store->group_capacity, store->group_count + 1,
+                         sizeof(struct sy_group *))) {
+        return -ENOMEM;
+    }
+    *copy = key;
+    store->group_list[store->group_count] = group;
+    int code = sy_map_put(&store->groups, (const char *)copy, sizeof *copy, store->group_count);
+    store->group_count += code == 0;
+    return code;
+}
+
+struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
+                                    const char *class_name, const struct sy_features *features) {
+    struct group_key key;
+    if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
+        return NULL;
+    }
+    struct sy_group *first, *group = find_group(store, key, features, &first);
+    if (group) {
+        return group;
+    }
+    group = sy_arena_alloc(store->arena, 1, sizeof *group);
+    if (!group || !(group->kernel = sy_arena_strdup(store->arena, kernel)) ||
+        !(group->class_name = sy_arena_strdup(store->arena, class_name)) ||
+        (features->names && add_model(store, group, features))) {
+        return NULL;
+    }
+    group->wanted = store->builds[key.kernel];
+    if (first) {
+        group->next = first->next;
+        first->next = group;
+        return group;
+    }
+    return index_group(store, key, group) ? NULL : group;
+}
+
+/* --- cells --------------------------------------------------------------------------------------
+ */
+struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group) {
+    struct sy_cell *cell = sy_arena_alloc(store->arena, 1, sizeof *cell);
+    if (!cell ||
+        sy_grow(&store->cells, &store->capacity, store->count + 1, sizeof(struct sy_cell *)) ||
+        sy_grow(&group->cells, &group->capacity, group->made + 1, sizeof(struct sy_cell *))) {
+        return NULL;
+    }
+    *cell = (struct sy_cell){.kernel = group->kernel,
+                             .class_name = group->class_name,
+                             .features = {.count = group->name_count ? group->name_count : SY_SIZES,
+                                          .names = group->name_count ? group->names : NULL,
+                                          .values = cell->values,
+                                          .width = 1},
+                             .group = group,
+                             .wanted = group->wanted,
+                             .watts = NAN,
+                             .median_ns = NAN};
+    group->cells[group->made++] = cell;
+    store->cells[store->count++] = cell;
+    return cell;
+}
+
+/* Of sizes. */
+static struct sy_cell *add_cell(struct sy_store *store, const char *kernel, const char *class_name,
+                                const struct sy_features *features, const struct key *key) {
+    struct sy_group *group = sy_store_add_group(store, kernel, class_name, features);
     struct key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
-    struct sy_store_entry *entry = sy_arena_alloc(store->arena, 1, sizeof *entry);
-    const char *own_kernel = sy_arena_strdup(store->arena, kernel);
-    const char *own_class = sy_arena_strdup(store->arena, class_name);
-    if (!group || !copy || !entry || !own_kernel || !own_class ||
-        sy_grow(&store->entries, &store->capacity, store->count + 1,
-                sizeof(struct sy_store_entry *)) ||
-        sy_grow(&group->entries, &group->capacity, group->count + 1,
-                sizeof(struct sy_store_entry *))) {
+    uint32_t index = store->count;
+    struct sy_cell *cell = group && copy ? sy_store_add_cell(store, group) : NULL;
+    if (!cell) {
         return NULL;
     }
     *copy = *key;
-    entry->cell = (struct sy_cell){.kernel = own_kernel,
-                                   .class_name = own_class,
-                                   .bytes = key->bytes,
-                                   .flops = key->flops,
-                                   .footprint = key->footprint,
-                                   .wanted = store->builds[key->kernel],
-                                   .median_ns = NAN};
-    entry->group = group;
-    if (sy_map_put(&store->keys, (const char *)copy, sizeof *copy, store->count)) {
-        return NULL;
+    if (sy_map_put(&store->keys, (const char *)copy, sizeof *copy, index)) {
+        return NULL; /* an empty cell that nobody finds does no harm */
     }
-    group->entries[group->count++] = entry;
-    store->entries[store->count++] = entry;
-    return entry;
-}
-
-/* A feature that is no number is unknown; and there is one zero only. */
-static double feature(double value) {
-    return value > 0 && isfinite(value) ? value : 0;
+    cell->values[SY_FLOPS] = key->flops;
+    cell->values[SY_BYTES] = key->bytes;
+    cell->features.footprint = key->footprint;
+    group->count = group->made;
+    return cell;
 }
 
 struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
                               double bytes, double flops, uint64_t footprint) {
-    struct key key = {.bytes = feature(bytes), .flops = feature(flops), .footprint = footprint};
+    const double values[SY_SIZES] = {[SY_FLOPS] = flops, [SY_BYTES] = bytes};
+    const struct sy_features features = {.values = values, .footprint = footprint};
+    struct key key = {.bytes = size_of(bytes), .flops = size_of(flops), .footprint = footprint};
     uint32_t index;
     if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
         return NULL;
     }
-    if (sy_map_get(&store->keys, (const char *)&key, sizeof key, &index)) {
-        return &store->entries[index]->cell;
-    }
-    struct sy_store_entry *entry = add_entry(store, &key, kernel, class_name);
-    return entry ? &entry->cell : NULL;
+    return sy_map_get(&store->keys, (const char *)&key, sizeof key, &index)
+               ? store->cells[index]
+               : add_cell(store, kernel, class_name, &features, &key);
 }
 
+/* --- samples ------------------------------------------------------------------------------------
+ */
+static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint64_t build,
+               bool saved) {
+    const char *names[SY_FEATURE_MAX];
+    double values[SY_FEATURE_MAX];
+    struct sy_cost_sample sorted = *sample;
+    if (!(sample->time_ns > 0) || !isfinite(sample->time_ns) ||
+        !sy_features_sort(&sample->features, names, values, &sorted.features)) {
+        return -EINVAL;
+    }
+    if (sample->features.names) {
+        struct sy_group *group =
+            sy_store_add_group(store, sample->kernel, sample->class_name, &sorted.features);
+        return group ? sy_group_observe(store, group, &sorted, build, saved) : -ENOMEM;
+    }
+    struct sy_cell *cell =
+        sy_store_cell(store, sample->kernel, sample->class_name, values[SY_BYTES], values[SY_FLOPS],
+                      sample->features.footprint);
+    if (!cell) {
+        return -ENOMEM;
+    }
+    sy_cell_add(cell, sample, build, 1);
+    cell->saved_count = saved ? cell->sample_count : cell->saved_count;
+    return 0;
+}
+
+static uint64_t wanted_build(const struct sy_store *store, const char *kernel) {
+    uint32_t index;
+    return sy_map_get(&store->names, kernel, strlen(kernel), &index) ? store->builds[index] : 0;
+}
+
+int sy_store_observe(struct sy_store *store, const struct sy_cost_sample *sample) {
+    return put(store, sample, wanted_build(store, sample->kernel), false);
+}
+
+int sy_store_add(struct sy_store *store, const struct sy_cost_sample *sample, bool any_build) {
+    uint64_t build = any_build ? wanted_build(store, sample->kernel) : sample->build;
+    return put(store, sample, build, true);
+}
+
+/* --- builds, forgetting -------------------------------------------------------------------------
+ */
 int sy_store_set_build(struct sy_store *store, const char *kernel, uint64_t build) {
     uint32_t index;
     int code = intern(store, kernel, &index);
@@ -170,119 +331,38 @@ int sy_store_set_build(struct sy_store *store, const char *kernel, uint64_t buil
         return code;
     }
     store->builds[index] = build;
-    for (uint32_t i = 0; i < store->count; i++) {
-        struct sy_store_entry *entry = store->entries[i];
-        if (strcmp(entry->cell.kernel, kernel) == 0) {
-            entry->cell.wanted = build;
-            entry->group->curve_trusted = 0;
+    for (uint32_t i = 0; i < store->group_count; i++) {
+        for (struct sy_group *group = store->group_list[i];
+             group && strcmp(group->kernel, kernel) == 0; group = group->next) {
+            group->wanted = build;
+            group->curve_trusted = 0;
+            for (uint32_t c = 0; c < group->made; c++) {
+                group->cells[c]->wanted = build;
+            }
         }
     }
     return 0;
 }
 
-static bool supports(const struct sy_cell *cell) {
-    return sy_cell_count(cell) >= SY_CELL_TRUSTED && (cell->flops > 0 || cell->bytes > 0);
-}
-
-/* The curve through a group's trusted cells; NULL: there are none. Of more than it holds, evenly
- * chosen ones. */
-static const struct sy_curve *refresh_curve(struct sy_store_group *group) {
-    uint32_t trusted = 0, passed = 0;
-    uint64_t samples = 0;
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (supports(&group->entries[i]->cell)) {
-            trusted++;
-            samples += group->entries[i]->cell.sample_count;
-        }
+static int note_cleared(struct sy_store *store, const char *kernel) {
+    const char *copy = sy_arena_strdup(store->arena, kernel);
+    if (!copy || sy_grow(&store->cleared, &store->cleared_capacity, store->cleared_count + 1,
+                         sizeof(const char *))) {
+        return -ENOMEM;
     }
-    struct sy_curve *curve = &group->curve;
-    if (trusted == 0 || (trusted == group->curve_trusted && samples >= group->curve_samples &&
-                         (double)samples < REFIT_RATIO * (double)group->curve_samples)) {
-        return trusted ? curve : NULL;
-    }
-    uint32_t wanted = trusted < SY_CURVE_SIZES ? trusted : SY_CURVE_SIZES;
-    if (sy_grow(&curve->sizes, &curve->size_capacity, wanted, sizeof *curve->sizes)) {
-        return NULL;
-    }
-    curve->size_count = 0;
-    for (uint32_t i = 0; i < group->count && curve->size_count < wanted; i++) {
-        const struct sy_cell *cell = &group->entries[i]->cell;
-        if (supports(cell) && (uint64_t)passed++ * wanted / trusted >= curve->size_count) {
-            curve->sizes[curve->size_count++] =
-                (struct sy_curve_size){.bytes = cell->bytes,
-                                       .flops = cell->flops,
-                                       .weight = cell->sample_count,
-                                       .log_median = log(cell->median_ns),
-                                       .log_sigma = cell->log_sigma};
-        }
-    }
-    sy_curve_regress(curve, SY_CURVE_FLOPS, &curve->fits[SY_CURVE_FLOPS]);
-    sy_curve_regress(curve, SY_CURVE_BYTES, &curve->fits[SY_CURVE_BYTES]);
-    group->curve_trusted = trusted;
-    group->curve_samples = samples;
-    return curve;
-}
-
-struct sy_estimate sy_store_estimate(const struct sy_store *store, const struct sy_cell *cell) {
-    (void)store;
-    uint64_t count = sy_cell_count(cell);
-    struct sy_estimate own = {.median_ns = cell->median_ns,
-                              .log_sigma = cell->log_sigma,
-                              .sample_count = count,
-                              .source = SY_COST_MEASURED};
-    if (count >= SY_CELL_TRUSTED) {
-        return own;
-    }
-    if (cell->flops > 0 || cell->bytes > 0) {
-        struct sy_store_group *group = ((const struct sy_store_entry *)cell)->group;
-        const struct sy_curve *curve = refresh_curve(group);
-        struct sy_estimate found =
-            curve ? sy_curve_estimate(curve, cell->bytes, cell->flops) : (struct sy_estimate){0};
-        if (found.source == SY_COST_MEASURED) {
-            found.source = SY_COST_REGRESSED;
-            found.log_sigma = hypot(found.log_sigma, ALIKE_SIGMA);
-        }
-        if (found.source != SY_COST_UNKNOWN) {
-            found.sample_count = count;
-            return found;
-        }
-    }
-    if (count < cell->sample_count) {
-        own.source = SY_COST_PRIOR;
-        own.log_sigma = hypot(cell->log_sigma, PRIOR_SIGMA);
-    } else {
-        own.log_sigma = UNTRUSTED_SIGMA;
-    }
-    return cell->sample_count ? own : (struct sy_estimate){.source = SY_COST_UNKNOWN};
+    store->cleared[store->cleared_count++] = copy;
+    return 0;
 }
 
 int sy_store_clear(struct sy_store *store, const char *kernel) {
-    if (!kernel) {
-        store->cleared_all = true;
-    } else {
-        const char *copy = sy_arena_strdup(store->arena, kernel);
-        if (!copy || sy_grow(&store->cleared, &store->cleared_capacity, store->cleared_count + 1,
-                             sizeof(const char *))) {
-            return -ENOMEM;
-        }
-        store->cleared[store->cleared_count++] = copy;
-    }
-    for (uint32_t i = 0; i < store->count; i++) {
-        struct sy_cell *cell = &store->entries[i]->cell;
-        if (!kernel || strcmp(cell->kernel, kernel) == 0) {
-            sy_cell_reset(cell);
-            store->entries[i]->group->curve_trusted = 0;
+    int code = kernel ? note_cleared(store, kernel) : 0;
+    store->cleared_all |= !kernel;
+    for (uint32_t i = 0; i < store->group_count && !code; i++) {
+        for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
+            if (!kernel || strcmp(group->kernel, kernel) == 0) {
+                sy_group_reset(group);
+            }
         }
     }
-    return 0;
-}
-
-void sy_store_forget_unseen(struct sy_store *store) {
-    for (uint32_t i = 0; i < store->count; i++) {
-        struct sy_store_entry *entry = store->entries[i];
-        if (!entry->seen && entry->cell.saved_count > 0) {
-            sy_cell_merge(&entry->cell, NULL, 0, 0);
-            entry->group->curve_trusted = 0;
-        }
-    }
+    return code;
 }

@@ -6,54 +6,78 @@
 #define SY_COST_STORE_H
 
 #include "cost/curve.h"
+#include "cost/estimate.h"
 
-#define SY_SAMPLE_MIN_NS    1.0
-#define SY_SAMPLE_MAX_NS    1e30
+#define SY_TIME_MIN_NS      1e-3
+#define SY_TIME_MAX_NS      1e30
 #define SY_SAMPLE_COUNT_MAX 1000000000000000ull /* sums of such counts stay exact */
 
-/* How many samples the ring holds. */
-uint32_t sy_cell_held(const struct sy_cell *cell);
 void sy_cell_reset(struct sy_cell *cell);
-/* The cell becomes: what a file says (count samples, oldest first, the last ones of total), and
- * behind it what is new here. count must be min(total, SY_CELL_SAMPLES). */
-void sy_cell_merge(struct sy_cell *cell, const float *samples, uint32_t count, uint64_t total);
+/* The times of a sample, each times ratio; those of another build go. */
+void sy_cell_add(struct sy_cell *cell, const struct sy_cost_sample *sample, uint64_t build,
+                 double ratio);
+/* The newest so many, as far as they are held, oldest first. */
+uint32_t sy_cell_last(const struct sy_cell *cell, uint64_t count, float *ret_times_ns);
+/* The same as a line of a table. */
+struct sy_cost_sample sy_cell_sample(const struct sy_cell *cell, uint64_t count,
+                                     float *ret_times_ns);
 
-/* One kernel on one class: its cells, and the curve through the trusted ones. */
-struct sy_store_group {
-    struct sy_store_entry **entries;
-    uint32_t count, capacity;
-    struct sy_curve curve;  /* sizes are malloc'ed when first needed */
+/* What is described alike, of one kernel on one class. */
+struct sy_group {
+    const char *kernel, *class_name;
+    struct sy_group *next; /* described otherwise */
+    uint32_t name_count;   /* of costs; 0: sizes */
+    const char *names[SY_FEATURE_MAX];
+    uint64_t wanted;        /* as in struct sy_cell */
+    uint64_t build;         /* of costs: of all cells */
+    struct sy_cell **cells; /* malloc'ed; those of costs are used again, from count on */
+    uint32_t count, capacity, made;
+    uint64_t clock;
+    struct model *model;    /* of costs */
+    struct sy_curve curve;  /* of sizes; malloc'ed when first needed */
     uint32_t curve_trusted; /* trusted cells when it was made; 0: it was not */
     uint64_t curve_samples; /* and their samples */
 };
 
-struct sy_store_entry {
-    struct sy_cell cell; /* first: a cell of the store is its entry */
-    struct sy_store_group *group;
-    bool seen; /* in the file that is being merged */
-};
-
 struct sy_store {
-    struct sy_arena *arena; /* names, entries, groups, keys */
+    struct sy_arena *arena; /* names, cells, groups, keys */
     char *path;             /* NULL: nothing is kept */
     struct sy_map names, groups, keys;
     uint64_t *builds; /* per name: of the kernel that runs now; 0: not known */
     uint32_t build_capacity;
-    struct sy_store_entry **entries;
-    struct sy_store_group **group_list;
+    struct sy_cell **cells;
+    struct sy_group **group_list; /* by kernel and class: the first of those that differ in names */
     uint32_t count, capacity, group_count, group_capacity;
     const char **cleared; /* kernels to be forgotten at the next save */
     uint32_t cleared_count, cleared_capacity;
     bool cleared_all;
+    struct sy_roofline rooflines[SY_ROOFLINE_MAX];
+    uint32_t roofline_count;
+    struct bench *bench; /* made with the first group of costs */
 };
 
-/* Without a file. */
-SY_MUST_CHECK int sy_store_create(struct sy_store **ret_store);
-/* Merges the cells of a file's text. On failure those before the bad line are merged. */
+extern const struct sy_estimate sy_estimate_unknown;
+extern const char *const sy_size_names[SY_SIZES];
+/* Of sizes: as measured at the very same, else by the curve. */
+struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, double flops);
+
+/* In order, if they are sound: sizes, or costs with room for SY_FEATURE_MAX. */
+bool sy_features_sort(const struct sy_features *features, const char **names, double *values,
+                      struct sy_features *ret_features);
+/* NULL: there is none. */
+struct sy_group *sy_store_group(const struct sy_store *store, const char *kernel,
+                                const char *class_name, const struct sy_features *features);
+/* The same, made if it is missing. NULL: out of memory. */
+struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
+                                    const char *class_name, const struct sy_features *features);
+/* One more cell of a group. NULL: out of memory. */
+struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group);
+/* What a line of a table says; any_build: as if it were of the one that runs. Nothing new. */
+SY_MUST_CHECK int sy_store_add(struct sy_store *store, const struct sy_cost_sample *sample,
+                               bool any_build);
+/* Lines of a table. On failure those before the bad one count. */
 SY_MUST_CHECK int sy_store_read_text(struct sy_store *store, const char *name, const char *text,
-                                     size_t length, struct sy_error *error);
+                                     size_t length, bool any_build, struct sy_error *error);
 void sy_store_write_text(const struct sy_store *store, struct sy_buffer *buffer);
-/* Cells that are no longer in the file keep only what is new here. */
-void sy_store_forget_unseen(struct sy_store *store);
 
 #endif

@@ -118,7 +118,8 @@ static int end_task(struct stream *stream, const struct stream_task *task) {
     struct sy_session_ended ended;
     struct stream_item *item = task->item;
     session->ops->ended(session, &ended);
-    int code = stream_learn(stream, task, ended.duration_ns);
+    int code = sy_replanner_learn(stream->replanner, item->values, task->kernel, task->shape,
+                                  ended.duration_ns, NAN);
     if (code) {
         return sy_fail(stream->error, code, "what kernel %s took cannot be learned: %s",
                        stream->pipeline->kernels[task->kernel].name, strerror(-code));
@@ -172,7 +173,7 @@ static int check_kept(struct stream *stream) {
 
 static int run(struct stream *stream, struct sy_stream_report *ret_report) {
     const struct sy_stream_options *options = stream->options;
-    int code = sy_replanner_create(stream->pipeline, options->system, options->estimator,
+    int code = sy_replanner_create(stream->pipeline, options->system, options->store,
                                    &options->replan, &stream->replanner, stream->error);
     code = code ? code : stream_open(stream);
     code = code ? code : stream_look_ahead(stream);
@@ -183,7 +184,6 @@ static int run(struct stream *stream, struct sy_stream_report *ret_report) {
                        stream->pipeline->name, options->arguments);
     }
     code = code ? code : stream_tell(stream, ret_report);
-    code = code || !options->learned ? code : stream_hand_over(stream);
     return code ? code : check_kept(stream);
 }
 
@@ -219,7 +219,6 @@ int sy_stream_run(struct sy_session *session, const struct sy_stream_options *op
         *ret_report = report;
     }
     stream_close(&stream);
-    stream_forget(&stream);
     sy_replanner_destroy(stream.replanner);
     free(stream.latency_ns);
     free(stream.end_ns);

@@ -7,7 +7,6 @@
  *   stream_item.c       the data of an item, and its tasks
  *   stream_place.c      which devices a plan's stages are
  *   stream_tell.c       what came of it: throughput, latency, what each plan did; the check
- *   stream_learn.c      what kernels took, for the file of times
  *   stream_calibrate.c  kernels alone
  *
  * In: a plug-in's stream, a description, a system whose classes are places of the session, a
@@ -36,15 +35,13 @@ struct sy_stream_options {
     const struct sy_system *system;
     /* [class of the system][device]: where tasks are put */
     const struct sy_session_place *places[SY_PLAN_CLASS_MAX];
-    struct sy_estimator *estimator; /* learns */
+    struct sy_store *store; /* learns */
     struct sy_replan_options replan;
     uint32_t window;   /* items under way; 0: from the plan and the memory */
     double host_bytes; /* for the data of items; INFINITY: not limited */
     enum sy_stream_check check;
     /* Energy so far, NAN: cannot be read; may be NULL. */
     double (*joules)(void *user);
-    /* What was learned, at the end; may be NULL. */
-    int (*learned)(void *user, const struct sy_cost_sample *sample, const char *input);
     void *user;
 };
 
@@ -53,11 +50,12 @@ SY_MUST_CHECK int sy_stream_run(struct sy_session *session, const struct sy_stre
                                 struct sy_arena *arena, struct sy_stream_report *ret_report,
                                 struct sy_error *error);
 
-/* Each kernel of each different input, alone, in every shape of the system: a sample each, source
- * "measured", and one of class "u280", source "model", where the kernel has a model of its cycles.
- * watts: also measure power, for which kernels are repeated longer. */
+/* Each kernel of each different input, alone, in every shape of the system: a sample each, and a
+ * modelled one of class "u280" where the kernel has a model of its cycles. watts: also measure
+ * power, for which kernels are repeated longer. */
 struct sy_stream_calibration {
-    struct sy_stream_options stream;              /* without estimator, replan, window, check */
+    struct sy_stream_options stream; /* without store, replan, window, check */
+    int (*learned)(void *user, const struct sy_cost_sample *sample); /* user: of the stream */
     const struct sy_kernel_entry *const *entries; /* per kernel of the pipeline */
     bool watts;
     bool cpu_metered; /* joules counts cores; accelerators it always does */
@@ -158,7 +156,6 @@ struct stream {
     double worst_error, worst_tolerance, worst_ratio;
     uint64_t worst_item;
     uint64_t checked_count;
-    struct stream_cells *cells;
 };
 
 struct stream_turn {
@@ -209,15 +206,5 @@ bool stream_wants_check(const struct stream *stream, const struct stream_item *i
                         bool first_of_phase);
 SY_MUST_CHECK int stream_check_item(struct stream *stream, const struct stream_item *item);
 SY_MUST_CHECK int stream_tell(struct stream *stream, struct sy_stream_report *ret_report);
-
-/* stream_learn.c */
-SY_MUST_CHECK int stream_learn(struct stream *stream, const struct stream_task *task,
-                               double time_ns);
-SY_MUST_CHECK int stream_hand_over(struct stream *stream);
-void stream_forget(struct stream *stream);
-/* One sample of a kernel of an item. */
-SY_MUST_CHECK int stream_sample(const struct stream *stream, const struct stream_item *item,
-                                uint32_t kernel, const char *class_name, const char *source,
-                                uint32_t width, double time_ns, double watts);
 
 #endif

@@ -89,10 +89,37 @@ static int fill_in(struct stream *stream, struct stream_item *item) {
     return code;
 }
 
-/* Host memory has all data: what would the card take? */
-static int ask_model(struct calibration *calibration, const struct stream_item *item, uint32_t k) {
+/* The example with these features, else the pipeline's name and the input's number. */
+static void name_input(const struct stream *stream, const struct stream_item *item, char *ret_name,
+                       size_t size) {
+    const struct sy_pipeline *pipeline = stream->pipeline;
+    size_t bytes = pipeline->feature_count * sizeof(double);
+    for (uint32_t e = 0; e < pipeline->example_count; e++) {
+        if (bytes && memcmp(pipeline->examples[e].values, item->values, bytes) == 0) {
+            snprintf(ret_name, size, "%s", pipeline->examples[e].name);
+            return;
+        }
+    }
+    snprintf(ret_name, size, "%.40s %llu", pipeline->name, (unsigned long long)item->input->number);
+}
+
+/* What a kernel of an item took. */
+static int hand_over(const struct calibration *calibration, const struct stream_item *item,
+                     uint32_t k, struct sy_cost_sample sample, uint32_t width) {
     const struct stream *stream = &calibration->stream;
     const struct sy_pipeline_kernel *kernel = &stream->pipeline->kernels[k];
+    double costs[SY_PIPELINE_COST_MAX];
+    char name[64];
+    name_input(stream, item, name, sizeof name);
+    sample.kernel = kernel->kernel;
+    sample.features = sy_pipeline_features(kernel, item->numbers, width, costs);
+    sample.input = name;
+    return calibration->options->learned(stream->options->user, &sample);
+}
+
+/* Host memory has all data: what would the card take? */
+static int ask_model(struct calibration *calibration, const struct stream_item *item, uint32_t k) {
+    const struct sy_pipeline_kernel *kernel = &calibration->stream.pipeline->kernels[k];
     const struct sy_kernel_entry *entry = calibration->options->entries[k];
     struct sy_argument arguments[SY_PIPELINE_ARGUMENT_MAX];
     double parameters[SY_PIPELINE_PARAMETER_MAX];
@@ -117,9 +144,12 @@ static int ask_model(struct calibration *calibration, const struct stream_item *
                                  .parameter_count = kernel->parameter_count,
                                  .part_count = 1,
                                  .message = message};
-    double time_ns = entry->fpga_model_ns(&call);
-    return isfinite(time_ns) && time_ns > 0
-               ? stream_sample(stream, item, k, MODEL_CLASS, "model", 1, time_ns, NAN)
+    const struct sy_cost_sample sample = {.class_name = MODEL_CLASS,
+                                          .modelled = true,
+                                          .time_ns = entry->fpga_model_ns(&call),
+                                          .watts = NAN};
+    return isfinite(sample.time_ns) && sample.time_ns > 0
+               ? hand_over(calibration, item, k, sample, 1)
                : 0;
 }
 
@@ -146,12 +176,14 @@ static int measure(struct calibration *calibration, struct stream_item *item, ui
     }
     /* Pauses between runs are idle: what was spent above idle was spent while it ran. */
     double spent = joules_now(stream) - joules - calibration->idle_watts * span_ns * 1e-9;
-    double watts = power && span_ns >= 100e6 ? fmax(spent, 0) / (sum_ns * 1e-9) : NAN;
+    const struct sy_cost_sample sample = {
+        .class_name = class->name,
+        .time_ns = sy_quantile(calibration->times, count, 0.5),
+        .watts = power && span_ns >= 100e6 ? fmax(spent, 0) / (sum_ns * 1e-9) : NAN};
     calibration->done++;
     stream->session->ops->progress(stream->session, calibration->done, calibration->total,
                                    "kernels");
-    return stream_sample(stream, item, k, class->name, "measured", width,
-                         sy_quantile(calibration->times, count, 0.5), watts);
+    return hand_over(calibration, item, k, sample, width);
 }
 
 /* 1, 2, 4 ... and all of them. */
@@ -159,14 +191,30 @@ static uint32_t next_width(uint32_t width, uint32_t most) {
     return 2 * width <= most || width == most ? 2 * width : most;
 }
 
+/* The same kernel at the same costs, earlier in the pipeline: it would be the same line. */
+static bool is_repeated(const struct stream_item *item, const struct sy_pipeline_kernel *kernels,
+                        uint32_t k) {
+    bool found = false;
+    for (uint32_t i = 0; i < k && !found; i++) {
+        found = strcmp(kernels[i].kernel, kernels[k].kernel) == 0 &&
+                kernels[i].split == kernels[k].split &&
+                kernels[i].cost_count == kernels[k].cost_count;
+        for (uint32_t c = 0; found && c < kernels[k].cost_count; c++) {
+            found = item->numbers[kernels[i].costs[c]] == item->numbers[kernels[k].costs[c]];
+        }
+    }
+    return found;
+}
+
 static int measure_all(struct calibration *calibration, struct stream_item *item) {
     const struct stream *stream = &calibration->stream;
     const struct sy_system *system = stream->options->system;
     int code = fill_in(&calibration->stream, item);
     for (uint32_t k = 0; k < stream->pipeline->kernel_count && !code; k++) {
+        if (is_repeated(item, stream->pipeline->kernels, k)) {
+            continue;
+        }
         code = ask_model(calibration, item, k);
-    }
-    for (uint32_t k = 0; k < stream->pipeline->kernel_count; k++) {
         for (uint32_t c = 0; c < system->class_count; c++) {
             const struct sy_system_class *class = &system->classes[c];
             bool split = stream->pipeline->kernels[k].split && class->kind == SY_CPU;

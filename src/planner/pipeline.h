@@ -8,7 +8,7 @@
  * where it comes from.
  *
  *   description + features of one item -> bytes of data, cost features of kernels
- *   samples (kernel, class, width, cost features, time) -> estimator -> time with spread
+ *   samples (kernel, class, width, cost features, time) -> cost store -> time with spread
  *   both + a system of devices -> problem -> planner.h -> plan -> run -> samples ...
  */
 #ifndef SY_PLANNER_PIPELINE_H
@@ -19,8 +19,8 @@
 
 /* --- the description ---------------------------------------------------------------------------
  */
-#define SY_PIPELINE_COST_MAX      8 /* cost features of a kernel */
-#define SY_PIPELINE_PARAMETER_MAX 8 /* as SY_CALL_PARAMETER_MAX */
+#define SY_PIPELINE_COST_MAX      SY_FEATURE_MAX /* cost features of a kernel */
+#define SY_PIPELINE_PARAMETER_MAX 8              /* as SY_CALL_PARAMETER_MAX */
 #define SY_PIPELINE_ARGUMENT_MAX  16
 
 enum sy_pipeline_role {
@@ -50,8 +50,7 @@ struct sy_pipeline_kernel {
     bool writes[SY_PIPELINE_ARGUMENT_MAX];
     uint32_t parameter_count, parameters[SY_PIPELINE_PARAMETER_MAX]; /* expressions */
     uint32_t cost_count, costs[SY_PIPELINE_COST_MAX];                /* expressions */
-    /* "flops" and "bytes" first, always there, then by name: the order of struct sy_cost_sample,
-     * too */
+    /* "flops" and "bytes" first, always there, then by name: as in struct sy_features */
     const char *cost_names[SY_PIPELINE_COST_MAX];
     bool split; /* rows may be split between devices that share memory, or have all of the input */
 };
@@ -95,69 +94,12 @@ SY_MUST_CHECK int sy_pipeline_values(const struct sy_pipeline *pipeline, const c
 SY_MUST_CHECK int sy_pipeline_measure(const struct sy_pipeline *pipeline, const double *values,
                                       double *ret_numbers, struct sy_error *error);
 
-/* --- times -------------------------------------------------------------------------------------
- * Per (kernel, class): log time = prior (roofline, or the mean of what was seen) + linear in the
- * logs of cost features and width + a smooth deviation, as a Gaussian process on at most
- * SY_ESTIMATOR_SAMPLES samples (the newest, and of near ones few). A sample at the very same
- * features makes the estimate there nearly certain. */
-#define SY_ESTIMATOR_SAMPLES 64
-
-struct sy_cost_sample {
-    const char *kernel, *class_name; /* "spmm", "h200" */
-    const char *source;              /* "measured", "model" */
-    uint32_t width;
-    uint32_t cost_count;
-    const char *const *cost_names; /* "flops", "bytes", then by name */
-    const double *costs;
-    double time_ns;
-    double watts;   /* above idle, of all devices of the width; NAN: not known */
-    uint64_t build; /* of the code that ran (base/elf_file.h); 0: not known */
-};
-
-struct sy_guess {
-    double median_ns;
-    double log_sigma;
-    double watts;          /* NAN: not known */
-    double watts_sigma;    /* of its log; 0: read at these very features */
-    uint32_t sample_count; /* it rests on; 0: the roofline alone */
-    bool model;            /* rests on samples of a model, or on the roofline alone */
-};
-
-/* For (kernel, class) that were never seen: what the class can do at best. */
-struct sy_roofline {
-    const char *class_name;
-    double flops_per_s, bytes_per_s, launch_ns;
-    double busy_watts; /* above idle, of one device */
-};
-
-struct sy_estimator;
-struct sy_estimator *sy_estimator_create(void);
-void sy_estimator_destroy(struct sy_estimator *estimator);
-/* One that knows the same, fits included; NULL when out of memory. */
-struct sy_estimator *sy_estimator_copy(const struct sy_estimator *estimator);
-SY_MUST_CHECK int sy_estimator_set_roofline(struct sy_estimator *estimator,
-                                            const struct sy_roofline *roofline);
-SY_MUST_CHECK int sy_estimator_observe(struct sy_estimator *estimator,
-                                       const struct sy_cost_sample *sample);
-/* -ENOENT: never seen, and no roofline of the class. */
-SY_MUST_CHECK int sy_estimator_guess(const struct sy_estimator *estimator, const char *kernel,
-                                     const char *class_name, uint32_t width, const double *costs,
-                                     uint32_t cost_count, struct sy_guess *ret_guess);
-/* A table of samples (symph-times-1, docs/pipeline-format.md): CSV with the columns source, kernel,
- * class, width, time_ns, watts, case, and one per cost feature ("" where a kernel has it not).
- * visit also gets the column "case", which names the input it was taken on. */
-typedef int (*sy_sample_visit)(void *user, const struct sy_cost_sample *sample, const char *input);
-SY_MUST_CHECK int sy_samples_read_file(const char *path, sy_sample_visit visit, void *user,
-                                       struct sy_error *error);
-SY_MUST_CHECK int sy_samples_read_text(const char *file, const char *text, size_t length,
-                                       sy_sample_visit visit, void *user, struct sy_error *error);
-/* names: the columns of cost features, "flops" and "bytes" among them; sample NULL: the header. */
-void sy_samples_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
-                      const struct sy_cost_sample *sample, const char *input);
-/* For these columns: adds the names of the pipeline's cost features that are not among the first
- * count of names, which has room for SY_SAMPLES_NAME_MAX. Returns how many there are then; more
- * than that: these did not fit. One pipeline's do. */
-#define SY_SAMPLES_NAME_MAX 64
+/* What a kernel costs there, for estimates; costs has room for SY_PIPELINE_COST_MAX. */
+struct sy_features sy_pipeline_features(const struct sy_pipeline_kernel *kernel,
+                                        const double *numbers, uint32_t width, double *costs);
+/* For the columns of a table: adds the names of the pipeline's costs that are not among the first
+ * count of names, which has room for SY_COSTS_NAME_MAX. Returns how many there are then; more than
+ * that: these did not fit. One pipeline's do. */
 uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char **names,
                                 uint32_t count);
 
@@ -184,7 +126,7 @@ struct sy_system {
     bool (*runs)(const void *user, const char *kernel, uint32_t class_index);
     const void *runs_user;
     /* Time on width devices from that on one, growing with it, where this is known. NULL: estimated
-     * as all times are. costs: of the kernel, as in struct sy_cost_sample. */
+     * as all times are. costs: of the kernel, as in struct sy_features. */
     double (*split_ns)(const void *user, uint32_t class_index, uint32_t width, double time_ns,
                        const double *costs);
     const void *split_user;
@@ -193,18 +135,19 @@ struct sy_system {
 /* Classes of a machine, all its devices free, links from its routes. Rooflines, prices and, where
  * the machine does not say, watts are assumptions by kind. Names stay the machine's. Of more than
  * SY_PLAN_DEVICE_MAX devices of a class as many are used; of more than SY_PLAN_CLASS_MAX classes
- * none (-E2BIG). The rooflines are for sy_estimator_set_roofline. */
+ * none (-E2BIG). The rooflines are for sy_store_set_roofline. */
 SY_MUST_CHECK int sy_system_from_machine(const struct sy_machine *machine,
                                          struct sy_system *ret_system, struct sy_error *error);
 
 /* The problem for one item. Shapes: all powers of two and all that are free, up to width_max, of
  * each class. optimism: times are the median times exp(-optimism * log_sigma). It and
- * what it points to live in arena. ret_guesses, if not NULL: [kernel * shape_count + shape]. */
+ * what it points to live in arena. ret_estimates, if not NULL: [kernel * shape_count + shape]. */
 SY_MUST_CHECK int sy_pipeline_problem(const struct sy_pipeline *pipeline, const double *values,
-                                      const struct sy_system *system,
-                                      const struct sy_estimator *estimator, double optimism,
-                                      struct sy_arena *arena, struct sy_plan_problem *ret_problem,
-                                      const struct sy_guess **ret_guesses, struct sy_error *error);
+                                      const struct sy_system *system, const struct sy_store *store,
+                                      double optimism, struct sy_arena *arena,
+                                      struct sy_plan_problem *ret_problem,
+                                      const struct sy_estimate **ret_estimates,
+                                      struct sy_error *error);
 
 /* --- following the data ------------------------------------------------------------------------
  * One item after the other: has its input moved away from what the plan was made for, does what ran
@@ -223,7 +166,7 @@ extern const struct sy_replan_options sy_replan_usual;
 struct sy_replanner;
 SY_MUST_CHECK int sy_replanner_create(const struct sy_pipeline *pipeline,
                                       const struct sy_system *system,
-                                      struct sy_estimator *estimator, /* borrowed, learns */
+                                      struct sy_store *store, /* borrowed, learns */
                                       const struct sy_replan_options *options,
                                       struct sy_replanner **ret_replanner, struct sy_error *error);
 void sy_replanner_destroy(struct sy_replanner *replanner);

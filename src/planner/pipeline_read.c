@@ -264,7 +264,7 @@ static int read_parameters(void *reader, const struct sy_json_member *member) {
 static int insert_cost(struct sy_pipeline_reader *r, struct sy_pipeline_kernel *kernel,
                        const char *name) {
     uint32_t at = 0;
-    while (at < kernel->cost_count && sy_cost_name_compare(kernel->cost_names[at], name) < 0) {
+    while (at < kernel->cost_count && sy_feature_compare(kernel->cost_names[at], name) < 0) {
         at++;
     }
     if (at < kernel->cost_count && strcmp(kernel->cost_names[at], name) == 0) {
@@ -289,7 +289,7 @@ static int read_costs(void *reader, const struct sy_json_member *member) {
     int code = sy_json_enter_object(&r->json);
     struct sy_json_place mark = sy_json_here(&r->json);
     while (!code && (code = sy_json_next_member(&r->json, &name)) == 1) {
-        if (!sy_cost_name_valid(name)) {
+        if (!sy_feature_valid(name)) {
             return sy_json_fail(&r->json, "\"%.80s\" cannot name a cost feature", name);
         }
         const char *copy = sy_arena_strdup(r->arena, name);
@@ -426,10 +426,10 @@ static int read_kernels(void *reader, const struct sy_json_member *member) {
     if (!code && r->pipeline->kernel_count == 0) {
         code = sy_json_fail(&r->json, "the pipeline has no kernels");
     }
-    const char *names[SY_SAMPLES_NAME_MAX];
-    if (!code && sy_pipeline_cost_names(r->pipeline, names, 0) > SY_SAMPLES_NAME_MAX) {
+    const char *names[SY_COSTS_NAME_MAX];
+    if (!code && sy_pipeline_cost_names(r->pipeline, names, 0) > SY_COSTS_NAME_MAX) {
         code = sy_json_fail(&r->json, "kernels have more than %d different cost features",
-                            SY_SAMPLES_NAME_MAX);
+                            SY_COSTS_NAME_MAX);
     }
     r->pipeline->names = r->names.names; /* until they are complete */
     return code ? code : sy_pipeline_connect(r);

@@ -340,3 +340,30 @@ int sy_pipeline_measure(const struct sy_pipeline *pipeline, const double *values
     }
     return code;
 }
+
+/* --- costs ------------------------------------------------------------------------------------ */
+struct sy_features sy_pipeline_features(const struct sy_pipeline_kernel *kernel,
+                                        const double *numbers, uint32_t width, double *costs) {
+    for (uint32_t i = 0; i < kernel->cost_count; i++) {
+        costs[i] = numbers[kernel->costs[i]];
+    }
+    return (struct sy_features){
+        .count = kernel->cost_count, .names = kernel->cost_names, .values = costs, .width = width};
+}
+
+uint32_t sy_pipeline_cost_names(const struct sy_pipeline *pipeline, const char **names,
+                                uint32_t count) {
+    for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
+        const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
+        for (uint32_t c = 0; c < kernel->cost_count && count <= SY_COSTS_NAME_MAX; c++) {
+            uint32_t i = 0;
+            while (i < count && strcmp(names[i], kernel->cost_names[c]) != 0) {
+                i++;
+            }
+            if (i == count && count++ < SY_COSTS_NAME_MAX) {
+                names[i] = kernel->cost_names[c];
+            }
+        }
+    }
+    return count;
+}

@@ -16,7 +16,7 @@
 struct maker {
     const struct sy_pipeline *pipeline;
     const struct sy_system *system;
-    const struct sy_estimator *estimator;
+    const struct sy_store *store;
     struct sy_arena *arena;
     struct sy_error *error;
     double optimism;
@@ -127,84 +127,72 @@ static int make_data(struct maker *m) {
     return 0;
 }
 
-/* ret_guess->median_ns is infinite where it cannot run. */
-static int guess(const struct maker *m, const struct sy_pipeline_kernel *kernel,
-                 const struct sy_plan_shape *shape, const double *costs,
-                 struct sy_guess *ret_guess) {
+/* median_ns is infinite where it cannot run. */
+static struct sy_estimate guess(const struct maker *m, const struct sy_pipeline_kernel *kernel,
+                                const struct sy_plan_shape *shape) {
     const struct sy_system *system = m->system;
-    *ret_guess = (struct sy_guess){.median_ns = INFINITY, .watts = NAN};
+    const struct sy_estimate never = {.median_ns = INFINITY, .watts = NAN};
     bool runs =
         !system->runs || system->runs(system->runs_user, kernel->kernel, shape->class_index);
     if (!runs || (shape->width > 1 && !kernel->split)) {
-        return 0;
+        return never;
     }
-    const struct sy_system_class *class = &system->classes[shape->class_index];
+    double costs[SY_PIPELINE_COST_MAX];
     bool known = system->split_ns && shape->width > 1;
-    struct sy_guess found;
-    int code = sy_estimator_guess(m->estimator, kernel->kernel, class->name,
-                                  known ? 1 : shape->width, costs, kernel->cost_count, &found);
-    if (code == -ENOENT) {
-        return 0;
-    }
-    if (code) {
-        return sy_fail(m->error, code, "no estimate of \"%s\" on \"%s\": %s", kernel->kernel,
-                       class->name, strerror(-code));
+    const struct sy_features features =
+        sy_pipeline_features(kernel, m->numbers, known ? 1 : shape->width, costs);
+    struct sy_estimate found =
+        sy_estimate(m->store, kernel->kernel, system->classes[shape->class_index].name, &features);
+    if (found.source == SY_COST_UNKNOWN) {
+        return never;
     }
     if (known) {
         found.median_ns = system->split_ns(system->split_user, shape->class_index, shape->width,
                                            found.median_ns, costs);
         found.watts *= shape->width;
     }
-    *ret_guess = found;
-    return 0;
+    return found;
 }
 
-static int make_times(struct maker *m, const struct sy_guess **ret_guesses) {
+static int make_times(struct maker *m, const struct sy_estimate **ret_estimates) {
     uint32_t shape_count = m->problem.shape_count;
     size_t count = (size_t)m->problem.kernel_count * shape_count;
     double *time_ns = take(m, count, sizeof *time_ns), *joules = take(m, count, sizeof *joules);
-    struct sy_guess *guesses = take(m, count, sizeof *guesses);
-    if (!time_ns || !joules || !guesses) {
+    struct sy_estimate *estimates = take(m, count, sizeof *estimates);
+    if (!time_ns || !joules || !estimates) {
         return -ENOMEM;
     }
     for (uint32_t k = 0; k < m->problem.kernel_count; k++) {
         const struct sy_pipeline_kernel *kernel = &m->pipeline->kernels[k];
-        double costs[SY_PIPELINE_COST_MAX];
-        for (uint32_t i = 0; i < kernel->cost_count; i++) {
-            costs[i] = m->numbers[kernel->costs[i]];
-        }
         for (uint32_t s = 0; s < shape_count; s++) {
             const struct sy_plan_shape *shape = &m->problem.shapes[s];
             const struct sy_system_class *class = &m->system->classes[shape->class_index];
             size_t at = (size_t)k * shape_count + s;
-            int code = guess(m, kernel, shape, costs, &guesses[at]);
-            if (code) {
-                return code;
-            }
-            double watts = isnan(guesses[at].watts) ? class->roofline.busy_watts * shape->width
-                                                    : guesses[at].watts;
-            time_ns[at] =
-                guesses[at].median_ns * class->slowdown * exp(-m->optimism * guesses[at].log_sigma);
-            watts *= exp(-m->optimism * guesses[at].watts_sigma);
+            estimates[at] = guess(m, kernel, shape);
+            double watts = isnan(estimates[at].watts) ? class->roofline.busy_watts * shape->width
+                                                      : estimates[at].watts;
+            time_ns[at] = estimates[at].median_ns * class->slowdown *
+                          exp(-m->optimism * estimates[at].log_sigma);
+            watts *= exp(-m->optimism * estimates[at].watts_sigma);
             joules[at] = isfinite(time_ns[at]) ? watts * time_ns[at] * 1e-9 : 0;
         }
     }
     m->problem.time_ns = time_ns;
     m->problem.joules = joules;
-    if (ret_guesses) {
-        *ret_guesses = guesses;
+    if (ret_estimates) {
+        *ret_estimates = estimates;
     }
     return 0;
 }
 
 int sy_pipeline_problem(const struct sy_pipeline *pipeline, const double *values,
-                        const struct sy_system *system, const struct sy_estimator *estimator,
+                        const struct sy_system *system, const struct sy_store *store,
                         double optimism, struct sy_arena *arena,
-                        struct sy_plan_problem *ret_problem, const struct sy_guess **ret_guesses,
-                        struct sy_error *error) {
+                        struct sy_plan_problem *ret_problem,
+                        const struct sy_estimate **ret_estimates, struct sy_error *error) {
     struct maker m = {.pipeline = pipeline,
                       .system = system,
-                      .estimator = estimator,
+                      .store = store,
                       .arena = arena,
                       .error = error,
                       .optimism = optimism};
@@ -215,7 +203,7 @@ int sy_pipeline_problem(const struct sy_pipeline *pipeline, const double *values
     }
     code = code ? code : make_classes(&m);
     code = code ? code : make_data(&m);
-    code = code ? code : make_times(&m, ret_guesses);
+    code = code ? code : make_times(&m, ret_estimates);
     if (!code) {
         *ret_problem = m.problem;
     }

@@ -58,7 +58,7 @@ static int make_room(struct sy_replanner *replanner) {
 }
 
 int sy_replanner_create(const struct sy_pipeline *pipeline, const struct sy_system *system,
-                        struct sy_estimator *estimator, const struct sy_replan_options *options,
+                        struct sy_store *store, const struct sy_replan_options *options,
                         struct sy_replanner **ret_replanner, struct sy_error *error) {
     int rc = check(options, error);
     if (rc) {
@@ -70,7 +70,7 @@ int sy_replanner_create(const struct sy_pipeline *pipeline, const struct sy_syst
     }
     replanner->pipeline = pipeline;
     replanner->system = *system;
-    replanner->estimator = estimator;
+    replanner->store = store;
     replanner->options = *options;
     replanner->arena = sy_arena_create();
     replanner->planner = sy_planner_create();
@@ -198,26 +198,24 @@ static struct sy_cost_sample sample_of(const struct sy_replanner *replanner, uin
                                        double *costs) {
     const struct sy_pipeline_kernel *what = &replanner->pipeline->kernels[kernel];
     const struct sy_system_class *class = &replanner->system.classes[shape->class_index];
-    for (uint32_t i = 0; i < what->cost_count; i++) {
-        costs[i] = numbers[what->costs[i]];
-    }
     return (struct sy_cost_sample){
         .kernel = what->kernel,
         .class_name = class->name,
+        .features = sy_pipeline_features(what, numbers, shape->width, costs),
         /* There is no board behind FPGAs yet: their times are a model's. */
-        .source = class->kind == SY_FPGA ? "model" : "measured",
-        .width = shape->width,
-        .cost_count = what->cost_count,
-        .cost_names = what->cost_names,
-        .costs = costs};
+        .modelled = class->kind == SY_FPGA};
+}
+
+static struct sy_estimate estimate_of(const struct sy_replanner *replanner,
+                                      const struct sy_cost_sample *sample) {
+    return sy_estimate(replanner->store, sample->kernel, sample->class_name, &sample->features);
 }
 
 /* How wrong are estimates, by their own measure, where something is measured for the first time? */
 static void be_surprised(struct sy_replanner *replanner, const struct sy_cost_sample *sample) {
-    struct sy_guess guess;
-    if (sy_estimator_guess(replanner->estimator, sample->kernel, sample->class_name, sample->width,
-                           sample->costs, sample->cost_count, &guess) == 0) {
-        double error = log(sample->time_ns / guess.median_ns) / guess.log_sigma;
+    struct sy_estimate estimate = estimate_of(replanner, sample);
+    if (estimate.source != SY_COST_UNKNOWN) {
+        double error = log(sample->time_ns / estimate.median_ns) / estimate.log_sigma;
         replanner->surprise += sy_least(error * error, SURPRISE_MOST * SURPRISE_MOST);
         replanner->surprise_count++;
     }
@@ -227,16 +225,15 @@ static void be_surprised(struct sy_replanner *replanner, const struct sy_cost_sa
 static void compare(struct sy_replanner *replanner, struct kind *kind, uint32_t kernel,
                     uint32_t shape) {
     const struct sy_plan_shape *where = &kind->problem.shapes[shape];
-    double costs[SY_PIPELINE_COST_MAX], slowdown;
+    double costs[SY_PIPELINE_COST_MAX];
     struct sy_cost_sample sample = sample_of(replanner, kernel, where, kind->numbers, costs);
-    struct sy_guess guess;
-    if (sy_estimator_guess(replanner->estimator, sample.kernel, sample.class_name, sample.width,
-                           costs, sample.cost_count, &guess)) {
+    struct sy_estimate estimate = estimate_of(replanner, &sample);
+    if (estimate.source == SY_COST_UNKNOWN) {
         return;
     }
-    slowdown = replanner->system.classes[where->class_index].slowdown;
+    double slowdown = replanner->system.classes[where->class_index].slowdown;
     double believed_ns = kind->problem.time_ns[kernel * kind->problem.shape_count + shape];
-    double off = fabs(log(guess.median_ns * slowdown / believed_ns));
+    double off = fabs(log(estimate.median_ns * slowdown / believed_ns));
     kind->contradicted |= off > log(replanner->options.gain_ratio);
 }
 
@@ -251,12 +248,12 @@ static void undo_split(const struct sy_system *system, const struct sy_plan_shap
     for (int i = 0; i < UNDO_STEPS; i++) {
         double middle = (low + high) / 2;
         bool longer = system->split_ns(system->split_user, where->class_index, where->width,
-                                       exp(middle), sample->costs) > sample->time_ns;
+                                       exp(middle), sample->features.values) > sample->time_ns;
         *(longer ? &high : &low) = middle;
     }
     sample->time_ns = exp(low);
     sample->watts /= where->width;
-    sample->width = 1;
+    sample->features.width = 1;
 }
 
 int sy_replanner_learn(struct sy_replanner *replanner, const double *values, uint32_t kernel,
@@ -281,7 +278,7 @@ int sy_replanner_learn(struct sy_replanner *replanner, const double *values, uin
     if (kind && !(kind->heard[word] & bit) && isfinite(time_ns) && time_ns > 0) {
         be_surprised(replanner, &sample);
     }
-    rc = sy_estimator_observe(replanner->estimator, &sample);
+    rc = sy_store_observe(replanner->store, &sample);
     if (!rc && kind) {
         kind->heard[word] |= bit;
         compare(replanner, kind, kernel, shape);

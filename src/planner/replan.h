@@ -18,7 +18,7 @@ struct kind {
     uint64_t stamp;  /* item it was last asked for; 0: not in use */
     struct sy_arena *arena;
     struct sy_plan_problem problem; /* by medians, as last believed */
-    const struct sy_guess *guesses;
+    const struct sy_estimate *estimates;
     struct sy_plan plan; /* to follow now */
     struct sy_plan home; /* the best by medians, while another is tried */
     bool probing;
@@ -35,7 +35,7 @@ struct kind {
 struct sy_replanner {
     const struct sy_pipeline *pipeline;
     struct sy_system system;
-    struct sy_estimator *estimator;
+    struct sy_store *store;
     struct sy_replan_options options;
     struct sy_arena *arena;
     struct sy_planner *planner;

@@ -47,10 +47,10 @@ static int solve_optimistic(struct sy_replanner *replanner, struct kind *kind, s
     double optimism = optimism_of(replanner);
     double *time_ns = replanner->time_ns, *joules = replanner->time_ns + replanner->room;
     for (uint32_t i = 0; i < count; i++) {
-        double factor = exp(-optimism * kind->guesses[i].log_sigma);
+        double factor = exp(-optimism * kind->estimates[i].log_sigma);
         bool runs = isfinite(problem.time_ns[i]);
         time_ns[i] = runs ? problem.time_ns[i] * factor : problem.time_ns[i];
-        factor *= exp(-optimism * kind->guesses[i].watts_sigma);
+        factor *= exp(-optimism * kind->estimates[i].watts_sigma);
         joules[i] = runs ? problem.joules[i] * factor : problem.joules[i];
     }
     problem.time_ns = time_ns;

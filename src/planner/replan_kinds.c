@@ -63,14 +63,14 @@ struct kind *sy_replan_claim(struct sy_replanner *replanner, const double *value
 int sy_replan_refresh(struct sy_replanner *replanner, struct kind *kind, struct sy_error *error) {
     struct sy_arena *arena = sy_arena_create();
     struct sy_plan_problem problem;
-    const struct sy_guess *guesses = NULL;
+    const struct sy_estimate *estimates = NULL;
     if (!arena) {
         return sy_fail(error, -ENOMEM, "out of memory");
     }
     int rc = sy_pipeline_measure(replanner->pipeline, kind->values, kind->numbers, error);
     if (!rc) {
         rc = sy_pipeline_problem(replanner->pipeline, kind->values, &replanner->system,
-                                 replanner->estimator, 0, arena, &problem, &guesses, error);
+                                 replanner->store, 0, arena, &problem, &estimates, error);
     }
     if (rc) {
         sy_arena_destroy(arena);
@@ -79,7 +79,7 @@ int sy_replan_refresh(struct sy_replanner *replanner, struct kind *kind, struct 
     sy_arena_destroy(kind->arena);
     kind->arena = arena;
     kind->problem = problem;
-    kind->guesses = guesses;
+    kind->estimates = estimates;
     return 0;
 }
 
@@ -115,7 +115,7 @@ bool sy_replan_unheard(const struct kind *kind, const struct sy_plan *plan, bool
         for (uint32_t k = 0; k < kind->problem.kernel_count; k++) {
             uint32_t bit = k * SHAPE_ROOM + stage->shape;
             bool heard = kind->heard[bit / 64] >> bit % 64 & 1;
-            double sigma = kind->guesses[k * kind->problem.shape_count + stage->shape].log_sigma;
+            double sigma = kind->estimates[k * kind->problem.shape_count + stage->shape].log_sigma;
             if ((stage->kernels >> k & 1) && !heard && (!unsure || sigma > SURE_SIGMA)) {
                 return true;
             }

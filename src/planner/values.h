@@ -25,9 +25,5 @@ SY_MUST_CHECK int sy_values_complete(const struct sy_pipeline *pipeline, double 
 struct sy_json;
 SY_MUST_CHECK int sy_values_read_object(const struct sy_pipeline *pipeline, struct sy_json *json,
                                         double *values);
-/* The order of cost features: flops, bytes, then by name. As strcmp. */
-int sy_cost_name_compare(const char *a, const char *b);
-/* Letters, digits and _, as in expressions. */
-bool sy_cost_name_valid(const char *name);
 
 #endif

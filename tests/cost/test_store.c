@@ -16,12 +16,15 @@
 
 struct place {
     char folder[64], file[128], bad[160];
+    char models[128], times[128]; /* as they once were */
 };
 
 static struct place make_place(void) {
     struct place place = {.folder = "/tmp/symph-test-store-XXXXXX"};
     assert_non_null(mkdtemp(place.folder));
-    snprintf(place.file, sizeof place.file, "%s/" MACHINE ".models.csv", place.folder);
+    snprintf(place.file, sizeof place.file, "%s/" MACHINE ".costs.csv", place.folder);
+    snprintf(place.models, sizeof place.models, "%s/" MACHINE ".models.csv", place.folder);
+    snprintf(place.times, sizeof place.times, "%s/" MACHINE ".times.csv", place.folder);
     snprintf(place.bad, sizeof place.bad, "%s.bad", place.file);
     return place;
 }
@@ -39,7 +42,8 @@ static struct sy_store *open_store(const char *folder, bool warns) {
     struct sy_store *store;
     struct sy_error error = {0};
     char warning[512];
-    assert_int_equal(sy_store_open(folder, MACHINE, &store, warning, sizeof warning, &error), 0);
+    assert_int_equal(sy_store_open(folder, MACHINE, false, &store, warning, sizeof warning, &error),
+                     0);
     if (warns != (warning[0] != '\0')) {
         fail_msg("warning: \"%s\"", warning);
     }
@@ -166,9 +170,9 @@ static void estimates_in_order_of_trust(void **state) {
     (void)state;
     struct sy_store *store = open_store("", false);
     struct sy_cell *asked = cell_of(store, "gemm", 4e6);
-    assert_int_equal(sy_store_estimate(store, asked).source, SY_COST_UNKNOWN);
+    assert_int_equal(sy_cell_estimate(asked).source, SY_COST_UNKNOWN);
     sy_cell_observe(asked, 777);
-    struct sy_estimate found = sy_store_estimate(store, asked);
+    struct sy_estimate found = sy_cell_estimate(asked);
     assert_int_equal(found.source, SY_COST_MEASURED);
     assert_true(found.median_ns == 777 && found.log_sigma > 0 && found.sample_count == 1);
     for (double flops = 1e6; flops <= 64e6; flops *= 8) {
@@ -176,14 +180,13 @@ static void estimates_in_order_of_trust(void **state) {
             sy_cell_observe(cell_of(store, "gemm", flops), flops / 1000);
         }
     }
-    found = sy_store_estimate(store, asked);
+    found = sy_cell_estimate(asked);
     assert_int_equal(found.source, SY_COST_REGRESSED);
     assert_true(fabs(found.median_ns / 4000 - 1) < 0.01);
-    assert_int_equal(sy_store_estimate(store, cell_of(store, "other", 4e6)).source,
-                     SY_COST_UNKNOWN);
+    assert_int_equal(sy_cell_estimate(cell_of(store, "other", 4e6)).source, SY_COST_UNKNOWN);
     sy_cell_observe(asked, 777);
     sy_cell_observe(asked, 777);
-    found = sy_store_estimate(store, asked);
+    found = sy_cell_estimate(asked);
     assert_int_equal(found.source, SY_COST_MEASURED);
     assert_true(found.median_ns == 777);
     sy_store_close(store);
@@ -198,7 +201,7 @@ static void unknown_features_do_not_answer_for_each_other(void **state) {
         sy_cell_observe(sy_store_cell(store, "k", "cpu", 0, 0, 2), 900);
     }
     const struct sy_cell *third = sy_store_cell(store, "k", "cpu", 0, 0, 3);
-    assert_int_equal(sy_store_estimate(store, third).source, SY_COST_UNKNOWN);
+    assert_int_equal(sy_cell_estimate(third).source, SY_COST_UNKNOWN);
     sy_store_close(store);
 }
 
@@ -210,7 +213,7 @@ static void many_sizes_still_regress(void **state) {
             sy_cell_observe(cell_of(store, "k", 1000.0 * size), 50.0 * size);
         }
     }
-    struct sy_estimate found = sy_store_estimate(store, cell_of(store, "k", 1000.0 * 77.5));
+    struct sy_estimate found = sy_cell_estimate(cell_of(store, "k", 1000.0 * 77.5));
     assert_int_equal(found.source, SY_COST_REGRESSED);
     assert_true(fabs(found.median_ns / (50.0 * 77.5) - 1) < 0.05);
     sy_store_close(store);
@@ -236,11 +239,11 @@ static void survives_a_restart_exactly(void **state) {
         const struct sy_cell *old = sy_store_at(store, i), *new = sy_store_at(again, i);
         assert_string_equal(old->kernel, new->kernel);
         assert_string_equal(old->class_name, new->class_name);
-        assert_true(old->bytes == new->bytes && old->flops == new->flops);
-        assert_true(old->footprint == new->footprint);
+        assert_true(old->values[0] == new->values[0] && old->values[1] == new->values[1]);
+        assert_true(old->features.footprint == new->features.footprint);
         assert_int_equal(old->sample_count, new->sample_count);
         assert_true(old->median_ns == new->median_ns && old->log_sigma == new->log_sigma);
-        assert_memory_equal(old->last_ns, new->last_ns, sy_cell_held(old) * sizeof *old->last_ns);
+        assert_memory_equal(old->last_ns, new->last_ns, old->held * sizeof *old->last_ns);
     }
     sy_store_close(store);
     sy_store_close(again);
@@ -259,7 +262,7 @@ static void observe(struct sy_store *store, double flops, int count, double dura
 
 static void assert_estimate(struct sy_store *store, double flops, enum sy_cost_source source,
                             double median_ns) {
-    struct sy_estimate found = sy_store_estimate(store, cell_of(store, "k", flops));
+    struct sy_estimate found = sy_cell_estimate(cell_of(store, "k", flops));
     assert_int_equal(found.source, source);
     assert_true(source == SY_COST_UNKNOWN || fabs(found.median_ns / median_ns - 1) < 0.01);
 }
@@ -305,7 +308,7 @@ static void builds_are_told_apart(void **state) {
     remove_place(&place);
 }
 
-/* Two builds that are measured at the same time: the last one saved counts, whole. */
+/* Two builds that are measured at the same time: the last one saved counts. */
 static void builds_that_are_saved_at_once(void **state) {
     (void)state;
     struct place place = make_place();
@@ -324,7 +327,7 @@ static void builds_that_are_saved_at_once(void **state) {
     sy_store_close(again);
     again = open_store(place.folder, false);
     assert_int_equal(cell_of(again, "k", 8)->build, 1);
-    assert_int_equal(cell_of(again, "k", 8)->sample_count, 8);
+    assert_int_equal(cell_of(again, "k", 8)->sample_count, 1); /* b's replaced what it had saved */
     assert_estimate(again, 8, SY_COST_MEASURED, 1000);
     sy_store_close(a);
     sy_store_close(b);
@@ -332,21 +335,173 @@ static void builds_that_are_saved_at_once(void **state) {
     remove_place(&place);
 }
 
-static void files_without_builds_are_read(void **state) {
-    (void)state;
-    static const char text[] = "kernel,class,bytes,flops,footprint,count,samples_ns\n"
-                               "k,cpu,1,8,1,3,1000 1000 1000\n";
-    struct place place = make_place();
-    assert_int_equal(sy_write_file(place.file, text, strlen(text), NULL), 0);
-    struct sy_store *store = open_store(place.folder, false);
+/* --- files as they once were --------------------------------------------------------------------
+ */
+static const char old_models[] = "kernel,class,bytes,flops,footprint,count,samples_ns\n"
+                                 "k,cpu,1,8,1,3,1000 1000 1000\n";
+static const char old_times[] = "# symph-times-1\n"
+                                "source,kernel,class,width,time_ns,watts,case,flops,bytes\n"
+                                "measured,spmm,cpu,2,5000,21.5,\"gcn 0\",800,900\n"
+                                "model,spmm,u280,1,7000,,,800,900\n";
+static const double spmm_costs[] = {800, 900};
+static const char *const spmm_names[] = {"flops", "bytes"};
+
+static struct sy_estimate ask_spmm(const struct sy_store *store, const char *class_name,
+                                   uint32_t width) {
+    const struct sy_features features = {2, spmm_names, spmm_costs, width, 0};
+    return sy_estimate(store, "spmm", class_name, &features);
+}
+
+static void observe_spmm(struct sy_store *store, double time_ns) {
+    const struct sy_cost_sample sample = {.kernel = "spmm",
+                                          .class_name = "cpu",
+                                          .features = {2, spmm_names, spmm_costs, 2, 0},
+                                          .time_ns = time_ns,
+                                          .watts = NAN};
+    assert_int_equal(sy_store_observe(store, &sample), 0);
+}
+
+static void assert_old(const struct place *place, uint64_t spmm_count) {
+    struct sy_store *store = open_store(place->folder, false);
     assert_estimate(store, 8, SY_COST_MEASURED, 1000);
+    struct sy_estimate found = ask_spmm(store, "cpu", 2);
+    assert_int_equal(found.source, SY_COST_MEASURED);
+    assert_int_equal(found.sample_count, spmm_count);
+    assert_true(found.watts == 21.5);
+    found = ask_spmm(store, "u280", 1);
+    assert_int_equal(found.source, SY_COST_MODEL);
+    assert_true(fabs(found.median_ns / 7000 - 1) < 0.01);
     set_build(store, "k", 2);
-    assert_estimate(store, 8, SY_COST_PRIOR, 1000);
+    assert_estimate(store, 8, SY_COST_PRIOR, 1000); /* nobody knew the build */
+    sy_store_close(store);
+}
+
+static void older_files_become_one(void **state) {
+    (void)state;
+    struct place place = make_place();
+    assert_int_equal(sy_write_file(place.models, old_models, strlen(old_models), NULL), 0);
+    assert_int_equal(sy_write_file(place.times, old_times, strlen(old_times), NULL), 0);
+    for (int i = 0; i < 2; i++) { /* who saves nothing changes nothing */
+        assert_old(&place, 1);
+        assert_int_not_equal(access(place.file, F_OK), 0);
+    }
+    struct sy_store *one = open_store(place.folder, false), *two = open_store(place.folder, false);
+    observe_spmm(one, 5000);
+    observe_spmm(two, 5100);
+    save(one);
+    assert_int_not_equal(access(place.models, F_OK), 0);
+    assert_int_not_equal(access(place.times, F_OK), 0);
+    save(two); /* which read them when they were there: they do not count twice */
+    sy_store_close(one);
+    sy_store_close(two);
+    assert_old(&place, 3);
+    remove_place(&place);
+}
+
+static void a_damaged_older_file_is_set_aside(void **state) {
+    (void)state;
+    struct place place = make_place();
+    char bad[160];
+    snprintf(bad, sizeof bad, "%s.bad", place.times);
+    assert_int_equal(sy_write_file(place.models, old_models, strlen(old_models), NULL), 0);
+    assert_int_equal(sy_write_file(place.times, "no table\n", 9, NULL), 0);
+    struct sy_store *store = open_store(place.folder, true);
+    assert_estimate(store, 8, SY_COST_MEASURED, 1000);
+    sy_store_close(store);
+    assert_int_equal(unlink(bad), 0);
+    unlink(place.models);
+    remove_place(&place);
+}
+
+/* --- costs in the file --------------------------------------------------------------------------
+ */
+/* Once a kernel was built anew, what its older builds took goes, and what others saved stays. */
+static void costs_are_kept(void **state) {
+    (void)state;
+    struct place place = make_place();
+    struct sy_store *one = open_store(place.folder, false), *two = open_store(place.folder, false);
+    set_build(one, "spmm", 1);
+    for (int i = 0; i < 40; i++) {
+        observe_spmm(one, 5000 + i);
+    }
+    observe(one, 8, 3, 1000);
+    save(one);
+    struct sy_store *again = open_store(place.folder, false);
+    set_build(again, "spmm", 1);
+    assert_int_equal(ask_spmm(again, "cpu", 2).sample_count, 40);
+    sy_store_close(again);
+    set_build(two, "spmm", 2);
+    observe_spmm(two, 100);
+    save(two);
+    again = open_store(place.folder, false);
+    set_build(again, "spmm", 2);
+    assert_int_equal(ask_spmm(again, "cpu", 2).sample_count, 1);
+    assert_estimate(again, 8, SY_COST_MEASURED, 1000);
+    assert_int_equal(sy_store_clear(again, "spmm"), 0);
+    assert_int_equal(ask_spmm(again, "cpu", 2).source, SY_COST_UNKNOWN);
+    save(again);
+    sy_store_close(again);
+    again = open_store(place.folder, false);
+    assert_int_equal(sy_store_count(again), 1);
+    sy_store_close(one);
+    sy_store_close(two);
+    sy_store_close(again);
+    remove_place(&place);
+}
+
+/* A table that is named counts whatever its build, and only what is new is saved. */
+static void named_tables_are_not_saved(void **state) {
+    (void)state;
+    struct place place = make_place();
+    struct sy_store *store;
+    struct sy_error error = {0};
+    char warning[64], named[] = "/tmp/symph-test-named-XXXXXX";
+    int fd = mkstemp(named);
+    assert_true(fd >= 0);
+    close(fd);
+    static const char text[] = "kernel,class,width,time_ns,build,flops,bytes\n"
+                               "spmm,cpu,2,5000,00c0ffee00c0ffee,800,900\n"
+                               "other,cpu,2,5000,00c0ffee00c0ffee,800,900\n";
+    assert_int_equal(sy_write_file(named, text, strlen(text), NULL), 0);
+    assert_int_equal(
+        sy_store_open(place.folder, MACHINE, true, &store, warning, sizeof warning, &error), 0);
+    set_build(store, "spmm", 1);
+    assert_int_equal(sy_store_read(store, named, &error), 0);
+    observe_spmm(store, 5000);
+    assert_int_equal(ask_spmm(store, "cpu", 2).sample_count, 2);
+    save(store);
+    sy_store_close(store);
+    store = open_store(place.folder, false);
+    assert_int_equal(sy_store_count(store), 1);
+    assert_int_equal(ask_spmm(store, "cpu", 2).sample_count, 1);
+    sy_store_close(store);
+    unlink(named);
+    remove_place(&place);
+}
+
+/* Whatever comes in, a kernel on a class with its costs has 64 cells at most, in the file too. */
+static void the_file_stays_small(void **state) {
+    (void)state;
+    struct place place = make_place();
+    struct sy_store *store = open_store(place.folder, false);
+    for (int i = 0; i < 500; i++) {
+        const double costs[] = {800 * pow(1.03, i), 900};
+        const struct sy_cost_sample sample = {.kernel = "spmm",
+                                              .class_name = "cpu",
+                                              .features = {2, spmm_names, costs, 1, 0},
+                                              .time_ns = 100 + i,
+                                              .watts = NAN};
+        assert_int_equal(sy_store_observe(store, &sample), 0);
+    }
+    save(store);
+    sy_store_close(store);
+    store = open_store(place.folder, false);
+    assert_int_equal(sy_store_count(store), 64);
     sy_store_close(store);
     remove_place(&place);
 }
 
-/* Two stores save in turn: each finds the other's samples, counts add up, none count twice. */
+/* Two stores save in turn: counts add up, none count twice. */
 static void savers_in_turn_add_up(void **state) {
     (void)state;
     struct place place = make_place();
@@ -360,9 +515,8 @@ static void savers_in_turn_add_up(void **state) {
         save(a);
         save(b);
     }
-    save(a); /* nothing new: not even looked at */
-    assert_int_equal(cell_of(a, "k", 8)->sample_count, 35);
-    assert_int_equal(cell_of(b, "k", 8)->sample_count, 40);
+    save(a);                                                /* nothing new: not even looked at */
+    assert_int_equal(cell_of(a, "k", 8)->sample_count, 20); /* its own: the file has all */
     struct sy_store *both = open_store(place.folder, false);
     assert_int_equal(cell_of(both, "k", 8)->sample_count, 40);
     assert_int_equal(cell_of(both, "only b", 8)->sample_count, 4);
@@ -384,7 +538,7 @@ static void save_often(const char *folder, int self) {
     struct sy_store *store;
     char warning[256], own[16];
     snprintf(own, sizeof own, "own%d", self);
-    bool ok = sy_store_open(folder, MACHINE, &store, warning, sizeof warning, NULL) == 0;
+    bool ok = sy_store_open(folder, MACHINE, false, &store, warning, sizeof warning, NULL) == 0;
     for (int i = 0; ok && i < SAVES; i++) {
         sy_cell_observe(sy_store_cell(store, "shared", "cpu", 1, 1, 0), 10 + i);
         sy_cell_observe(sy_store_cell(store, own, "cpu", i + 1, 1, 0), 10 + i);
@@ -433,7 +587,7 @@ static void forgetting_lasts_and_wins_over_old_knowledge(void **state) {
     struct sy_store *b = open_store(place.folder, false);
     assert_int_equal(sy_store_clear(a, "gone"), 0);
     assert_int_equal(gone->sample_count, 0);
-    assert_int_equal(sy_store_estimate(a, gone).source, SY_COST_UNKNOWN);
+    assert_int_equal(sy_cell_estimate(gone).source, SY_COST_UNKNOWN);
     save(a);
     /* b still knows the old samples: only its new one may return. */
     sy_cell_observe(cell_of(b, "gone", 8), 7);
@@ -473,7 +627,8 @@ static void damaged_files_are_set_aside(void **state) {
     assert_int_equal(sy_read_file(place.file, &text, &length, NULL), 0);
     for (size_t cut = 0; cut < length; cut++) {
         write_text(place.file, text, cut);
-        store = open_store(place.folder, cut == 0 || text[cut - 1] != '\n');
+        /* Between lines it is a shorter table, unless there is no header yet. */
+        store = open_store(place.folder, cut <= strcspn(text, "\n") + 1 || text[cut - 1] != '\n');
         sy_store_close(store);
         unlink(place.bad);
     }
@@ -483,7 +638,7 @@ static void damaged_files_are_set_aside(void **state) {
         text[at] = (char)sy_rng_below(&rng, 256);
         write_text(place.file, text, length);
         assert_int_equal(
-            sy_store_open(place.folder, MACHINE, &store, warning, sizeof warning, NULL), 0);
+            sy_store_open(place.folder, MACHINE, false, &store, warning, sizeof warning, NULL), 0);
         assert_int_equal(access(place.bad, F_OK) == 0, warning[0] != '\0');
         sy_store_close(store);
         unlink(place.bad);
@@ -507,7 +662,8 @@ static void wrong_places_are_told(void **state) {
     struct sy_store *store;
     struct sy_error error = {0};
     char warning[256];
-    assert_int_equal(sy_store_open("", "a/b", &store, warning, sizeof warning, &error), -EINVAL);
+    assert_int_equal(sy_store_open("", "a/b", false, &store, warning, sizeof warning, &error),
+                     -EINVAL);
     assert_non_null(strstr(error.message, "a/b"));
     store = open_store("/dev/null/nowhere", true);
     save(store); /* nothing to save */
@@ -526,10 +682,10 @@ static void folder_comes_from_the_environment(void **state) {
     static const struct {
         const char *name, *value, *path;
     } steps[] = {
-        {"NONE", "", "//.cache/symph/models/" MACHINE ".models.csv"},
-        {"XDG_CACHE_HOME", "relative", "//.cache/symph/models/" MACHINE ".models.csv"},
-        {"XDG_CACHE_HOME", "/c", "/c/symph/models/" MACHINE ".models.csv"},
-        {"SYMPH_MODELS", "/m", "/m/" MACHINE ".models.csv"},
+        {"NONE", "", "//.cache/symph/models/" MACHINE ".costs.csv"},
+        {"XDG_CACHE_HOME", "relative", "//.cache/symph/models/" MACHINE ".costs.csv"},
+        {"XDG_CACHE_HOME", "/c", "/c/symph/models/" MACHINE ".costs.csv"},
+        {"SYMPH_MODELS", "/m", "/m/" MACHINE ".costs.csv"},
         {"SYMPH_MODELS", "", NULL},
     };
     for (size_t i = 0; i < SY_COUNT(steps); i++) {
@@ -555,7 +711,7 @@ static void machine_has_a_name_for_a_file(void **state) {
     assert_memory_equal(name, cut, 11);
     struct sy_store *store;
     char warning[256];
-    assert_int_equal(sy_store_open("", name, &store, warning, sizeof warning, NULL), 0);
+    assert_int_equal(sy_store_open("", name, false, &store, warning, sizeof warning, NULL), 0);
     sy_store_close(store);
 }
 
@@ -573,7 +729,11 @@ int main(void) {
         cmocka_unit_test(survives_a_restart_exactly),
         cmocka_unit_test(builds_are_told_apart),
         cmocka_unit_test(builds_that_are_saved_at_once),
-        cmocka_unit_test(files_without_builds_are_read),
+        cmocka_unit_test(older_files_become_one),
+        cmocka_unit_test(a_damaged_older_file_is_set_aside),
+        cmocka_unit_test(costs_are_kept),
+        cmocka_unit_test(named_tables_are_not_saved),
+        cmocka_unit_test(the_file_stays_small),
         cmocka_unit_test(savers_in_turn_add_up),
         cmocka_unit_test(processes_that_save_at_once_lose_nothing),
         cmocka_unit_test(forgetting_lasts_and_wins_over_old_knowledge),

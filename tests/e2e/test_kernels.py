@@ -54,7 +54,8 @@ class Kernels(cli.Case):
         self.store(line + "stranger,gpu,0,0,7,,1,5000\n")
         self.ok(*self.kernels("--forget", "stranger"))
         with open(self.models(), encoding="utf-8") as file:
-            self.assertEqual(file.read(), HEADER + line)
+            self.assertEqual(file.read().splitlines()[2:],
+                             ["scale_axpy,cpu,measured,1,,1,1,100,,,2000,24000"])
         self.ok(*self.kernels("--forget"))
         self.assertEqual(self.ok_json(*self.kernels())["measured"], [])
 

@@ -107,7 +107,7 @@ class Pipeline(unittest.TestCase):
         times = self.path("times.csv")
         told = self.stream("--calibrate", "-o", times, "--json").stdout
         with open(times, encoding="utf-8") as file:
-            self.assertEqual(file.readline(), "# symph-times-1\n")
+            self.assertEqual(file.readline(), "# symph-costs-1\n")
             rows = list(csv.DictReader(file))
         self.assertEqual(json.loads(told)["samples"], len(rows))
         self.assertEqual(json.loads(told)["modelled"],
@@ -117,27 +117,51 @@ class Pipeline(unittest.TestCase):
         self.assertEqual(measured, {(kernel, "cpu", width) for kernel in ("sgemm", "spmm")
                                     for width in ("1", "2")})
         for row in rows:
-            self.assertGreater(float(row["time_ns"]), 0)
+            self.assertGreater(float(row["samples_ns"]), 0)
+            self.assertEqual((row["count"], row["footprint"]), ("1", ""))
             self.assertEqual(row["source"], "model" if row["class"] == "u280" else "measured")
         self.check_result(json.loads(self.stream("--times", times, "--json").stdout), 12)
 
     def test_times_are_kept(self):
         self.stream()
-        files = [name for name in os.listdir(self.path("models")) if name.endswith(".times.csv")]
+        files = [name for name in os.listdir(self.path("models")) if name.endswith(".costs.csv")]
         self.assertEqual(len(files), 1)
         with open(os.path.join(self.path("models"), files[0]), encoding="utf-8") as file:
             first = file.read()
-        self.assertIn("measured,sgemm,cpu,", first)
+        self.assertIn("\nsgemm,cpu,measured,", first)
         self.stream("--plan", "gemm1+spmm1+gemm2+spmm2@cpu:2")
         with open(os.path.join(self.path("models"), files[0]), encoding="utf-8") as file:
-            self.assertIn("measured,sgemm,cpu,2,", file.read())
+            self.assertIn("\nsgemm,cpu,measured,2,", file.read())
         self.run_symph("plan", "gnn:gcn", "--kernels", GNN, "--input-features", "tiny", "--models",
                        self.path("models"))
+        # What pipelines took is listed, and forgotten, with the rest.
+        kernels = ["kernels", "--kernels", GNN, "--models", self.path("models")]
+        self.assertIn("cpu:2", self.run_symph(*kernels).stdout)
+        cells = json.loads(self.run_symph(*kernels, "--json").stdout)["measured"]
+        self.assertIn("inner", next(c for c in cells if c["kernel"] == "sgemm")["costs"])
+        self.run_symph(*kernels, "--forget", "sgemm")
+        with open(os.path.join(self.path("models"), files[0]), encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("\nsgemm,", text)
+        self.assertIn("\nspmm,", text)
+
+    def test_older_file_of_times(self):
+        """What an older symph kept is used, and is part of the file after the next run."""
+        self.stream()
+        name, = [name for name in os.listdir(self.path("models")) if name.endswith(".costs.csv")]
+        new = os.path.join(self.path("models"), name)
+        old = new.replace(".costs.csv", ".times.csv")
+        os.rename(new, old)
+        self.stream()
+        self.assertFalse(os.path.exists(old))
+        with open(new, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file.read().splitlines()[1:]))
+        self.assertGreater(max(int(row["count"]) for row in rows), 12)
 
     def test_times_of_another_build(self):
         """They are left out, of plans and of runs, and go when the kernels were measured again."""
         self.stream()
-        name, = [name for name in os.listdir(self.path("models")) if name.endswith(".times.csv")]
+        name, = [name for name in os.listdir(self.path("models")) if name.endswith(".costs.csv")]
         path = os.path.join(self.path("models"), name)
         plan = ["plan", "gnn:gcn", "--kernels", GNN, "--input-features", "tiny", "--models",
                 self.path("models")]

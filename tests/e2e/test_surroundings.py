@@ -85,7 +85,7 @@ class Surroundings(cli.Case):
             self.assertEqual(sorted(os.listdir(home)), [".cache", ".local"])
             found = self.files(home)
             self.assertIn(".local/state/symph/runs/last.json", found)
-            self.assertTrue([name for name in found if name.endswith(".models.csv")], found)
+            self.assertTrue([name for name in found if name.endswith(".costs.csv")], found)
             self.assertTrue([name for name in found if "/sampling/" in name], found)
             for name in [".cache", ".cache/symph", ".cache/symph/models", ".local/state"]:
                 mode = stat.S_IMODE(os.stat(os.path.join(home, name)).st_mode)

@@ -39,15 +39,15 @@ static bool runs(const void *user, const char *kernel, uint32_t class_index) {
     return class_index == 0 || strcmp(kernel, "less") != 0;
 }
 
-static int note_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
+static int note_sample(void *user, const struct sy_cost_sample *sample) {
     struct scene *scene = user;
     static const char *const names[] = {"scale", "shift", "less"};
-    assert_non_null(input);
+    assert_non_null(sample->input);
     scene->samples++;
-    scene->models += strcmp(sample->source, "model") == 0;
+    scene->models += sample->modelled;
     for (uint32_t k = 0; k < 3; k++) {
-        if (strcmp(sample->kernel, names[k]) == 0 && strcmp(sample->source, "measured") == 0) {
-            scene->sample_ns[k][strcmp(sample->class_name, "gpu") == 0][sample->width] =
+        if (strcmp(sample->kernel, names[k]) == 0 && !sample->modelled) {
+            scene->sample_ns[k][strcmp(sample->class_name, "gpu") == 0][sample->features.width] =
                 sample->time_ns;
         }
     }
@@ -108,23 +108,21 @@ static struct scene *open_scene(void) {
         .pipeline = scene->pipeline,
         .system = &scene->system,
         .places = {scene->cores, scene->gpus},
-        .estimator = sy_estimator_create(),
+        .store = sy_store_create(),
         .replan = sy_replan_usual,
         .host_bytes = INFINITY,
         .check = SY_STREAM_CHECK_ALL,
-        .learned = note_sample,
         .user = scene,
     };
     for (uint32_t c = 0; c < 2; c++) {
         assert_int_equal(
-            sy_estimator_set_roofline(scene->options.estimator, &scene->system.classes[c].roofline),
-            0);
+            sy_store_set_roofline(scene->options.store, &scene->system.classes[c].roofline), 0);
     }
     return scene;
 }
 
 static void close_scene(struct scene *scene) {
-    sy_estimator_destroy(scene->options.estimator);
+    sy_store_close(scene->options.store);
     sy_pipeline_destroy(scene->pipeline);
     sy_arena_destroy(scene->arena);
     free(scene);
@@ -295,9 +293,15 @@ static void plans_follow_the_data(void **state) {
     }
     assert_false(uses_gpu(report, last_small));
     assert_true(uses_gpu(report, report->phase_count - 1));
-    /* What was learned is what the world is. */
-    assert_true(scene->samples > 0);
-    assert_true(scene->sample_ns[0][1][1] == 90000 + 100000);
+    /* What was learned is what the world is, and is there to be kept. */
+    uint32_t large = 0;
+    for (uint32_t i = 0; i < sy_store_count(scene->options.store); i++) {
+        const struct sy_cell *cell = sy_store_at(scene->options.store, i);
+        assert_true(cell->sample_count > 0 && cell->saved_count == 0);
+        large += strcmp(cell->kernel, "scale") == 0 && strcmp(cell->class_name, "gpu") == 0 &&
+                 cell->features.width == 1 && cell->median_ns == 90000 + 100000;
+    }
+    assert_int_equal(large, 1);
     close_scene(scene);
 }
 
@@ -371,9 +375,8 @@ static void calibration_measures_every_shape(void **state) {
     struct scene *scene = open_scene();
     const struct sy_kernel_entry with = {.fpga_model_ns = model_ns}, without = {.name = "none"};
     const struct sy_kernel_entry *entries[] = {&with, &without, &with};
-    scene->options.learned = note_sample;
     const struct sy_stream_calibration calibration = {
-        .stream = scene->options, .entries = entries, .input_max = 8};
+        .stream = scene->options, .entries = entries, .learned = note_sample, .input_max = 8};
     assert_int_equal(sy_stream_calibrate(&scene->fake.base, &calibration, &scene->error), 0);
     for (uint32_t k = 0; k < 3; k++) {
         for (uint32_t w = 1; w <= 4; w *= 2) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that runs out while descriptions, tables and problems are read or made: always -ENOMEM,
+ * Memory that runs out while descriptions and problems are read or made: always -ENOMEM,
  * and nothing is left behind.
  */
 #include "../starve.h"
@@ -30,29 +30,6 @@ static void test_read(void **state) {
     assert_int_equal(code, 0);
 }
 
-static int ignore(void *user, const struct sy_cost_sample *sample, const char *input) {
-    (void)user;
-    (void)sample;
-    (void)input;
-    return 0;
-}
-
-static void test_samples(void **state) {
-    (void)state;
-    static const char text[] = "source,kernel,class,width,time_ns,watts,case,flops,bytes\n"
-                               "model,k,cpu,1,1,,case,1,1\n";
-    int code = -ENOMEM;
-    for (unsigned left = 0; code == -ENOMEM; left++) {
-        struct sy_error error = {0};
-        starve_left = left;
-        code = sy_samples_read_text("t", text, strlen(text), ignore, NULL, &error);
-        starve_left = UINT_MAX;
-        assert_true(code == 0 || error.message[0]);
-        assert_true(left < 1000);
-    }
-    assert_int_equal(code, 0);
-}
-
 static void test_problem(void **state) {
     (void)state;
     static const struct sy_system system = {
@@ -65,9 +42,9 @@ static void test_problem(void **state) {
         .class_count = 1,
     };
     struct sy_pipeline *pipeline = NULL;
-    struct sy_estimator *estimator = sy_estimator_create();
-    assert_non_null(estimator);
-    assert_int_equal(sy_estimator_set_roofline(estimator, &system.classes[0].roofline), 0);
+    struct sy_store *store = sy_store_create();
+    assert_non_null(store);
+    assert_int_equal(sy_store_set_roofline(store, &system.classes[0].roofline), 0);
     assert_int_equal(sy_pipeline_read_text("t", gcn_text, strlen(gcn_text), &pipeline, NULL), 0);
     int code = -ENOMEM;
     for (unsigned left = 0; code == -ENOMEM; left++) {
@@ -76,8 +53,8 @@ static void test_problem(void **state) {
         struct sy_error error = {0};
         assert_non_null(arena);
         starve_left = left;
-        code = sy_pipeline_problem(pipeline, pipeline->examples[0].values, &system, estimator, 0,
-                                   arena, &problem, NULL, &error);
+        code = sy_pipeline_problem(pipeline, pipeline->examples[0].values, &system, store, 0, arena,
+                                   &problem, NULL, &error);
         starve_left = UINT_MAX;
         assert_true(code == 0 || error.message[0]);
         sy_arena_destroy(arena);
@@ -85,13 +62,12 @@ static void test_problem(void **state) {
     }
     assert_int_equal(code, 0);
     sy_pipeline_destroy(pipeline);
-    sy_estimator_destroy(estimator);
+    sy_store_close(store);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),
-        cmocka_unit_test(test_samples),
         cmocka_unit_test(test_problem),
     };
     return cmocka_run_group_tests_name("planner memory", tests, NULL, NULL);

@@ -316,7 +316,7 @@ static void test_file(void **state) {
 static void test_cost_names(void **state) {
     (void)state;
     struct sy_pipeline *p = read_gcn();
-    const char *names[SY_SAMPLES_NAME_MAX] = {"rows"};
+    const char *names[SY_COSTS_NAME_MAX] = {"rows"};
     assert_int_equal(sy_pipeline_cost_names(p, names, 1), 4);
     assert_string_equal(names[1], "flops");
     assert_string_equal(names[3], "spread");
@@ -326,11 +326,11 @@ static void test_cost_names(void **state) {
 
 /* --- what the documents show can be read -------------------------------------------------------
  */
-/* The block behind this line of docs/pipeline-format.md, up to the closing fence. */
-static char *take_block(const char *opening) {
+/* The block behind this line of a page, up to the closing fence. */
+static char *take_block(const char *path, const char *opening) {
     char *page = NULL;
     size_t length;
-    assert_int_equal(sy_read_file(ROOT "/docs/pipeline-format.md", &page, &length, NULL), 0);
+    assert_int_equal(sy_read_file(path, &page, &length, NULL), 0);
     char *start = strstr(page, opening);
     assert_non_null(start);
     start += strlen("```");
@@ -343,8 +343,8 @@ static char *take_block(const char *opening) {
     return block;
 }
 
-static int count_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
-    assert_true(sample->cost_count == 3 && input[0]);
+static int count_sample(void *user, const struct sy_cost_sample *sample) {
+    assert_int_equal(sample->features.names != NULL, sample->features.footprint == 0);
     ++*(uint32_t *)user;
     return 0;
 }
@@ -353,7 +353,7 @@ static void test_documents(void **state) {
     (void)state;
     struct sy_pipeline *pipeline = NULL;
     struct sy_error error = {0};
-    char *block = take_block("```json\n");
+    char *block = take_block(ROOT "/docs/pipeline-format.md", "```json\n");
     if (sy_pipeline_read_text("page", block, strlen(block), &pipeline, &error)) {
         fail_msg("docs/pipeline-format.md: %u:%u: %s", error.line, error.column, error.message);
     }
@@ -364,12 +364,16 @@ static void test_documents(void **state) {
     }
     sy_pipeline_destroy(pipeline);
     uint32_t count = 0;
-    block = take_block("```\n# symph-times-1");
-    if (sy_samples_read_text("page", block, strlen(block), count_sample, &count, &error)) {
-        fail_msg("docs/pipeline-format.md: %u:%u: %s", error.line, error.column, error.message);
+    static const char *const tables[] = {"```\n# symph-costs-1", "```\n# symph-times-1",
+                                         "```\nkernel,class,bytes"};
+    for (size_t i = 0; i < SY_COUNT(tables); i++) {
+        block = take_block(ROOT "/docs/costs-format.md", tables[i]);
+        if (sy_costs_read_text("page", block, strlen(block), count_sample, &count, &error)) {
+            fail_msg("docs/costs-format.md: %u:%u: %s", error.line, error.column, error.message);
+        }
+        free(block);
     }
-    assert_int_equal(count, 2);
-    free(block);
+    assert_int_equal(count, 3 + 2 + 1);
 }
 
 int main(void) {

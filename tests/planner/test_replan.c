@@ -31,8 +31,8 @@
 struct world {
     struct sy_pipeline *pipeline;
     struct sy_system system;
-    struct sy_estimator *estimator;
-    double factor[KERNELS][CLASSES];    /* truth / what the estimator believed at first, width 1 */
+    struct sy_store *store;
+    double factor[KERNELS][CLASSES];    /* truth / what the store believed at first, width 1 */
     double wobble[KERNELS][SHAPE_MOST]; /* the same for one shape alone */
     double noise;
     struct sy_rng rng;
@@ -125,14 +125,11 @@ static void teach(struct world *world, double far) {
                     efficiency;
                 struct sy_cost_sample sample = {.kernel = kernel->kernel,
                                                 .class_name = class_names[c],
-                                                .source = "measured",
-                                                .width = w,
-                                                .cost_count = 2,
-                                                .cost_names = kernel->cost_names,
-                                                .costs = costs,
+                                                .features =
+                                                    sy_pipeline_features(kernel, numbers, w, costs),
                                                 .time_ns = 1e9 * busy_s / pow(w, 0.85) + 5000,
                                                 .watts = NAN};
-                assert_int_equal(sy_estimator_observe(world->estimator, &sample), 0);
+                assert_int_equal(sy_store_observe(world->store, &sample), 0);
             }
         }
     }
@@ -143,11 +140,10 @@ static struct world start(uint64_t seed, double far) {
     struct world world = {.rng = sy_rng_make(seed, 1, 0)};
     world.pipeline = make_pipeline(&world.rng);
     world.system = make_system(&world.rng);
-    world.estimator = sy_estimator_create();
-    assert_non_null(world.estimator);
+    world.store = sy_store_create();
+    assert_non_null(world.store);
     for (uint32_t c = 0; c < CLASSES; c++) {
-        assert_int_equal(
-            sy_estimator_set_roofline(world.estimator, &world.system.classes[c].roofline), 0);
+        assert_int_equal(sy_store_set_roofline(world.store, &world.system.classes[c].roofline), 0);
     }
     teach(&world, far);
     for (uint32_t k = 0; k < KERNELS; k++) {
@@ -162,7 +158,7 @@ static struct world start(uint64_t seed, double far) {
 }
 
 static void finish(struct world *world) {
-    sy_estimator_destroy(world->estimator);
+    sy_store_close(world->store);
     sy_pipeline_destroy(world->pipeline);
 }
 
@@ -170,7 +166,7 @@ static void finish(struct world *world) {
 struct belief {
     struct sy_arena *arena;
     struct sy_plan_problem problem;
-    const struct sy_guess *guesses;
+    const struct sy_estimate *guesses;
     double time_ns[KERNELS * SHAPE_MOST], joules[KERNELS * SHAPE_MOST];
 };
 
@@ -178,9 +174,8 @@ static void believe(const struct world *world, const double *values, struct beli
     struct sy_error error = {0};
     belief->arena = sy_arena_create();
     assert_non_null(belief->arena);
-    assert_int_equal(sy_pipeline_problem(world->pipeline, values, &world->system, world->estimator,
-                                         0, belief->arena, &belief->problem, &belief->guesses,
-                                         &error),
+    assert_int_equal(sy_pipeline_problem(world->pipeline, values, &world->system, world->store, 0,
+                                         belief->arena, &belief->problem, &belief->guesses, &error),
                      0);
     assert_true(belief->problem.shape_count <= SHAPE_MOST);
 }
@@ -236,7 +231,7 @@ static void run(struct world *world, struct sy_replanner *replanner, const struc
 static struct sy_replanner *follow(struct world *world, const struct sy_replan_options *options) {
     struct sy_replanner *replanner = NULL;
     struct sy_error error = {0};
-    assert_int_equal(sy_replanner_create(world->pipeline, &world->system, world->estimator, options,
+    assert_int_equal(sy_replanner_create(world->pipeline, &world->system, world->store, options,
                                          &replanner, &error),
                      0);
     return replanner;
@@ -380,7 +375,7 @@ static void finds_the_best_plan(void **state) {
 }
 
 /* --- a stream that changes ----------------------------------------------------------------------
- * The truth is what another estimator believes, which learns nothing. */
+ * The truth is what another store believes, which learns nothing. */
 struct stream {
     struct world world, oracle;
     struct sy_replanner *replanner;
@@ -659,8 +654,8 @@ static void refuses_nonsense(void **state) {
     bad[2].drift_ratio = NAN;
     bad[3].probe_max = 0;
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(sy_replanner_create(world.pipeline, &world.system, world.estimator,
-                                             &bad[i], &replanner, &error),
+        assert_int_equal(sy_replanner_create(world.pipeline, &world.system, world.store, &bad[i],
+                                             &replanner, &error),
                          -EINVAL);
         assert_true(error.message[0] && !replanner);
     }

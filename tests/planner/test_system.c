@@ -120,7 +120,7 @@ struct fixture {
     struct sy_machine *machine;
     struct sy_system system;
     struct sy_pipeline *pipeline;
-    struct sy_estimator *estimator;
+    struct sy_store *store;
     struct sy_arena *arena;
     double values[4];
 };
@@ -128,11 +128,11 @@ struct fixture {
 static struct fixture set_up(const char *machine) {
     struct fixture f = {.machine = machine_of(machine)};
     f.system = system_of(f.machine);
-    f.estimator = sy_estimator_create();
+    f.store = sy_store_create();
     f.arena = sy_arena_create();
-    assert_true(f.estimator && f.arena);
+    assert_true(f.store && f.arena);
     for (uint32_t i = 0; i < f.system.class_count; i++) {
-        assert_int_equal(sy_estimator_set_roofline(f.estimator, &f.system.classes[i].roofline), 0);
+        assert_int_equal(sy_store_set_roofline(f.store, &f.system.classes[i].roofline), 0);
     }
     assert_int_equal(sy_pipeline_read_text("gcn", gcn_text, strlen(gcn_text), &f.pipeline, NULL),
                      0);
@@ -142,16 +142,16 @@ static struct fixture set_up(const char *machine) {
 
 static void tear_down(struct fixture *f) {
     sy_pipeline_destroy(f->pipeline);
-    sy_estimator_destroy(f->estimator);
+    sy_store_close(f->store);
     sy_arena_destroy(f->arena);
     sy_machine_destroy(f->machine);
 }
 
 static struct sy_plan_problem problem_of(const struct fixture *f, double optimism,
-                                         const struct sy_guess **ret_guesses) {
+                                         const struct sy_estimate **ret_guesses) {
     struct sy_plan_problem problem;
     struct sy_error error = {0};
-    if (sy_pipeline_problem(f->pipeline, f->values, &f->system, f->estimator, optimism, f->arena,
+    if (sy_pipeline_problem(f->pipeline, f->values, &f->system, f->store, optimism, f->arena,
                             &problem, ret_guesses, &error)) {
         fail_msg("%s", error.message);
     }
@@ -218,7 +218,7 @@ static void test_busy_and_slow(void **state) {
     struct sy_plan_problem problem;
     struct sy_error error = {0};
     f.system.classes[cpu].busy_count = 7;
-    assert_int_equal(sy_pipeline_problem(f.pipeline, f.values, &f.system, f.estimator, 0, f.arena,
+    assert_int_equal(sy_pipeline_problem(f.pipeline, f.values, &f.system, f.store, 0, f.arena,
                                          &problem, NULL, &error),
                      -EINVAL);
     assert_non_null(strstr(error.message, "7 of 6"));
@@ -229,7 +229,7 @@ static void test_busy_and_slow(void **state) {
 static void test_guesses(void **state) {
     (void)state;
     struct fixture f = set_up("cpu:4");
-    const struct sy_guess *guesses = NULL;
+    const struct sy_estimate *guesses = NULL;
     struct sy_plan_problem plain = problem_of(&f, 0, NULL), bold = problem_of(&f, 2, &guesses);
     uint32_t shape_count = plain.shape_count;
     for (uint32_t k = 0; k < 3; k++) {
@@ -239,7 +239,7 @@ static void test_guesses(void **state) {
                 assert_true(isinf(bold.time_ns[at]) && isinf(guesses[at].median_ns));
                 continue;
             }
-            assert_true(guesses[at].log_sigma > 0 && guesses[at].model);
+            assert_true(guesses[at].log_sigma > 0 && guesses[at].source == SY_COST_ROOFLINE);
             double ratio = exp(-2 * guesses[at].log_sigma);
             assert_near(bold.time_ns[at], plain.time_ns[at] * ratio);
             assert_true(plain.time_ns[at] == guesses[at].median_ns);

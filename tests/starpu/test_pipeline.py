@@ -81,7 +81,7 @@ class Pipeline(unittest.TestCase):
         self.stream(f"calibrate={times}")
         with open(times, encoding="utf-8") as file:
             rows = [line.split(",") for line in file.read().splitlines()[2:]]
-        self.assertEqual({(row[1], row[2], row[3]) for row in rows},
+        self.assertEqual({(row[0], row[1], row[3]) for row in rows},
                          {("rows", "cpu", "1"), ("rows", "cpu", "2"), ("plus", "cpu", "1"),
                           ("plus", "cpu", "2"), ("plus", "opencl", "1")})
         self.assertEqual(len(rows), 3 * 5)  # three inputs, five kernels and shapes

@@ -124,9 +124,13 @@ static int by_kernel(const void *a, const void *b) {
     const struct sy_cell *y = *(const struct sy_cell *const *)b;
     int order = strcmp(x->kernel, y->kernel);
     order = order ? order : strcmp(x->class_name, y->class_name);
-    order = order ? order : (x->flops > y->flops) - (x->flops < y->flops);
-    order = order ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
-    return order ? order : (x->footprint > y->footprint) - (x->footprint < y->footprint);
+    order = order ? order : (!x->features.names) - (!y->features.names);
+    for (uint32_t i = 0; !order && i < SY_SIZES; i++) {
+        order = (x->values[i] > y->values[i]) - (x->values[i] < y->values[i]);
+    }
+    uint64_t a_last = x->features.footprint + x->features.width;
+    uint64_t b_last = y->features.footprint + y->features.width;
+    return order ? order : (a_last > b_last) - (a_last < b_last);
 }
 
 static int print_list(struct sy_kernel_list *list, bool json) {
@@ -243,8 +247,8 @@ static int open_store(const struct args *args, const char *machine, const struct
                       struct sy_store **ret_store) {
     struct sy_error error = {0};
     char warning[512];
-    int code =
-        sy_store_open(args->request.models, machine, ret_store, warning, sizeof warning, &error);
+    int code = sy_store_open(args->request.models, machine, false, ret_store, warning,
+                             sizeof warning, &error);
     if (code) {
         sy_message_error(&error);
         return sy_message_exit(code);

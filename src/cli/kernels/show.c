@@ -158,14 +158,21 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
     for (uint32_t i = 0; i < list->cell_count; i++) {
         const struct sy_cell *cell = list->cells[i];
         sy_table_cell(&rows, "%s", cell->kernel);
-        sy_table_cell(&rows, "%s", cell->class_name);
-        sy_table_cell(&rows, "%s", cell->bytes > 0 ? sy_units_bytes(cell->bytes, text) : "-");
-        snprintf(text, sizeof text, "%.4g", cell->flops);
-        sy_table_cell(&rows, "%s", cell->flops > 0 ? text : "-");
+        if (cell->features.width > 1) {
+            sy_table_cell(&rows, "%s:%u", cell->class_name, cell->features.width);
+        } else {
+            sy_table_cell(&rows, "%s", cell->class_name);
+        }
+        double bytes = cell->values[SY_BYTES], flops = cell->values[SY_FLOPS];
+        sy_table_cell(&rows, "%s", bytes > 0 ? sy_units_bytes(bytes, text) : "-");
+        snprintf(text, sizeof text, "%.4g", flops);
+        sy_table_cell(&rows, "%s", flops > 0 ? text : "-");
         sy_table_cell(&rows, "%llu", (unsigned long long)cell->sample_count);
         sy_table_cell(&rows, "%s", sy_units_time(cell->median_ns, text));
         if (sy_cell_count(cell) < cell->sample_count) {
             sy_table_cell(&rows, "older build");
+        } else if (cell->modelled) {
+            sy_table_cell(&rows, "model");
         } else if (cell->sample_count < SY_CELL_TRUSTED) {
             sy_table_cell(&rows, "too few");
         } else {
@@ -173,8 +180,9 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
         }
     }
     sy_table_write(&rows, 2, bold, buffer);
-    sy_table_legend("data: size of all arguments; flops: work of one run; median, spread: of the "
-                    "last 31 samples; two thirds of them are within the spread of the median.",
+    sy_table_legend("class: with the number of devices that shared the work; data: size of all "
+                    "arguments; flops: work of one run; median, spread: of the last 31 samples; "
+                    "two thirds of them are within the spread of the median.",
                     2, buffer);
 }
 
@@ -288,12 +296,20 @@ static void write_cell(const struct sy_cell *cell, struct sy_json_writer *writer
     sy_json_open(writer, '{');
     sy_json_member_string(writer, "kernel", cell->kernel);
     sy_json_member_string(writer, "class", cell->class_name);
-    sy_json_member_number(writer, "bytes", cell->bytes);
-    sy_json_member_number(writer, "flops", cell->flops);
-    sy_json_member_u64(writer, "footprint", cell->footprint);
+    sy_json_member_u64(writer, "width", cell->features.width);
+    sy_json_member_number(writer, "bytes", cell->values[SY_BYTES]);
+    sy_json_member_number(writer, "flops", cell->values[SY_FLOPS]);
+    sy_json_member_u64(writer, "footprint", cell->features.footprint);
+    sy_json_key(writer, "costs");
+    sy_json_open(writer, '{');
+    for (uint32_t i = SY_SIZES; i < cell->features.count; i++) {
+        sy_json_member_number(writer, cell->features.names[i], cell->values[i]);
+    }
+    sy_json_close(writer, '}');
     sy_json_member_u64(writer, "samples", cell->sample_count);
     sy_json_member_number(writer, "median_ns", cell->median_ns);
     sy_json_member_number(writer, "log_sigma", cell->log_sigma);
+    sy_json_member_string(writer, "source", cell->modelled ? "model" : "measured");
     sy_json_key(writer, "current");
     sy_json_put_bool(writer, sy_cell_count(cell) == cell->sample_count);
     sy_json_close(writer, '}');

@@ -39,17 +39,17 @@ static void put_stage_kernels(const struct sy_planning *planning, const struct s
         if (!(stage->kernels >> k & 1)) {
             continue;
         }
-        const struct sy_guess *guess = sy_planning_guess(planning, k, stage->shape);
+        const struct sy_estimate *estimate = sy_planning_estimate(planning, k, stage->shape);
         sy_json_open(writer, '{');
         sy_json_member_string(writer, "kernel", problem->kernels[k].name);
         sy_json_member_number(writer, "time_ns",
                               problem->time_ns[k * problem->shape_count + stage->shape]);
-        sy_json_member_number(writer, "spread_ratio", sy_guess_spread(guess));
-        sy_json_member_string(writer, "basis", sy_basis_name(sy_basis_of(guess)));
-        sy_json_member_u64(writer, "samples", guess->sample_count);
+        sy_json_member_number(writer, "spread_ratio", sy_planning_spread(estimate));
+        sy_json_member_string(writer, "basis", sy_basis_name(sy_basis_of(estimate)));
+        sy_json_member_u64(writer, "samples", estimate->sample_count);
         uint32_t class_index = problem->shapes[stage->shape].class_index;
         bool known = sy_planning_has_watts(planning, k, class_index);
-        sy_json_member_number(writer, "watts", known ? guess->watts : NAN);
+        sy_json_member_number(writer, "watts", known ? estimate->watts : NAN);
         sy_json_close(writer, '}');
     }
     sy_json_close(writer, ']');

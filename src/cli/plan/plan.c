@@ -196,7 +196,7 @@ static int run(const struct sy_planning_args *args) {
     }
     int r = plan(&planning);
     sy_planner_destroy(planning.planner);
-    sy_estimator_destroy(planning.estimator);
+    sy_store_close(planning.store);
     sy_machine_destroy(planning.machine);
     sy_pipeline_destroy(planning.pipeline);
     sy_kernel_set_close(planning.set);

@@ -36,7 +36,7 @@ struct sy_planning_args {
 
 /* What an estimate rests on. */
 enum sy_basis { SY_BASIS_MEASURED, SY_BASIS_MODEL, SY_BASIS_ROOFLINE, SY_BASIS_COUNT };
-enum sy_basis sy_basis_of(const struct sy_guess *guess);
+enum sy_basis sy_basis_of(const struct sy_estimate *estimate);
 const char *sy_basis_name(enum sy_basis basis);
 
 /* What a constraint costs: the answer without it. */
@@ -62,14 +62,13 @@ struct sy_planning_seen {
     uint32_t measured_count, model_count; /* samples of these kernels */
 };
 
-/* What was read of --times. */
+/* What the store has to say. */
 struct sy_planning_times {
     uint32_t sample_count, used_count, model_count;     /* used: by this pipeline on this machine */
     uint32_t foreign_count;                             /* with other cost features */
     uint32_t older_count;                               /* of another build of a kernel */
     struct sy_planning_seen seen[SY_PLANNING_SEEN_MAX]; /* in order of appearance */
     uint32_t seen_count;
-    char path[1024]; /* of what this machine has learned; "": files were given, or nothing */
 };
 
 struct sy_planning {
@@ -86,12 +85,12 @@ struct sy_planning {
     struct sy_planning_others others[SY_PLAN_CLASS_MAX]; /* of --busy auto */
     struct sy_constraint_list constraints;
     enum sy_plan_objective objective;
-    struct sy_estimator *estimator;
+    struct sy_store *store;
     struct sy_planning_times times;
     struct sy_planner *planner;
     /* the answers */
     struct sy_plan_problem problem;
-    const struct sy_guess *guesses; /* [kernel * shape_count + shape] */
+    const struct sy_estimate *estimates; /* [kernel * shape_count + shape] */
     struct sy_plan plan;
     struct sy_plan *front; /* by period */
     uint32_t front_count;
@@ -123,10 +122,10 @@ bool sy_planning_is_chosen(const struct sy_planning *planning, const struct sy_p
 /* --- pieces that several show -------------------------------------------------------------------
  */
 /* How far a time may be off, up or down, as a ratio: 0.12 is 12 %. */
-double sy_guess_spread(const struct sy_guess *guess);
-/* The guess for a kernel where a plan runs it. */
-const struct sy_guess *sy_planning_guess(const struct sy_planning *planning, uint32_t kernel,
-                                         uint32_t shape);
+double sy_planning_spread(const struct sy_estimate *estimate);
+/* The estimate for a kernel where a plan runs it. */
+const struct sy_estimate *sy_planning_estimate(const struct sy_planning *planning, uint32_t kernel,
+                                               uint32_t shape);
 /* Whether the power of a kernel on a class was sampled; else it is assumed. */
 bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
                            uint32_t class_index);

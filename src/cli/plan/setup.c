@@ -8,7 +8,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include "engine/times.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -351,64 +350,89 @@ int sy_planning_open_system(struct sy_planning *planning) {
 }
 
 /* --- times --------------------------------------------------------------------------------------
- * Files are read twice: first who there are samples of, so that classes get their names, then the
- * samples for good. */
-/* Guesses come without names of costs: a sample with others would be taken for something else. */
-static bool is_foreign(const struct sy_planning *planning, const struct sy_cost_sample *sample) {
-    uint64_t kernels = kernels_called(planning, sample->kernel);
+ */
+/* What was learned here, or what files say. Builds come first: files count as of these. */
+static int open_store(struct sy_planning *planning) {
+    const struct sy_planning_args *args = planning->args;
+    struct sy_error error = {0};
+    char warning[512];
+    bool here = !args->times.count && strcmp(args->machine, "here") == 0;
+    int code = sy_store_open(here ? args->models : "", NULL, false, &planning->store, warning,
+                             sizeof warning, &error);
+    if (code) {
+        return fail(code, &error);
+    }
+    if (warning[0]) {
+        sy_message_note(args->common.quiet, "%s", warning);
+    }
+    for (uint32_t k = 0; k < planning->pipeline->kernel_count && !code; k++) {
+        const char *kernel = planning->pipeline->kernels[k].kernel;
+        const struct sy_kernel_entry *entry = entry_of(planning, kernel);
+        uint64_t build = entry ? sy_kernel_set_build(planning->set, entry) : 0;
+        code = sy_store_set_build(planning->store, kernel, build);
+    }
+    if (code) {
+        return no_memory();
+    }
+    for (uint32_t i = 0; !code && i < args->times.count; i++) {
+        code = sy_store_read(planning->store, args->times.items[i], &error);
+    }
+    return code ? fail(code, &error) : SY_EXIT_OK;
+}
+
+/* A sample with other costs is of something else. */
+static bool is_foreign(const struct sy_planning *planning, const struct sy_cell *cell,
+                       uint64_t kernels) {
     if (!kernels) {
         return false;
     }
     const struct sy_pipeline_kernel *kernel =
         &planning->pipeline->kernels[__builtin_ctzll(kernels)];
-    bool same = sample->cost_count == kernel->cost_count;
+    bool same = cell->features.count == kernel->cost_count;
     for (uint32_t i = 0; same && i < kernel->cost_count; i++) {
-        same = strcmp(sample->cost_names[i], kernel->cost_names[i]) == 0;
+        same = strcmp(cell->features.names[i], kernel->cost_names[i]) == 0;
     }
     return !same;
 }
 
-/* What was learned here with another build of the kernel than would run now. */
-static bool is_older(const struct sy_planning *planning, const struct sy_cost_sample *sample) {
-    const struct sy_kernel_entry *entry =
-        planning->times.path[0] && sample->build && kernels_called(planning, sample->kernel)
-            ? entry_of(planning, sample->kernel)
-            : NULL;
-    return entry && sy_kernel_set_build(planning->set, entry) != sample->build;
-}
-
-static int look_at(void *user, const struct sy_cost_sample *sample, const char *input) {
-    struct sy_planning *planning = user;
+static void look_at(struct sy_planning *planning, const struct sy_cell *cell) {
     struct sy_planning_times *times = &planning->times;
-    uint64_t kernels = kernels_called(planning, sample->kernel);
-    uint32_t i = 0;
-    (void)input;
-    times->sample_count++;
-    if (is_foreign(planning, sample)) {
-        times->foreign_count++;
-        return 0;
+    uint64_t kernels = kernels_called(planning, cell->kernel);
+    uint32_t i = 0, count = (uint32_t)cell->sample_count;
+    times->sample_count += count;
+    if (is_foreign(planning, cell, kernels)) {
+        times->foreign_count += count;
+        return;
     }
-    if (is_older(planning, sample)) {
-        times->older_count++;
-        return 0;
+    if (cell->build && sy_cell_count(cell) < cell->sample_count) {
+        times->older_count += count;
+        return;
     }
-    while (i < times->seen_count && strcmp(times->seen[i].name, sample->class_name) != 0) {
+    while (i < times->seen_count && strcmp(times->seen[i].name, cell->class_name) != 0) {
         i++;
     }
-    if (i == SY_PLANNING_SEEN_MAX || strlen(sample->class_name) >= sizeof times->seen[i].name) {
-        return 0; /* more classes than a machine has: they can only be of others */
+    if (i == SY_PLANNING_SEEN_MAX || strlen(cell->class_name) >= sizeof times->seen[i].name) {
+        return; /* more classes than a machine has: they can only be of others */
     }
     struct sy_planning_seen *seen = &times->seen[i];
     if (i == times->seen_count) {
         times->seen_count++;
-        memcpy(seen->name, sample->class_name, strlen(sample->class_name) + 1);
+        memcpy(seen->name, cell->class_name, strlen(cell->class_name) + 1);
     }
-    bool modelled = strcmp(sample->source, "measured") != 0;
     seen->kernels |= kernels;
-    seen->watts |= isnan(sample->watts) ? 0 : kernels;
-    seen->measured_count += kernels && !modelled;
-    seen->model_count += kernels && modelled;
-    return 0;
+    seen->watts |= isnan(cell->watts) ? 0 : kernels;
+    seen->measured_count += kernels && !cell->modelled ? count : 0;
+    seen->model_count += kernels && cell->modelled ? count : 0;
+}
+
+/* Sizes of tasks say nothing about pipelines. */
+static void look_at_all(struct sy_planning *planning) {
+    for (uint32_t i = 0; i < sy_store_count(planning->store); i++) {
+        const struct sy_cell *cell = sy_store_at(planning->store, i);
+        if (cell->features.names && cell->sample_count) {
+            look_at(planning, cell);
+        }
+    }
 }
 
 bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
@@ -416,46 +440,6 @@ bool sy_planning_has_watts(const struct sy_planning *planning, uint32_t kernel,
     const struct sy_planning_seen *seen =
         find_seen(planning, planning->system.classes[class_index].name);
     return seen && (seen->watts >> kernel & 1);
-}
-
-static int take_sample(void *user, const struct sy_cost_sample *sample, const char *input) {
-    struct sy_planning *planning = user;
-    (void)input;
-    return is_foreign(planning, sample) || is_older(planning, sample)
-               ? 0
-               : sy_estimator_observe(planning->estimator, sample);
-}
-
-/* What runs on this machine have learned, if it is to be used and there is any. */
-static int learned_path(struct sy_planning *planning) {
-    struct sy_error error = {0};
-    struct sy_planning_times *times = &planning->times;
-    if (planning->args->times.count || strcmp(planning->args->machine, "here") != 0) {
-        return SY_EXIT_OK;
-    }
-    int code = sy_times_path(planning->args->models, times->path, sizeof times->path, &error);
-    if (code) {
-        return fail(code, &error);
-    }
-    if (access(times->path, F_OK) < 0) {
-        times->path[0] = '\0';
-    }
-    return SY_EXIT_OK;
-}
-
-static int read_files(struct sy_planning *planning, sy_sample_visit visit) {
-    const struct sy_text_list *files = &planning->args->times;
-    struct sy_error error = {0};
-    int code = planning->times.path[0]
-                   ? sy_samples_read_file(planning->times.path, visit, planning, &error)
-                   : 0;
-    for (uint32_t i = 0; !code && i < files->count; i++) {
-        code = sy_samples_read_file(files->items[i], visit, planning, &error);
-    }
-    if (code && !error.message[0]) {
-        sy_fail(&error, code, "the samples cannot be used: %s", strerror(-code));
-    }
-    return code ? fail(code, &error) : SY_EXIT_OK;
 }
 
 /* Machines say "gpu", samples say which. Where one class of the machine and one of the samples are
@@ -562,29 +546,21 @@ static void tell_times(const struct sy_planning *planning) {
 }
 
 int sy_planning_read_times(struct sy_planning *planning) {
-    int code = 0, r = learned_path(planning);
-    r = r == SY_EXIT_OK ? read_files(planning, look_at) : r;
+    int code = 0, r = open_store(planning);
     if (r != SY_EXIT_OK) {
         return r;
     }
+    look_at_all(planning);
     name_kind(planning, SY_GPU);
     name_kind(planning, SY_FPGA);
     count_used(planning);
-    planning->estimator = sy_estimator_create();
-    if (!planning->estimator) {
-        return no_memory();
-    }
     for (uint32_t c = 0; c < planning->system.class_count && !code; c++) {
-        code =
-            sy_estimator_set_roofline(planning->estimator, &planning->system.classes[c].roofline);
+        code = sy_store_set_roofline(planning->store, &planning->system.classes[c].roofline);
     }
     if (code) {
         sy_message_fail("the rooflines of the machine cannot be used: %s", strerror(-code));
         return sy_message_exit(code);
     }
-    r = read_files(planning, take_sample);
-    if (r == SY_EXIT_OK) {
-        tell_times(planning);
-    }
-    return r;
+    tell_times(planning);
+    return SY_EXIT_OK;
 }

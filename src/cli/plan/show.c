@@ -180,24 +180,25 @@ static void put_plan(const struct sy_planning *planning, bool bold, struct sy_bu
 
 /* --- what it rests on ---------------------------------------------------------------------------
  */
-static void put_basis(const struct sy_guess *guess, bool watts, struct sy_table *table) {
-    switch (sy_basis_of(guess)) {
+static void put_basis(const struct sy_estimate *estimate, bool watts, struct sy_table *table) {
+    switch (sy_basis_of(estimate)) {
     case SY_BASIS_MEASURED:
-        sy_table_cell(table, "measured, %u sample%s", guess->sample_count,
-                      guess->sample_count == 1 ? "" : "s");
+        sy_table_cell(table, "measured, %llu sample%s", (unsigned long long)estimate->sample_count,
+                      estimate->sample_count == 1 ? "" : "s");
         break;
     case SY_BASIS_MODEL:
-        sy_table_cell(table, "a model, %u point%s; not measured", guess->sample_count,
-                      guess->sample_count == 1 ? "" : "s");
+        sy_table_cell(table, "a model, %llu point%s; not measured",
+                      (unsigned long long)estimate->sample_count,
+                      estimate->sample_count == 1 ? "" : "s");
         break;
     default:
         sy_table_cell(table, "a guess from peak performance");
         break;
     }
     sy_table_cell(table, "%s",
-                  !watts                                 ? "assumed"
-                  : sy_basis_of(guess) == SY_BASIS_MODEL ? "model"
-                                                         : "measured");
+                  !watts                                    ? "assumed"
+                  : sy_basis_of(estimate) == SY_BASIS_MODEL ? "model"
+                                                            : "measured");
 }
 
 static void put_estimates(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
@@ -214,7 +215,7 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
             if (!(stage->kernels >> k & 1)) {
                 continue;
             }
-            const struct sy_guess *guess = sy_planning_guess(planning, k, stage->shape);
+            const struct sy_estimate *estimate = sy_planning_estimate(planning, k, stage->shape);
             sy_table_cell(&table, "%s", problem->kernels[k].name);
             if (shape->width > 1) {
                 sy_table_cell(&table, "%s:%u", name, shape->width);
@@ -224,8 +225,8 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
             sy_table_cell(
                 &table, "%s",
                 sy_units_time(problem->time_ns[k * problem->shape_count + stage->shape], text));
-            sy_table_cell(&table, "%.0f %%", 100 * sy_guess_spread(guess));
-            put_basis(guess, sy_planning_has_watts(planning, k, shape->class_index), &table);
+            sy_table_cell(&table, "%.0f %%", 100 * sy_planning_spread(estimate));
+            put_basis(estimate, sy_planning_has_watts(planning, k, shape->class_index), &table);
         }
     }
     sy_print(buffer, "\nWhere the times of the plan come from:\n");

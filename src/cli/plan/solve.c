@@ -21,22 +21,22 @@ static int no_memory(void) {
 /* --- problems -----------------------------------------------------------------------------------
  */
 static int make_problem(const struct sy_planning *planning, uint32_t skip,
-                        struct sy_plan_problem *ret_problem, const struct sy_guess **ret_guesses,
-                        struct sy_error *error) {
+                        struct sy_plan_problem *ret_problem,
+                        const struct sy_estimate **ret_estimates, struct sy_error *error) {
     struct sy_system system = planning->system;
-    const struct sy_guess *guesses = NULL;
+    const struct sy_estimate *estimates = NULL;
     int code = sy_constraints_limit(&planning->constraints, skip, &system, error);
-    code = code ? code
-                : sy_pipeline_problem(planning->pipeline, planning->values, &system,
-                                      planning->estimator, 0, planning->arena, ret_problem,
-                                      &guesses, error);
+    code = code
+               ? code
+               : sy_pipeline_problem(planning->pipeline, planning->values, &system, planning->store,
+                                     0, planning->arena, ret_problem, &estimates, error);
     if (!code && ret_problem->shape_count == 0) {
         code = sy_fail(error, -ENODEV, "no device is left for kernel %s, or for any other",
                        planning->pipeline->kernels[0].name);
         sy_hint(error, "--busy and the constraints exclude all of them");
     }
-    if (!code && ret_guesses) {
-        *ret_guesses = guesses;
+    if (!code && ret_estimates) {
+        *ret_estimates = estimates;
     }
     return code;
 }
@@ -228,7 +228,7 @@ static int find_plan(struct sy_planning *planning) {
         .objective = planning->objective,
         .bounds = sy_constraints_bounds(&planning->constraints, SY_NONE),
         .side_by_side = planning->args->side_by_side};
-    int code = make_problem(planning, SY_NONE, &planning->problem, &planning->guesses, &error);
+    int code = make_problem(planning, SY_NONE, &planning->problem, &planning->estimates, &error);
     code = code ? code
                 : sy_plan_solve(planning->planner, &planning->problem, &request, &planning->plan,
                                 &error);
@@ -252,11 +252,10 @@ int sy_planning_solve(struct sy_planning *planning) {
 
 /* --- pieces that several show -------------------------------------------------------------------
  */
-enum sy_basis sy_basis_of(const struct sy_guess *guess) {
-    if (guess->sample_count == 0) {
-        return SY_BASIS_ROOFLINE;
-    }
-    return guess->model ? SY_BASIS_MODEL : SY_BASIS_MEASURED;
+enum sy_basis sy_basis_of(const struct sy_estimate *estimate) {
+    return estimate->source == SY_COST_ROOFLINE ? SY_BASIS_ROOFLINE
+           : estimate->source == SY_COST_MODEL  ? SY_BASIS_MODEL
+                                                : SY_BASIS_MEASURED;
 }
 
 const char *sy_basis_name(enum sy_basis basis) {
@@ -264,13 +263,13 @@ const char *sy_basis_name(enum sy_basis basis) {
     return names[basis];
 }
 
-double sy_guess_spread(const struct sy_guess *guess) {
-    return exp(guess->log_sigma) - 1;
+double sy_planning_spread(const struct sy_estimate *estimate) {
+    return exp(estimate->log_sigma) - 1;
 }
 
-const struct sy_guess *sy_planning_guess(const struct sy_planning *planning, uint32_t kernel,
-                                         uint32_t shape) {
-    return &planning->guesses[kernel * planning->problem.shape_count + shape];
+const struct sy_estimate *sy_planning_estimate(const struct sy_planning *planning, uint32_t kernel,
+                                               uint32_t shape) {
+    return &planning->estimates[kernel * planning->problem.shape_count + shape];
 }
 
 void sy_planning_bases(const struct sy_planning *planning, uint32_t ret_counts[SY_BASIS_COUNT]) {
@@ -278,7 +277,7 @@ void sy_planning_bases(const struct sy_planning *planning, uint32_t ret_counts[S
     memset(ret_counts, 0, SY_BASIS_COUNT * sizeof *ret_counts);
     for (uint32_t i = 0; i < problem->kernel_count * problem->shape_count; i++) {
         if (isfinite(problem->time_ns[i])) {
-            ret_counts[sy_basis_of(&planning->guesses[i])]++;
+            ret_counts[sy_basis_of(&planning->estimates[i])]++;
         }
     }
 }

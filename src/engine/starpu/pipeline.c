@@ -3,13 +3,12 @@
  * A pipeline on this machine: StarPU's workers as the classes of a system, and its session under
  * the stream driver.
  *
- * In: pipeline=1, spec= and what is asked for. Out: the report of the stream; samples in the file
- * of this machine's times, or, of a calibration, in a file of their own. Tasks are put on workers
+ * In: pipeline=1, spec= and what is asked for. Out: the report of the stream; samples in the store
+ * of this machine, and, of a calibration, in a file of their own. Tasks are put on workers
  * by the plan: whatever policy the run has is never asked.
  */
 #include "engine/starpu/session.h"
 #include "engine/stream.h"
-#include "engine/times.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -27,10 +26,11 @@ struct pipeline_run {
     char names[SY_PLAN_CLASS_MAX][NAME_BYTES];
     enum sy_flavour flavours[SY_PLAN_CLASS_MAX];
     uint32_t allowed; /* bit per class: of --plan cpu and gpu */
-    struct sy_estimator *estimator;
-    struct sy_times *times; /* learned in this run */
-    uint32_t modelled;      /* of these: by a model of a card */
-    char path[1024];        /* where they are kept; "": nowhere */
+    /* of a calibration */
+    struct sy_buffer table;
+    const char *costs[SY_COSTS_NAME_MAX]; /* its columns */
+    uint32_t cost_count, sample_count;
+    uint32_t modelled; /* of these: by a model of a card */
 };
 
 /* --- classes ------------------------------------------------------------------------------------
@@ -192,90 +192,55 @@ static int choose_classes(struct pipeline_run *run, const char *plan, struct sy_
 
 /* --- times --------------------------------------------------------------------------------------
  */
-/* Of the kernel that a sample names; 0: not known. */
-static uint64_t build_of(const struct pipeline_run *run, const char *kernel) {
+static uint64_t build_of(const struct sy_engine *engine, const char *kernel) {
     struct sy_engine_kernel *found;
-    return session_find_kernel(run->engine->session, kernel, &found) == 0 ? found->build : 0;
+    return session_find_kernel(engine->session, kernel, &found) == 0 ? found->build : 0;
 }
 
-static bool is_described(const struct pipeline_run *run, const char *kernel) {
-    const struct sy_pipeline *pipeline = run->engine->description;
-    for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
-        if (strcmp(pipeline->kernels[k].kernel, kernel) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What was learned here speaks for the code that it was learned from. */
-static int take_learned(void *user, const struct sy_cost_sample *sample, const char *input) {
-    struct pipeline_run *run = user;
-    (void)input;
-    bool other = sample->build && is_described(run, sample->kernel) &&
-                 sample->build != build_of(run, sample->kernel);
-    return other ? 0 : sy_estimator_observe(run->estimator, sample);
-}
-
-/* A file that somebody made and names is taken as it is: it may be of another machine. */
-static int take_named(void *user, const struct sy_cost_sample *sample, const char *input) {
-    (void)input;
-    return sy_estimator_observe(((struct pipeline_run *)user)->estimator, sample);
-}
-
-static int read_times(struct pipeline_run *run, const char *path, bool must,
-                      struct sy_error *error) {
-    struct sy_error why = {0};
-    int code = sy_samples_read_file(path, must ? take_named : take_learned, run, &why);
-    if (code && must) {
-        *error = why;
-        return error->message[0] ? code : sy_fail(error, code, "%s: %s", path, strerror(-code));
-    }
-    return 0;
-}
-
+/* What was learned here speaks for the code that it was learned from; a file that somebody names is
+ * taken as it is: it may be of another machine. */
 static int prepare_times(struct pipeline_run *run, struct sy_error *error) {
-    const struct sy_request *asked = &run->engine->request;
-    run->estimator = sy_estimator_create();
-    run->times = sy_times_create();
-    int code = run->estimator && run->times ? 0 : sy_fail(error, -ENOMEM, "no memory for times");
+    struct sy_engine *engine = run->engine;
+    const struct sy_pipeline *pipeline = engine->description;
+    const char *times = engine->request.times;
+    char warning[512];
+    int code = sy_store_open(engine->request.models, NULL, times != NULL, &engine->store, warning,
+                             sizeof warning, error);
+    if (code) {
+        return code;
+    }
+    if (warning[0]) {
+        sy_engine_note(engine, "%s", warning);
+    }
+    for (uint32_t k = 0; k < pipeline->kernel_count && !code; k++) {
+        const char *kernel = pipeline->kernels[k].kernel;
+        code = sy_store_set_build(engine->store, kernel, build_of(engine, kernel));
+    }
     for (uint32_t c = 0; c < run->system.class_count && !code; c++) {
-        code = sy_estimator_set_roofline(run->estimator, &run->system.classes[c].roofline);
-        code = code ? sy_fail(error, code, "no memory for times") : 0;
+        code = sy_store_set_roofline(engine->store, &run->system.classes[c].roofline);
     }
-    code = code ? code : sy_times_path(asked->models, run->path, sizeof run->path, error);
-    if (!code && asked->times) {
-        code = read_times(run, asked->times, true, error);
-    } else if (!code && run->path[0]) {
-        code = read_times(run, run->path, false, error);
+    if (code) {
+        return sy_fail(error, code, "no memory for times");
     }
-    return code;
+    return times ? sy_store_read(engine->store, times, error) : 0;
 }
 
 static double joules(void *user) {
     return sy_engine_joules(((struct pipeline_run *)user)->engine);
 }
 
-static int learned(void *user, const struct sy_cost_sample *sample, const char *input) {
+/* Of a calibration: into its table, and into the store. */
+static int learned(void *user, const struct sy_cost_sample *sample) {
     struct pipeline_run *run = user;
-    uint32_t before = sy_times_count(run->times);
     struct sy_cost_sample built = *sample;
-    built.build = build_of(run, sample->kernel);
-    int code = sy_times_add(run->times, &built, input);
-    bool more = sy_times_count(run->times) > before;
-    run->modelled += more && strcmp(sample->source, "model") == 0;
-    return code;
+    built.build = build_of(run->engine, sample->kernel);
+    sy_costs_write(&run->table, run->costs, run->cost_count, &built);
+    run->sample_count++;
+    run->modelled += sample->modelled;
+    return sy_store_observe(run->engine->store, sample);
 }
 
 /* A run that went well is not lost because this cannot be kept: it is tried after the record. */
-static void hand_times(struct pipeline_run *run) {
-    if (run->path[0]) {
-        snprintf(run->engine->times_path, sizeof run->engine->times_path, "%s", run->path);
-        run->engine->times = run->times;
-        run->times = NULL;
-    }
-}
-
 void sy_engine_save(struct sy_engine *engine) {
     struct sy_error error = {0};
     char text[512];
@@ -283,9 +248,7 @@ void sy_engine_save(struct sy_engine *engine) {
         sy_engine_note(engine, "%s", sy_starpu_warning());
     }
     int code = engine->ours ? sy_starpu_save(&error) : 0;
-    if (!code && engine->times) {
-        code = sy_times_merge(engine->times, engine->times_path, &error);
-    }
+    code = !code && engine->store ? sy_store_save(engine->store, &error) : code;
     if (code < 0) {
         sy_engine_note(engine, "what was learned is not saved: %s",
                        sy_error_format(&error, text, sizeof text));
@@ -319,18 +282,19 @@ static int calibrate(struct pipeline_run *run, const struct sy_stream_options *s
         .watts = engine->request.watts,
         .cpu_metered = source && strstr(source, "RAPL"),
         .input_max = INPUT_MAX,
+        .learned = learned,
     };
+    run->cost_count = sy_pipeline_cost_names(engine->description, run->costs, 0);
+    sy_costs_write(&run->table, run->costs, run->cost_count, NULL);
     int code = sy_stream_calibrate(&engine->session->base, &calibration, error);
-    struct sy_buffer text = {0};
     if (!code) {
-        sy_times_write(run->times, &text);
-        code = text.failed
-                   ? sy_fail(error, -ENOMEM, "no memory for the samples")
-                   : sy_write_file(engine->request.calibrate, text.text, text.length, error);
+        code = run->table.failed ? sy_fail(error, -ENOMEM, "no memory for the samples")
+                                 : sy_write_file(engine->request.calibrate, run->table.text,
+                                                 run->table.length, error);
     }
-    sy_buffer_finish(&text);
+    sy_buffer_finish(&run->table);
     char number[32];
-    snprintf(number, sizeof number, "%u", sy_times_count(run->times));
+    snprintf(number, sizeof number, "%u", run->sample_count);
     engine->session->base.ops->note(&engine->session->base, "samples", number);
     snprintf(number, sizeof number, "%u", run->modelled);
     engine->session->base.ops->note(&engine->session->base, "modelled", number);
@@ -410,7 +374,6 @@ static int drive(struct session *session, struct sy_error *error) {
                  : asked->check   ? SY_STREAM_CHECK_SOME
                                   : SY_STREAM_CHECK_NONE,
         .joules = joules,
-        .learned = learned,
         .user = &run,
     };
     options.replan.request.bounds = asked->bounds;
@@ -421,15 +384,10 @@ static int drive(struct session *session, struct sy_error *error) {
     int code = set_objective(asked->objective, &options.replan.request, error);
     code = code ? code : prepare(&run, error);
     code = code ? code : add_places(&run, &options, error);
-    options.estimator = run.estimator;
+    options.store = engine->store;
     if (!code) {
         code = asked->calibrate ? calibrate(&run, &options, error) : stream(&run, &options, error);
     }
-    if (!code) {
-        hand_times(&run);
-    }
-    sy_times_destroy(run.times);
-    sy_estimator_destroy(run.estimator);
     return code;
 }
 

@@ -83,7 +83,6 @@ struct sy_engine_slot {
 struct session;
 struct sy_energy;
 struct sy_pipeline;
-struct sy_times;
 
 struct sy_engine {
     struct sy_request request;
@@ -96,8 +95,7 @@ struct sy_engine {
     const struct sy_kernel_pipeline *pipeline; /* NULL: it is none */
     struct sy_pipeline *description;
     const struct sy_stream_report *stream; /* once it has run */
-    struct sy_times *times;                /* learned by it; NULL: nothing to be kept */
-    char times_path[1024];
+    struct sy_store *store;                /* it learns into; NULL: it was none */
     void *state;
     void **pointers;        /* per datum of a graph: its host memory */
     struct sy_graph *graph; /* known in advance, or what was submitted so far */

@@ -14,6 +14,7 @@
 #define UNKNOWN_NS     1e5 /* where no class is known */
 #define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
+#define RATIO_MAX      255 /* rows that say how long a class takes of what another does */
 #define REFRESH_CHANGE .1  /* waiting tasks are told when an estimate moved by more, and */
 #define REFRESH_NS     400 /* not again before so long, times their number: a few % of the time */
 
@@ -67,7 +68,7 @@ static bool trusted(const struct row *row, uint32_t c) {
 }
 
 static double known_ns(const struct row *row, uint32_t c) {
-    struct sy_estimate e = sy_store_estimate(sy_shared.store, row->cells[c]);
+    struct sy_estimate e = sy_cell_estimate(row->cells[c]);
     if (sy_cell_count(row->cells[c]) >= SY_CELL_TRUSTED) {
         return e.median_ns;
     }
@@ -77,23 +78,23 @@ static double known_ns(const struct row *row, uint32_t c) {
     return e.source == SY_COST_REGRESSED ? e.median_ns : NAN;
 }
 
-/* How long class c takes of what class k takes, by the rows that know both; else an accelerator is
- * hoped to be somewhat faster than a core. */
+/* How long class c takes of what class k takes: the median over rows that know both; else an
+ * accelerator is hoped to be somewhat faster than a core. */
 static double class_ratio(uint32_t c, uint32_t k) {
     const struct shared *s = &sy_shared;
-    double sum = 0;
+    double ratios[RATIO_MAX];
     uint32_t count = 0;
     for (uint32_t b = 0; b < s->rows.width; b++) {
-        for (const struct sy_chained *link = s->rows.buckets[b]; link; link = link->next) {
+        for (const struct sy_chained *link = s->rows.buckets[b]; link && count < RATIO_MAX;
+             link = link->next) {
             const struct row *r = (const struct row *)link;
             if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
-                sum += log(known_ns(r, c) / known_ns(r, k));
-                count++;
+                ratios[count++] = known_ns(r, c) / known_ns(r, k);
             }
         }
     }
     bool hope = s->machine->classes[c].kind != SY_CPU && s->machine->classes[k].kind == SY_CPU;
-    return count ? exp(sum / count) : hope ? HOPED_RATIO : 1;
+    return count ? sy_quantile(ratios, count, 0.5) : hope ? HOPED_RATIO : 1;
 }
 
 /* The least that a class which is not known could take, judged by those that are. */

@@ -94,14 +94,12 @@ void shared_set_policy(char *policy, char *name) {
 }
 
 static int open_store(struct shared *s, struct sy_error *error) {
-    char machine[64];
-    sy_store_machine_name(machine, sizeof machine);
 #ifdef STARPU_SIMGRID
     const char *folder = ""; /* a modelled machine's times are its model's */
 #else
     const char *folder = s->options.request->models;
 #endif
-    return sy_store_open(folder, machine, &s->store, s->warning, sizeof s->warning, error);
+    return sy_store_open(folder, NULL, false, &s->store, s->warning, sizeof s->warning, error);
 }
 
 int shared_start(void) {
@@ -300,7 +298,7 @@ double sy_starpu_estimate_ns(const char *kernel, double bytes, double flops, uin
         uint32_t class_index = s->machine->devices[worker].class_index;
         const struct sy_cell *cell = sy_store_cell(
             s->store, kernel, s->machine->classes[class_index].name, bytes, flops, footprint);
-        struct sy_estimate e = cell ? sy_store_estimate(s->store, cell) : (struct sy_estimate){0};
+        struct sy_estimate e = cell ? sy_cell_estimate(cell) : (struct sy_estimate){0};
         ns = cell && speaks(&e) ? e.median_ns : NAN;
     }
     shared_unlock();

@@ -5,7 +5,7 @@
  * squares of relative errors, so that times of microseconds count like those of seconds and one
  * that is far too long counts little.
  */
-#include "planner/estimate.h"
+#include "cost/estimate.h"
 #include <math.h>
 #include <string.h>
 

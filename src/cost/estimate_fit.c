@@ -7,7 +7,7 @@
  * 2006, 5.4.2) finds the knobs and what contradicts all others. Invariant: n cells cost O(n^3) once
  * and O(n^2) per guess; no allocation.
  */
-#include "planner/estimate.h"
+#include "cost/estimate.h"
 #include <math.h>
 #include <string.h>
 
@@ -27,16 +27,6 @@
 #define SQRT3          1.7320508075688772
 
 static const struct knobs usual = {.slope = 0.12, .bend = 0.15, .reach = 2, .noise = 1};
-
-const struct sy_roofline *sy_estimate_roofline(const struct sy_estimator *estimator,
-                                               const char *class_name) {
-    for (uint32_t i = 0; i < estimator->roofline_count; i++) {
-        if (strcmp(estimator->rooflines[i].class_name, class_name) == 0) {
-            return &estimator->rooflines[i];
-        }
-    }
-    return NULL;
-}
 
 double sy_estimate_prior(const struct sy_roofline *roofline, uint32_t cost_count,
                          const double *point) {

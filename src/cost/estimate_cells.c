@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cells of the estimator: samples at the same features become one point. Of a cell's last times the
- * median counts, so that one wild time says nothing; two new ones that agree with each other and
- * not with those before are a device that changed its speed, and replace them. A full model gives
- * up the older of its two nearest cells.
+ * Cells of costs: samples at nearly the same features become one. Of a cell's last times the median
+ * counts, so that one wild time says nothing; two new ones that agree with each other and not with
+ * those before are a device that changed its speed, and replace them. A full group gives up the
+ * older of its two nearest cells.
  */
-#include "planner/estimate.h"
+#include "cost/store.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,9 @@ static void drop_outdated(struct cell *cell, double tolerance) {
     }
 }
 
-static bool add_time(struct cell *cell, double log_time, double noise) {
-    double tolerance = sy_most(AGREE_LEAST, AGREE_SIGMA * sqrt(noise));
+void sy_estimate_learn(struct model *model, uint32_t index, double log_time) {
+    struct cell *cell = &model->cells[index];
+    double tolerance = sy_most(AGREE_LEAST, AGREE_SIGMA * sqrt(sy_estimate_noise(model)));
     double old_time = cell->log_time, old_scatter = cell->scatter;
     uint32_t old_count = cell->recent_count;
     if (cell->recent_count == RECENTS) {
@@ -67,8 +68,8 @@ static bool add_time(struct cell *cell, double log_time, double noise) {
     /* Of two that disagree nobody knows which is wild. */
     double gap = cell->recent_count == 2 ? fabs(cell->recent[0] - cell->recent[1]) / 2 : 0;
     cell->scatter = 2 * gap > tolerance ? gap * gap : 0;
-    return cell->recent_count != old_count || cell->scatter != old_scatter ||
-           fabs(cell->log_time - old_time) > MOVED_LEAST;
+    model->stale |= cell->recent_count != old_count || cell->scatter != old_scatter ||
+                    fabs(cell->log_time - old_time) > MOVED_LEAST;
 }
 
 static double distance(const double *a, const double *b, uint32_t axis_count) {
@@ -79,14 +80,14 @@ static double distance(const double *a, const double *b, uint32_t axis_count) {
     return most;
 }
 
-struct cell *sy_estimate_find(struct model *model, const double *point) {
-    struct cell *found = NULL;
+uint32_t sy_estimate_find(const struct sy_group *group, const double *point) {
+    uint32_t found = SY_NONE, costs = group->name_count;
     double least = SAME_POINT;
-    for (uint32_t i = 0; i < model->cell_count; i++) {
-        struct cell *cell = &model->cells[i];
-        double far = distance(cell->point, point, model->cost_count);
-        if (cell->point[model->cost_count] == point[model->cost_count] && far <= least) {
-            found = cell;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const double *there = group->model->cells[i].point;
+        double far = distance(there, point, costs);
+        if (there[costs] == point[costs] && far <= least) {
+            found = i;
             least = far;
         }
     }
@@ -103,21 +104,21 @@ static int by_watts(const void *a, const void *b) {
 }
 
 /* The middle of all readings, near ones counting more: a wild one does not move it. */
-double sy_estimate_watts(struct model *model, const double *point, double *ret_far) {
-    const struct cell *here = sy_estimate_find(model, point);
+double sy_estimate_watts(const struct sy_group *group, const double *point, double *ret_far) {
+    uint32_t here = sy_estimate_find(group, point), count = 0;
     *ret_far = 0;
-    if (here && isfinite(here->watts)) {
-        return here->watts;
+    if (here != SY_NONE && isfinite(group->cells[here]->watts)) {
+        return group->cells[here]->watts / group->cells[here]->features.width;
     }
     *ret_far = INFINITY;
     struct reading readings[CELLS];
-    uint32_t count = 0;
     double half = 0, sum = 0;
-    for (uint32_t i = 0; i < model->cell_count; i++) {
-        const struct cell *cell = &model->cells[i];
-        double far = distance(cell->point, point, model->cost_count + 1);
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct sy_cell *cell = group->cells[i];
+        double far = distance(group->model->cells[i].point, point, group->name_count + 1);
         if (isfinite(cell->watts)) {
-            readings[count] = (struct reading){cell->watts, 1 / (WATTS_REACH + far * far)};
+            readings[count] =
+                (struct reading){cell->watts / cell->features.width, 1 / (WATTS_REACH + far * far)};
             half += readings[count++].weight / 2;
             *ret_far = sy_least(*ret_far, far);
         }
@@ -132,51 +133,19 @@ double sy_estimate_watts(struct model *model, const double *point, double *ret_f
     return NAN;
 }
 
-/* The older of the two that are nearest to each other says least that others do not. */
-static struct cell *least_useful(struct model *model) {
-    struct cell *found = &model->cells[0];
+/* The older of the two that are nearest to each other. */
+uint32_t sy_estimate_least_useful(const struct sy_group *group) {
+    uint32_t found = 0;
     double least = INFINITY;
-    for (uint32_t i = 1; i < model->cell_count; i++) {
+    for (uint32_t i = 1; i < group->count; i++) {
         for (uint32_t j = 0; j < i; j++) {
-            struct cell *a = &model->cells[i], *b = &model->cells[j];
-            double far = distance(a->point, b->point, model->cost_count + 1);
+            double far = distance(group->model->cells[i].point, group->model->cells[j].point,
+                                  group->name_count + 1);
             if (far < least) {
                 least = far;
-                found = a->stamp < b->stamp ? a : b;
+                found = group->cells[i]->stamp < group->cells[j]->stamp ? i : j;
             }
         }
     }
     return found;
-}
-
-static struct cell *make(struct model *model, const double *point, bool modelled) {
-    struct cell *cell =
-        model->cell_count < CELLS ? &model->cells[model->cell_count++] : least_useful(model);
-    model->replaced++;
-    memset(cell, 0, sizeof(*cell));
-    memcpy(cell->point, point, (model->cost_count + 1) * sizeof(*point));
-    cell->model = modelled;
-    cell->watts = NAN;
-    return cell;
-}
-
-bool sy_estimate_put(struct model *model, const struct sy_roofline *roofline, const double *point,
-                     double log_time, bool modelled) {
-    struct cell *cell = sy_estimate_find(model, point);
-    if (cell && modelled && !cell->model) {
-        return false; /* it was measured: no model knows better */
-    }
-    double noise = sy_estimate_noise(model);
-    if (!cell) {
-        cell = make(model, point, modelled);
-    } else if (cell->model && !modelled) {
-        cell->model = false;
-        cell->recent_count = cell->sample_count = 0;
-        cell->watts = NAN;
-    }
-    cell->sample_count++;
-    cell->stamp = ++model->clock;
-    double shift = sy_estimate_prior(roofline, model->cost_count, cell->point) -
-                   sy_estimate_prior(roofline, model->cost_count, point);
-    return add_time(cell, log_time + shift, noise);
 }
