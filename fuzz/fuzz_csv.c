@@ -3,7 +3,7 @@
  * Fuzzes the readers of tables: kernel times, co-run slowdowns, timing noise. All of them get every
  * input; what they accept must keep their promises.
  */
-#include "cost/cost.h"
+#include "cost/store.h"
 #include "sim/tables.h"
 #include <math.h>
 
@@ -11,19 +11,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_kernels(const char *text, size_t length) {
     struct sy_error error = {0};
-    struct sy_cost_model *model = sy_cost_model_create();
-    if (!model) {
+    struct sy_store *store = sy_store_create();
+    if (!store) {
         return;
     }
-    int code = sy_cost_read_csv_text("fuzz", text, length, model, &error);
+    int code = sy_store_read_recorded(store, "fuzz", text, length, &error);
     SY_ASSERT(code == 0 || error.message[0]);
     for (double flops = 1; flops < 1e12; flops *= 10) {
-        struct sy_estimate found = sy_cost_estimate(model, "gemm", "gpu", flops / 10, flops);
+        const struct sy_features features = {.values = (double[]){flops, flops / 10}};
+        struct sy_estimate found = sy_estimate(store, "gemm", "gpu", &features);
         SY_ASSERT(found.source == SY_COST_UNKNOWN ||
                   (found.median_ns > 0 && isfinite(found.median_ns) && found.log_sigma >= 0 &&
                    isfinite(found.log_sigma)));
     }
-    sy_cost_model_destroy(model);
+    sy_store_close(store);
 }
 
 static void read_pairs(const char *text, size_t length) {

@@ -22,7 +22,6 @@ LOOKS_INSIDE = {
     "sy_sources_push": "readings that a test makes up",
     "sy_sources_push_duration": "likewise",
     "sy_cost_energy_joules": "energy of one task",
-    "sy_cost_observe": "one measured time",
     "sy_world_resume": "a world that goes on from where it was left",
     "sy_world_set_speed": "devices whose speed changes",
 }

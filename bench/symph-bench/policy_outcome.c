@@ -53,7 +53,7 @@ static int fill_shares(struct sy_suite_outcome *o, const struct sy_scene *scene)
     const struct sy_simulate *simulate = &scene->simulate;
     struct sy_workload_options options = {.accelerate = scene->args.accelerate_given,
                                           .accelerate_seed = scene->args.accelerate,
-                                          .model = simulate->model};
+                                          .store = simulate->store};
     double tenants = scene->args.tenants ? scene->args.tenants : 1;
     for (uint32_t g = 0; g < simulate->graphs.count; g++) {
         struct sy_job alone = {.graph = simulate->graphs.graphs[g], .weight = 1};

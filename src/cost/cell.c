@@ -63,6 +63,7 @@ static void insert(struct sy_cell *cell, float value) {
 void sy_cell_reset(struct sy_cell *cell) {
     cell->sample_count = cell->saved_count = 0;
     cell->held = 0;
+    cell->given = NULL;
     cell->watts = NAN;
     summarise(cell);
 }

@@ -47,11 +47,6 @@ struct sy_estimate {
     enum sy_cost_source source;
 };
 
-/* Location and scale of a Student-t (nu = 4) fitted to log(values) by EM. Values must be positive.
- * ret_log_sigma is scaled so that for log-normal samples it is their sigma. */
-SY_MUST_CHECK int sy_cost_fit(const double *values, uint32_t count, double *ret_median,
-                              double *ret_log_sigma);
-
 /* Online location of log(duration / predicted): robust to spikes, follows drift. */
 struct sy_drift {
     double log_ratio; /* the correction */
@@ -61,34 +56,6 @@ struct sy_drift {
 void sy_drift_init(struct sy_drift *drift);
 void sy_drift_observe(struct sy_drift *drift, double ratio);
 double sy_drift_ratio(const struct sy_drift *drift);
-
-/* --- model: measured or regressed times per (kernel name, class name) ----------------------------
- */
-struct sy_cost_model;
-struct sy_cost_model *sy_cost_model_create(void);
-void sy_cost_model_destroy(struct sy_cost_model *model);
-/* One measured run. bytes and flops are features; 0 where unknown. */
-SY_MUST_CHECK int sy_cost_observe(struct sy_cost_model *model, const char *kernel,
-                                  const char *class_name, double bytes, double flops,
-                                  double duration_ns);
-/* A published summary instead of samples. */
-SY_MUST_CHECK int sy_cost_add_summary(struct sy_cost_model *model, const char *kernel,
-                                      const char *class_name, double bytes, double flops,
-                                      double mean_ns, double stddev_ns, uint64_t sample_count);
-/* Exact size seen: measured; other sizes: log-log regression; else UNKNOWN. */
-struct sy_estimate sy_cost_estimate(const struct sy_cost_model *model, const char *kernel,
-                                    const char *class_name, double bytes, double flops);
-/* Another name under which a kernel is found when its own is not; the first one given stays. */
-SY_MUST_CHECK int sy_cost_add_alias(struct sy_cost_model *model, const char *alias,
-                                    const char *kernel);
-/* A kernels.csv of a recorded machine ("arch" names the class: cpu, cuda -> gpu). The kernels are
- * found by their recorded name and by the routine in it: chol_model_gemm is also gemm. On failure
- * the model keeps the lines before the bad one. */
-SY_MUST_CHECK int sy_cost_read_csv(const char *path, struct sy_cost_model *model,
-                                   struct sy_error *error);
-/* The same from memory; name stands for the file in errors. */
-SY_MUST_CHECK int sy_cost_read_csv_text(const char *name, const char *text, size_t length,
-                                        struct sy_cost_model *model, struct sy_error *error);
 
 /* --- store: what was measured, kept between runs (docs/costs-format.md) --------------------------
  * A cell is a place where runs are alike: exactly the same sizes, or costs within 2 %. It has the
@@ -101,16 +68,17 @@ struct sy_cell {
     struct sy_features features;
     double values[SY_FEATURE_MAX]; /* of these */
     struct sy_group *group;
-    bool modelled;         /* computed, not measured */
-    double watts;          /* as last read, of all devices of the width; NAN: never */
-    uint64_t build;        /* of the code that its samples are of; 0: not known */
-    uint64_t wanted;       /* of the code that runs now; 0: not known, then any will do */
-    uint64_t sample_count; /* ever seen, of its build */
-    uint64_t saved_count;  /* of these: not new since the store was read or saved */
-    uint64_t stamp;        /* of the newest, in its group */
-    uint32_t held;         /* samples in the rings */
-    double median_ns;      /* NAN: no sample yet; the lower one of an even number */
-    double log_sigma;      /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
+    struct sy_given *given; /* published summaries; NULL: sampled here */
+    bool modelled;          /* computed, not measured */
+    double watts;           /* as last read, of all devices of the width; NAN: never */
+    uint64_t build;         /* of the code that its samples are of; 0: not known */
+    uint64_t wanted;        /* of the code that runs now; 0: not known, then any will do */
+    uint64_t sample_count;  /* ever seen, of its build */
+    uint64_t saved_count;   /* of these: not new since the store was read or saved */
+    uint64_t stamp;         /* of the newest, in its group */
+    uint32_t held;          /* samples in the rings */
+    double median_ns;       /* NAN: no sample yet; the lower one of an even number */
+    double log_sigma;       /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
     float last_ns[SY_CELL_SAMPLES];   /* ring: sample i is at i % SY_CELL_SAMPLES */
     float sorted_ns[SY_CELL_SAMPLES]; /* the same, increasing */
 };
@@ -153,11 +121,12 @@ void sy_store_close(struct sy_store *store); /* without saving */
 /* Adds what is new to what the file holds then, under a lock on it, atomically. */
 SY_MUST_CHECK int sy_store_save(struct sy_store *store, struct sy_error *error);
 const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kept */
-/* A table that somebody made: it counts as of the builds that run, and is not saved. On failure the
- * lines before the bad one count. */
+/* A table that somebody made, or the kernels.csv of a recorded machine: it counts as of the builds
+ * that run, and is not saved. On failure the lines before the bad one count. */
 SY_MUST_CHECK int sy_store_read(struct sy_store *store, const char *path, struct sy_error *error);
 
-/* Never fails: SY_COST_UNKNOWN. Of costs, a first question of a kernel and class takes longer. */
+/* Never fails: SY_COST_UNKNOWN. Of costs, a first question of a kernel and class takes longer. Of
+ * sizes in tables, several threads may ask at once while nothing is observed. */
 struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
                                const char *class_name, const struct sy_features *features);
 /* -EINVAL: no sample. */
@@ -236,7 +205,7 @@ struct sy_job {
 struct sy_workload_options {
     bool accelerate; /* CPU-only tasks get accelerator times from accelerate_seed */
     uint64_t accelerate_seed;
-    const struct sy_cost_model *model; /* NULL: only what the graphs say */
+    const struct sy_store *store; /* NULL: only what the graphs say */
     /* Of a single job: [task * class_count + class], before anything else; NAN: not known.
      * NULL: none. */
     const double *time_ns;

@@ -186,7 +186,7 @@ void sy_group_reset(struct sy_group *group) {
     for (uint32_t i = 0; i < group->count; i++) {
         sy_cell_reset(group->cells[i]);
     }
-    group->curve_trusted = 0;
+    sy_group_outdate(group);
     if (group->model) {
         bool asked = group->model->asked;
         memset(group->model, 0, sizeof *group->model);
@@ -264,6 +264,11 @@ static struct sy_estimate estimate_costs(const struct sy_store *store, struct sy
     return estimate;
 }
 
+static struct sy_estimate estimate_sizes(struct sy_group *group, const double *values) {
+    return group ? sy_group_estimate(group, values[SY_BYTES], values[SY_FLOPS])
+                 : sy_estimate_unknown;
+}
+
 struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
                                const char *class_name, const struct sy_features *features) {
     const char *names[SY_FEATURE_MAX];
@@ -272,12 +277,15 @@ struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
     if (!sy_features_sort(features, names, values, &sorted)) {
         return sy_estimate_unknown;
     }
-    struct sy_group *group = sy_store_group(store, kernel, class_name, &sorted);
+    struct sy_group *group = sy_store_group(store, &store->names, kernel, class_name, &sorted);
     if (features->names) {
         return estimate_costs(store, group, class_name, &sorted);
     }
-    return group ? sy_group_estimate(group, values[SY_BYTES], values[SY_FLOPS])
-                 : sy_estimate_unknown;
+    struct sy_estimate own = estimate_sizes(group, values);
+    return own.source != SY_COST_UNKNOWN
+               ? own
+               : estimate_sizes(sy_store_group(store, &store->aliases, kernel, class_name, &sorted),
+                                values);
 }
 
 /* --- a copy -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
  * In: positive samples. Out: their median and the spread of the logarithm. Invariant: a sample far
  * away loses its weight with the square of its distance.
  */
-#include "cost/cost.h"
+#include "cost/store.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

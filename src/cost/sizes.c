@@ -1,66 +1,280 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sizes: a cell with enough samples of its own is never answered by others; one without is answered
- * by the curve through those of its kernel and class, which is fitted again only as samples come.
+ * by a line through those of its kernel and class, which is fitted again only as samples come.
+ *
+ * The line is a Theil-Sen line in logarithms, over flops where they are stated, else over bytes. It
+ * alone is poor where a GPU fills up only at large sizes; the measured points alone follow every
+ * odd one. So each size keeps its distance from the line in proportion to the runs behind it, and
+ * the bent line is made monotone by pooling neighbours that fall.
  */
 #include "cost/store.h"
+#include <errno.h>
 #include <math.h>
 
-#define UNTRUSTED_SIGMA 0.5  /* spread claimed for one or two samples */
-#define ALIKE_SIGMA     0.1  /* added for a cell that has the same features */
-#define REFIT_RATIO     1.25 /* more samples, by so much, make the curve old */
-#define PRIOR_SIGMA     0.5  /* added for times of another build */
+#define UNTRUSTED_SIGMA  0.5  /* spread claimed for one or two samples */
+#define ALIKE_SIGMA      0.1  /* added for another cell of the same size */
+#define PRIOR_SIGMA      0.5  /* added for times of another build */
+#define REFIT_RATIO      1.25 /* more samples, by so much, make the line old */
+#define SAME_SIZE        1e-4 /* recorded features have six digits */
+#define SLOPE_MAX        3.0  /* cubic in the size; steeper is noise */
+#define TRUST_RUNS       4.0  /* runs at which half of the distance from the line is believed */
+#define EXTRAPOLATE_MAX  6.91 /* log(1000): further from any measured size nothing is claimed */
+#define EXTRAPOLATE_RISE 0.1  /* spread added per e-fold between the size and the nearest knot */
+#define KNOTS            SY_LINE_KNOTS
+#define PAIRS            (KNOTS * (KNOTS - 1) / 2)
 
 const struct sy_estimate sy_estimate_unknown = {
     .median_ns = NAN, .watts = NAN, .source = SY_COST_UNKNOWN};
 
-static bool supports(const struct sy_cell *cell) {
-    return sy_cell_count(cell) >= SY_CELL_TRUSTED &&
-           (cell->values[SY_FLOPS] > 0 || cell->values[SY_BYTES] > 0);
+static bool trusted(const struct sy_cell *cell) {
+    return cell->given || sy_cell_count(cell) >= SY_CELL_TRUSTED;
 }
 
-/* The curve through a group's trusted cells; NULL: there are none. Of more than it holds, evenly
- * chosen ones. */
-static const struct sy_curve *refresh_curve(struct sy_group *group) {
-    uint32_t trusted = 0, passed = 0;
+/* Whether it says something about other sizes. */
+static bool supports(const struct sy_cell *cell) {
+    return trusted(cell) && (cell->values[SY_FLOPS] > 0 || cell->values[SY_BYTES] > 0);
+}
+
+/* --- published summaries ------------------------------------------------------------------------
+ */
+/* Several of one size come from different devices of the class: their middle, with the spread
+ * within and between them. */
+static int combine(struct sy_cell *cell) {
+    const struct sy_given *given = cell->given;
+    uint32_t count = given->count < SY_GIVEN_MAX ? (uint32_t)given->count : SY_GIVEN_MAX;
+    double sigmas[SY_GIVEN_MAX], between;
+    for (uint32_t i = 0; i < count; i++) {
+        sigmas[i] = given->log_sigma[i];
+    }
+    int code = sy_cost_fit(given->median_ns, count, &cell->median_ns, &between);
+    cell->log_sigma = hypot(sy_quantile(sigmas, count, 0.5), between);
+    return code;
+}
+
+int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns, double stddev_ns,
+                 uint64_t count) {
+    if (!cell->given && !(cell->given = sy_arena_alloc(store->arena, 1, sizeof *cell->given))) {
+        return -ENOMEM;
+    }
+    /* Mean and deviation of a log-normal, turned into its median and sigma. */
+    double variation = stddev_ns / mean_ns, log_sigma = sqrt(log1p(variation * variation));
+    uint32_t at = (uint32_t)(cell->given->count++ % SY_GIVEN_MAX);
+    cell->given->median_ns[at] = mean_ns * exp(-0.5 * log_sigma * log_sigma);
+    cell->given->log_sigma[at] = log_sigma;
+    cell->sample_count += count ? count : 1;
+    cell->saved_count = cell->sample_count;
+    return combine(cell);
+}
+
+/* --- the line -----------------------------------------------------------------------------------
+ */
+struct knot {
+    double x, y, sigma, weight;
+};
+
+/* Sorted by x. Sizes that agree in the feature become one knot. */
+static void add_knot(struct knot knot, struct knot *knots, uint32_t *count) {
+    uint32_t at = 0;
+    while (at < *count && knots[at].x < knot.x - SAME_SIZE) {
+        at++;
+    }
+    if (at < *count && knots[at].x <= knot.x + SAME_SIZE) {
+        double sum = knots[at].weight + knot.weight, share = knot.weight / sum;
+        knots[at].y += share * (knot.y - knots[at].y);
+        knots[at].sigma = fmax(knots[at].sigma, knot.sigma);
+        knots[at].weight = sum;
+        return;
+    }
+    for (uint32_t i = (*count)++; i > at; i--) {
+        knots[i] = knots[i - 1];
+    }
+    knots[at] = knot;
+}
+
+/* Of more cells than there are knots, evenly chosen ones. */
+static uint32_t collect(const struct sy_group *group, uint32_t support, uint32_t feature,
+                        struct knot *knots) {
+    uint32_t count = 0, passed = 0, chosen = 0, wanted = support < KNOTS ? support : KNOTS;
+    for (uint32_t i = 0; i < group->count && chosen < wanted; i++) {
+        const struct sy_cell *cell = group->cells[i];
+        if (!supports(cell) || (uint64_t)passed++ * wanted / support < chosen) {
+            continue;
+        }
+        chosen++;
+        if (cell->values[feature] > 0) {
+            add_knot((struct knot){log(cell->values[feature]), log(cell->median_ns),
+                                   cell->log_sigma, (double)cell->sample_count},
+                     knots, &count);
+        }
+    }
+    return count;
+}
+
+static double theil_sen(const struct knot *knots, uint32_t count) {
+    double slopes[PAIRS];
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = i + 1; j < count; j++) {
+            slopes[pairs++] = (knots[j].y - knots[i].y) / (knots[j].x - knots[i].x);
+        }
+    }
+    return fmin(fmax(sy_quantile(slopes, pairs, 0.5), 0), SLOPE_MAX);
+}
+
+/* Median of y - slope * x, and the spread around it. */
+static double intercept_of(const struct knot *knots, uint32_t count, double slope,
+                           double *ret_spread) {
+    double rest[KNOTS];
+    for (uint32_t i = 0; i < count; i++) {
+        rest[i] = knots[i].y - slope * knots[i].x;
+    }
+    double intercept = sy_quantile(rest, count, 0.5);
+    for (uint32_t i = 0; i < count; i++) {
+        rest[i] = fabs(rest[i] - intercept);
+    }
+    *ret_spread = 1.4826 * sy_quantile(rest, count, 0.5);
+    return intercept;
+}
+
+/* Pool adjacent violators: the nearest non-falling sequence, weighted by runs. */
+static void make_monotone(struct knot *knots, uint32_t count) {
+    double level[KNOTS], weight[KNOTS];
+    uint32_t length[KNOTS], blocks = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        level[blocks] = knots[i].y;
+        weight[blocks] = knots[i].weight;
+        length[blocks++] = 1;
+        while (blocks > 1 && level[blocks - 2] > level[blocks - 1]) {
+            double sum = weight[blocks - 2] + weight[blocks - 1];
+            level[blocks - 2] += weight[blocks - 1] / sum * (level[blocks - 1] - level[blocks - 2]);
+            weight[blocks - 2] = sum;
+            length[blocks - 2] += length[blocks - 1];
+            blocks--;
+        }
+    }
+    for (uint32_t block = 0, i = 0; block < blocks; block++) {
+        for (uint32_t j = 0; j < length[block]; j++, i++) {
+            knots[i].y = level[block];
+        }
+    }
+}
+
+static void fit(const struct sy_group *group, uint32_t support, uint32_t feature,
+                struct sy_line_fit *ret_fit) {
+    struct knot knots[KNOTS];
+    uint32_t count = collect(group, support, feature, knots);
+    *ret_fit = (struct sy_line_fit){.count = count};
+    if (count < 2) {
+        return;
+    }
+    double slope = theil_sen(knots, count);
+    double intercept = intercept_of(knots, count, slope, &ret_fit->residual_sigma);
+    for (uint32_t i = 0; i < count; i++) {
+        double line = intercept + slope * knots[i].x;
+        double trust = knots[i].weight / (knots[i].weight + TRUST_RUNS);
+        knots[i].y = line + trust * (knots[i].y - line);
+    }
+    make_monotone(knots, count);
+    for (uint32_t i = 0; i < count; i++) {
+        ret_fit->x[i] = knots[i].x;
+        ret_fit->y[i] = knots[i].y;
+        ret_fit->sigma[i] = knots[i].sigma;
+    }
+    ret_fit->slope = slope;
+}
+
+void sy_group_fit(struct sy_group *group) {
+    struct sy_line *line = group->line;
+    uint32_t support = 0;
     uint64_t samples = 0;
     for (uint32_t i = 0; i < group->count; i++) {
         if (supports(group->cells[i])) {
-            trusted++;
+            support++;
             samples += group->cells[i]->sample_count;
         }
     }
-    struct sy_curve *curve = &group->curve;
-    if (trusted == 0 || (trusted == group->curve_trusted && samples >= group->curve_samples &&
-                         (double)samples < REFIT_RATIO * (double)group->curve_samples)) {
-        return trusted ? curve : NULL;
+    if (support != line->support || samples < line->samples ||
+        (double)samples > REFIT_RATIO * (double)line->samples) {
+        fit(group, support, SY_FLOPS, &line->fits[SY_FLOPS]);
+        fit(group, support, SY_BYTES, &line->fits[SY_BYTES]);
+        line->support = support;
+        line->samples = samples;
     }
-    uint32_t wanted = trusted < SY_CURVE_SIZES ? trusted : SY_CURVE_SIZES;
-    if (sy_grow(&curve->sizes, &curve->size_capacity, wanted, sizeof *curve->sizes)) {
-        return NULL;
+}
+
+static struct sy_estimate interpolate(const struct sy_line_fit *fit, double x) {
+    uint32_t last = fit->count - 1, above = 0;
+    while (above <= last && fit->x[above] < x) {
+        above++;
     }
-    curve->size_count = 0;
-    for (uint32_t i = 0; i < group->count && curve->size_count < wanted; i++) {
+    uint32_t low = above == 0 ? 0 : above - 1, high = above > last ? last : above;
+    double y, distance = fmin(fabs(x - fit->x[low]), fabs(x - fit->x[high]));
+    if (distance > EXTRAPOLATE_MAX) {
+        return sy_estimate_unknown;
+    }
+    if (low == high) {
+        y = fit->y[low] + fit->slope * (x - fit->x[low]);
+    } else {
+        double share = (x - fit->x[low]) / (fit->x[high] - fit->x[low]);
+        y = fit->y[low] + share * (fit->y[high] - fit->y[low]);
+    }
+    /* Near a measured size its own spread counts; the misfit of the line comes with distance. */
+    double spread =
+        hypot(fmax(fit->sigma[low], fit->sigma[high]), fit->residual_sigma * fmin(1, distance));
+    return (struct sy_estimate){.median_ns = exp(y),
+                                .log_sigma = hypot(spread, EXTRAPOLATE_RISE * distance),
+                                .watts = NAN,
+                                .source = SY_COST_REGRESSED};
+}
+
+/* --- answers ------------------------------------------------------------------------------------
+ */
+static bool is_same(double a, double b) {
+    return fabs(a - b) <= SAME_SIZE * fmax(fabs(a), fabs(b));
+}
+
+/* The same in both; else in flops where both state them, else in bytes, and then the nearest in
+ * bytes: the same tile in single and double precision is the same amount of work. */
+static const struct sy_cell *find_alike(const struct sy_group *group, double bytes, double flops) {
+    const struct sy_cell *best = NULL;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < group->count; i++) {
         const struct sy_cell *cell = group->cells[i];
-        if (supports(cell) && (uint64_t)passed++ * wanted / trusted >= curve->size_count) {
-            curve->sizes[curve->size_count++] =
-                (struct sy_curve_size){.bytes = cell->values[SY_BYTES],
-                                       .flops = cell->values[SY_FLOPS],
-                                       .weight = cell->sample_count,
-                                       .log_median = log(cell->median_ns),
-                                       .log_sigma = cell->log_sigma};
+        double far = fabs(cell->values[SY_BYTES] - bytes);
+        bool by_flops = flops > 0 && cell->values[SY_FLOPS] > 0;
+        bool same_bytes = is_same(cell->values[SY_BYTES], bytes);
+        bool same_flops = is_same(cell->values[SY_FLOPS], flops);
+        if (!supports(cell) || !(by_flops ? same_flops : same_bytes && bytes > 0)) {
+            continue;
+        }
+        far = same_bytes && same_flops ? -1 : far;
+        if (far < least) {
+            least = far;
+            best = cell;
         }
     }
-    sy_curve_regress(curve, SY_CURVE_FLOPS, &curve->fits[SY_CURVE_FLOPS]);
-    sy_curve_regress(curve, SY_CURVE_BYTES, &curve->fits[SY_CURVE_BYTES]);
-    group->curve_trusted = trusted;
-    group->curve_samples = samples;
-    return curve;
+    return best;
 }
 
 struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, double flops) {
-    const struct sy_curve *curve = bytes > 0 || flops > 0 ? refresh_curve(group) : NULL;
-    return curve ? sy_curve_estimate(curve, bytes, flops) : sy_estimate_unknown;
+    const struct sy_cell *cell = find_alike(group, bytes, flops);
+    if (cell) {
+        return (struct sy_estimate){.median_ns = cell->median_ns,
+                                    .log_sigma = cell->log_sigma,
+                                    .watts = NAN,
+                                    .sample_count = cell->sample_count,
+                                    .source = SY_COST_MEASURED};
+    }
+    sy_group_fit(group);
+    uint32_t feature = flops > 0 && group->line->fits[SY_FLOPS].count >= 2 ? SY_FLOPS : SY_BYTES;
+    double size = feature == SY_FLOPS ? flops : bytes;
+    if (!(size > 0) || group->line->fits[feature].count < 2) {
+        return sy_estimate_unknown;
+    }
+    struct sy_estimate found = interpolate(&group->line->fits[feature], log(size));
+    found.sample_count = group->line->samples;
+    return found;
 }
 
 struct sy_estimate sy_cell_estimate(const struct sy_cell *cell) {
@@ -70,7 +284,7 @@ struct sy_estimate sy_cell_estimate(const struct sy_cell *cell) {
                               .watts = NAN,
                               .sample_count = count,
                               .source = SY_COST_MEASURED};
-    if (count >= SY_CELL_TRUSTED) {
+    if (trusted(cell)) {
         return own;
     }
     struct sy_estimate found =

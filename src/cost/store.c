@@ -38,7 +38,6 @@ void sy_store_close(struct sy_store *store) {
     for (uint32_t i = 0; i < store->group_count; i++) {
         for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
             free(group->cells);
-            free(group->curve.sizes);
         }
     }
     free(store->group_list);
@@ -50,6 +49,7 @@ void sy_store_close(struct sy_store *store) {
     sy_map_finish(&store->names);
     sy_map_finish(&store->groups);
     sy_map_finish(&store->keys);
+    sy_map_finish(&store->aliases);
     sy_arena_destroy(store->arena);
     free(store);
 }
@@ -156,11 +156,12 @@ static struct sy_group *find_group(const struct sy_store *store, struct group_ke
     return group;
 }
 
-struct sy_group *sy_store_group(const struct sy_store *store, const char *kernel,
-                                const char *class_name, const struct sy_features *features) {
+struct sy_group *sy_store_group(const struct sy_store *store, const struct sy_map *names,
+                                const char *kernel, const char *class_name,
+                                const struct sy_features *features) {
     struct group_key key;
     struct sy_group *first;
-    return sy_map_get(&store->names, kernel, strlen(kernel), &key.kernel) &&
+    return sy_map_get(names, kernel, strlen(kernel), &key.kernel) &&
                    sy_map_get(&store->names, class_name, strlen(class_name), &key.class_name)
                ? find_group(store, key, features, &first)
                : NULL;
@@ -210,7 +211,9 @@ struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
     group = sy_arena_alloc(store->arena, 1, sizeof *group);
     if (!group || !(group->kernel = sy_arena_strdup(store->arena, kernel)) ||
         !(group->class_name = sy_arena_strdup(store->arena, class_name)) ||
-        (features->names && add_model(store, group, features))) {
+        (features->names && add_model(store, group, features)) ||
+        (!features->names &&
+         !(group->line = sy_arena_alloc(store->arena, 1, sizeof *group->line)))) {
         return NULL;
     }
     group->wanted = store->builds[key.kernel];
@@ -220,6 +223,16 @@ struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
         return group;
     }
     return index_group(store, key, group) ? NULL : group;
+}
+
+int sy_store_add_alias(struct sy_store *store, const char *alias, const char *kernel) {
+    uint32_t index;
+    int code = intern(store, kernel, &index);
+    if (code || sy_map_get(&store->aliases, alias, strlen(alias), &index)) {
+        return code;
+    }
+    const char *copy = sy_arena_strdup(store->arena, alias);
+    return copy ? sy_map_put(&store->aliases, copy, strlen(copy), index) : -ENOMEM;
 }
 
 /* --- cells --------------------------------------------------------------------------------------
@@ -335,7 +348,7 @@ int sy_store_set_build(struct sy_store *store, const char *kernel, uint64_t buil
         for (struct sy_group *group = store->group_list[i];
              group && strcmp(group->kernel, kernel) == 0; group = group->next) {
             group->wanted = build;
-            group->curve_trusted = 0;
+            sy_group_outdate(group);
             for (uint32_t c = 0; c < group->made; c++) {
                 group->cells[c]->wanted = build;
             }

@@ -5,7 +5,6 @@
 #ifndef SY_COST_STORE_H
 #define SY_COST_STORE_H
 
-#include "cost/curve.h"
 #include "cost/estimate.h"
 
 #define SY_TIME_MIN_NS      1e-3
@@ -22,6 +21,25 @@ uint32_t sy_cell_last(const struct sy_cell *cell, uint64_t count, float *ret_tim
 struct sy_cost_sample sy_cell_sample(const struct sy_cell *cell, uint64_t count,
                                      float *ret_times_ns);
 
+/* The newest summaries of a cell, as they were published. */
+#define SY_GIVEN_MAX 16
+struct sy_given {
+    double median_ns[SY_GIVEN_MAX], log_sigma[SY_GIVEN_MAX];
+    uint64_t count; /* ever */
+};
+
+/* Time over size: knots by size, and the slope beyond them. */
+#define SY_LINE_KNOTS 32
+struct sy_line {
+    struct sy_line_fit {
+        uint32_t count; /* below 2: nothing to go by */
+        double x[SY_LINE_KNOTS], y[SY_LINE_KNOTS], sigma[SY_LINE_KNOTS];
+        double slope, residual_sigma;
+    } fits[SY_SIZES]; /* over each */
+    uint32_t support; /* trusted cells when it was made */
+    uint64_t samples; /* and their samples */
+};
+
 /* What is described alike, of one kernel on one class. */
 struct sy_group {
     const char *kernel, *class_name;
@@ -33,17 +51,16 @@ struct sy_group {
     struct sy_cell **cells; /* malloc'ed; those of costs are used again, from count on */
     uint32_t count, capacity, made;
     uint64_t clock;
-    struct model *model;    /* of costs */
-    struct sy_curve curve;  /* of sizes; malloc'ed when first needed */
-    uint32_t curve_trusted; /* trusted cells when it was made; 0: it was not */
-    uint64_t curve_samples; /* and their samples */
+    struct model *model;  /* of costs */
+    struct sy_line *line; /* of sizes */
 };
 
 struct sy_store {
     struct sy_arena *arena; /* names, cells, groups, keys */
     char *path;             /* NULL: nothing is kept */
     struct sy_map names, groups, keys;
-    uint64_t *builds; /* per name: of the kernel that runs now; 0: not known */
+    struct sy_map aliases; /* to the number of a kernel's name */
+    uint64_t *builds;      /* per name: of the kernel that runs now; 0: not known */
     uint32_t build_capacity;
     struct sy_cell **cells;
     struct sy_group **group_list; /* by kernel and class: the first of those that differ in names */
@@ -58,15 +75,32 @@ struct sy_store {
 
 extern const struct sy_estimate sy_estimate_unknown;
 extern const char *const sy_size_names[SY_SIZES];
-/* Of sizes: as measured at the very same, else by the curve. */
+/* Of sizes: as measured at the very same, else by the line. */
 struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, double flops);
+/* Makes the line again if it is old. */
+void sy_group_fit(struct sy_group *group);
+static inline void sy_group_outdate(struct sy_group *group) {
+    if (group->line) {
+        group->line->samples = UINT64_MAX; /* more than there can be */
+    }
+}
+/* Location and scale of a Student-t (nu = 4) fitted to log(values) by EM. Values must be positive.
+ * ret_log_sigma is scaled so that for log-normal samples it is their sigma. */
+SY_MUST_CHECK int sy_cost_fit(const double *values, uint32_t count, double *ret_median,
+                              double *ret_log_sigma);
+/* A published summary instead of samples. */
+SY_MUST_CHECK int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns,
+                               double stddev_ns, uint64_t count);
 
 /* In order, if they are sound: sizes, or costs with room for SY_FEATURE_MAX. */
 bool sy_features_sort(const struct sy_features *features, const char **names, double *values,
                       struct sy_features *ret_features);
-/* NULL: there is none. */
-struct sy_group *sy_store_group(const struct sy_store *store, const char *kernel,
-                                const char *class_name, const struct sy_features *features);
+/* NULL: there is none. names: of the store, or its aliases. */
+struct sy_group *sy_store_group(const struct sy_store *store, const struct sy_map *names,
+                                const char *kernel, const char *class_name,
+                                const struct sy_features *features);
+/* Another name under which a kernel's sizes are found when its own is not; the first one stays. */
+SY_MUST_CHECK int sy_store_add_alias(struct sy_store *store, const char *alias, const char *kernel);
 /* The same, made if it is missing. NULL: out of memory. */
 struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
                                     const char *class_name, const struct sy_features *features);
@@ -75,9 +109,13 @@ struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group
 /* What a line of a table says; any_build: as if it were of the one that runs. Nothing new. */
 SY_MUST_CHECK int sy_store_add(struct sy_store *store, const struct sy_cost_sample *sample,
                                bool any_build);
-/* Lines of a table. On failure those before the bad one count. */
+/* Lines of any table. On failure those before the bad one count. */
 SY_MUST_CHECK int sy_store_read_text(struct sy_store *store, const char *name, const char *text,
                                      size_t length, bool any_build, struct sy_error *error);
 void sy_store_write_text(const struct sy_store *store, struct sy_buffer *buffer);
+/* The kernels.csv of a recorded machine. */
+bool sy_is_recorded(const char *text, size_t length);
+SY_MUST_CHECK int sy_store_read_recorded(struct sy_store *store, const char *name, const char *text,
+                                         size_t length, struct sy_error *error);
 
 #endif

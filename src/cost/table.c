@@ -530,12 +530,28 @@ static int take_line(void *user, const struct sy_cost_sample *sample) {
 int sy_store_read_text(struct sy_store *store, const char *name, const char *text, size_t length,
                        bool any_build, struct sy_error *error) {
     struct reading reading = {store, any_build};
-    return sy_costs_read_text(name, text, length, take_line, &reading, error);
+    int code = sy_is_recorded(text, length)
+                   ? sy_store_read_recorded(store, name, text, length, error)
+                   : sy_costs_read_text(name, text, length, take_line, &reading, error);
+    for (uint32_t i = 0; i < store->group_count; i++) {
+        for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
+            if (group->line) {
+                sy_group_fit(group); /* now, so that questions of several threads change nothing */
+            }
+        }
+    }
+    return code;
 }
 
 int sy_store_read(struct sy_store *store, const char *path, struct sy_error *error) {
-    struct reading reading = {store, true};
-    return sy_costs_read(path, take_line, &reading, error);
+    char *text = NULL;
+    size_t length;
+    int code = sy_read_file(path, &text, &length, error);
+    if (!code) {
+        code = sy_store_read_text(store, path, text, length, true, error);
+        free(text);
+    }
+    return code;
 }
 
 /* Adds the cell's names that are missing. False: there is no room for them. */
@@ -558,7 +574,7 @@ void sy_store_write_text(const struct sy_store *store, struct sy_buffer *buffer)
     const char *names[SY_COSTS_NAME_MAX] = {sy_size_names[SY_FLOPS], sy_size_names[SY_BYTES]};
     uint32_t count = SY_SIZES;
     for (uint32_t i = 0; i < store->count; i++) {
-        if (store->cells[i]->sample_count > 0) {
+        if (store->cells[i]->held > 0) {
             (void)add_names(&store->cells[i]->features, names, &count);
         }
     }
@@ -567,7 +583,7 @@ void sy_store_write_text(const struct sy_store *store, struct sy_buffer *buffer)
         const struct sy_cell *cell = store->cells[i];
         float times_ns[SY_CELL_SAMPLES];
         const struct sy_cost_sample sample = sy_cell_sample(cell, cell->sample_count, times_ns);
-        if (cell->sample_count > 0 && add_names(&cell->features, names, &count)) {
+        if (cell->held > 0 && add_names(&cell->features, names, &count)) {
             sy_costs_write(buffer, names, count, &sample);
         }
     }

@@ -141,12 +141,14 @@ static double class_time(const struct build *b, const struct sy_graph *graph, ui
     if (given && !isnan(given[(size_t)task * b->w->class_count + class_index])) {
         return given[(size_t)task * b->w->class_count + class_index];
     }
-    if (b->options->model) {
+    if (b->options->store) {
+        const double sizes[SY_SIZES] = {[SY_FLOPS] = graph->tasks[task].work};
+        const struct sy_features features = {.values = sizes};
         struct sy_estimate estimate =
-            sy_cost_estimate(b->options->model, kernel, class->name, 0, graph->tasks[task].work);
+            sy_estimate(b->options->store, kernel, class->name, &features);
         if (estimate.source == SY_COST_UNKNOWN) {
-            estimate = sy_cost_estimate(b->options->model, kernel, sy_device_kind_name(class->kind),
-                                        0, graph->tasks[task].work);
+            estimate =
+                sy_estimate(b->options->store, kernel, sy_device_kind_name(class->kind), &features);
             estimate.median_ns /= class->speed_ratio;
         }
         if (estimate.source != SY_COST_UNKNOWN) {

@@ -152,13 +152,13 @@ static int list_recorded(struct sy_catalogue *c, const char **names, uint32_t ca
 static int read_machine(struct sy_catalogue *c, const char *name, struct sy_error *error) {
     struct sy_buffer bus = {0}, kernels = {0};
     struct shape *shape = &c->shapes[c->shape_count];
-    *shape = (struct shape){.name = name, .model = sy_cost_model_create()};
+    *shape = (struct shape){.name = name, .store = sy_store_create()};
     sy_buffer_printf(&bus, "%s/machines/%s" BUS_ENDING, c->options.data, name);
     sy_buffer_printf(&kernels, "%s/machines/%s.kernels.csv", c->options.data, name);
-    int code = bus.failed || kernels.failed || !shape->model
+    int code = bus.failed || kernels.failed || !shape->store
                    ? sy_fail(error, -ENOMEM, "out of memory")
                    : sy_machine_read_file(bus.text, &shape->machine, error);
-    code = code ? code : sy_cost_read_csv(kernels.text, shape->model, error);
+    code = code ? code : sy_store_read(shape->store, kernels.text, error);
     sy_buffer_finish(&bus);
     sy_buffer_finish(&kernels);
     c->shape_count++; /* close ends it, whole or not */
@@ -231,7 +231,7 @@ void sy_catalogue_close(struct sy_catalogue *c) {
     }
     for (uint32_t i = 0; i < c->shape_count; i++) {
         sy_machine_destroy(c->shapes[i].machine);
-        sy_cost_model_destroy(c->shapes[i].model);
+        sy_store_close(c->shapes[i].store);
     }
     sy_interference_destroy(c->smt);
     sy_arena_destroy(c->arena);

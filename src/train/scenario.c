@@ -82,7 +82,7 @@ static int draw_graph(struct draw *d, const struct family *family, double tasks)
         d->graphs[d->graph_count++] = pick_recorded(family, tasks, &d->rng);
         return 0;
     }
-    family->write(spec, tasks, d->shape->model != NULL, &d->rng);
+    family->write(spec, tasks, d->shape->store != NULL, &d->rng);
     int code = sy_graph_generate(spec, &s->own_graphs[s->own_graph_count], d->error);
     if (!code) {
         d->graphs[d->graph_count++] = s->own_graphs[s->own_graph_count++];
@@ -192,7 +192,7 @@ static int draw_workload(struct draw *d) {
     double most_ratio = sy_log_between(&d->rng, wide ? 60 : 3, wide ? 1e4 : 60);
     accelerate = accelerate || d->scenario->own_graph_count < d->graph_count; /* recorded ones */
     struct sy_workload_options options = {
-        .accelerate = accelerate, .accelerate_seed = seed, .model = d->shape->model};
+        .accelerate = accelerate, .accelerate_seed = seed, .store = d->shape->store};
     int code;
     do {
         sy_workload_destroy(d->scenario->workload);

@@ -25,7 +25,7 @@ struct shape {
     const char *name;
     void (*write)(char *spec, struct sy_rng *rng);
     struct sy_machine *machine;
-    struct sy_cost_model *model;
+    struct sy_store *store;
 };
 
 struct sy_catalogue {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/cost.h"
+#include "cost/store.h"
 #include <setjmp.h>
 #include <stdarg.h>
 

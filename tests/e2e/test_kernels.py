@@ -59,6 +59,18 @@ class Kernels(cli.Case):
         self.ok(*self.kernels("--forget"))
         self.assertEqual(self.ok_json(*self.kernels())["measured"], [])
 
+    def test_simulated(self):
+        """What a machine has learned is what simulations and bounds go by."""
+        self.store("gemm,cpu,0,5,1,,3,8000 8000 8000\n")
+        graph = self.write("one.json", json.dumps({
+            "schema": "symph-graph-1",
+            "kernels": [{"name": "gemm", "variants": {"cpu": {"fixed_ns": 1}}}],
+            "tasks": [{"kernel": "gemm", "work": 5}]}))
+        asked = ["--machine", "cpu:1", "--graphs", graph, "--times", self.models()]
+        self.assertEqual(self.ok_json("bound", *asked)["graphs"][0]["lower_bound_ns"], 8000)
+        runs = self.ok_json("simulate", *asked, "--policy", "heft")["runs"]
+        self.assertEqual({run["makespan_ns"] for run in runs}, {8000})
+
     def test_damaged_store(self):
         self.store("scale_axpy,cpu,24000,2000,1,,1,100\nnonsense\n")
         done = self.run_symph(*self.kernels())

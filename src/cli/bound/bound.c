@@ -53,7 +53,8 @@ static const struct sy_option options[] = {
      "give tasks that only have a CPU time a random speed-up on each kind of accelerator, 0.3 to "
      "31 times, fixed by SEED",
      0, 9007199254740992.0, AT(accelerate_given)},
-    {SY_OPTION_TEXT, "times", "FILE", AT(times), "measured times of kernels (X.kernels.csv)"},
+    {SY_OPTION_TEXT, "times", "FILE", AT(times),
+     "measured times of kernels (X.kernels.csv, X.costs.csv)"},
     {SY_OPTION_FLAG, "lp", NULL, AT(lp),
      "also solve the mixed LP bound with an installed solver (clp, cbc or glpsol)"},
     {SY_OPTION_TIME, "limit", "T", AT(limit_s),
@@ -165,10 +166,10 @@ static int bound_workload(const struct args *args, const struct sy_workload *wor
 }
 
 static int bound_graph(const struct args *args, const struct sy_machine *machine,
-                       const struct sy_cost_model *model, const struct sy_graph *graph, bool *told,
+                       const struct sy_store *store, const struct sy_graph *graph, bool *told,
                        struct bounds *ret_bounds) {
     struct sy_workload_options workload_options = {
-        .accelerate = args->accelerate_given, .accelerate_seed = args->accelerate, .model = model};
+        .accelerate = args->accelerate_given, .accelerate_seed = args->accelerate, .store = store};
     struct sy_job job = {.graph = graph, .weight = 1};
     struct sy_workload *workload = NULL;
     struct sy_error error = {0};
@@ -257,7 +258,7 @@ static int print_table(const struct sy_graph_list *list, uint32_t count,
 struct work {
     const struct args *args;
     const struct sy_machine *machine;
-    const struct sy_cost_model *model;
+    const struct sy_store *store;
     const struct sy_graph_list *list;
     struct bounds *bounds;
     struct sy_progress progress;
@@ -269,7 +270,7 @@ static void *bound_graphs(void *context) {
     struct work *work = context;
     bool told = false;
     for (uint32_t i = 0; i < work->list->count && work->r == SY_EXIT_OK; i++) {
-        work->r = bound_graph(work->args, work->machine, work->model, work->list->graphs[i], &told,
+        work->r = bound_graph(work->args, work->machine, work->store, work->list->graphs[i], &told,
                               &work->bounds[i]);
         if (work->r == SY_EXIT_OK) {
             atomic_store_explicit(&work->done, i + 1, memory_order_release);
@@ -292,10 +293,10 @@ static int print(const struct work *work) {
 }
 
 static int bound_all(const struct args *args, const struct sy_machine *machine,
-                     const struct sy_cost_model *model, const struct sy_graph_list *list) {
+                     const struct sy_store *store, const struct sy_graph_list *list) {
     struct work work = {.args = args,
                         .machine = machine,
-                        .model = model,
+                        .store = store,
                         .list = list,
                         .bounds = calloc(list->count, sizeof(struct bounds))};
     if (!work.bounds) {
@@ -319,13 +320,13 @@ static int bound_all(const struct args *args, const struct sy_machine *machine,
     return r;
 }
 
-static int read_costs(const char *path, struct sy_cost_model **ret_model) {
+static int read_costs(const char *path, struct sy_store **ret_store) {
     if (!path) {
         return SY_EXIT_OK;
     }
     struct sy_error error = {0};
-    *ret_model = sy_cost_model_create();
-    int r = *ret_model ? sy_cost_read_csv(path, *ret_model, &error)
+    *ret_store = sy_store_create();
+    int r = *ret_store ? sy_store_read(*ret_store, path, &error)
                        : sy_fail(&error, -ENOMEM, "out of memory");
     if (r < 0) {
         sy_message_error(&error);
@@ -340,13 +341,13 @@ static int run(const struct args *args) {
     }
     struct sy_machine *machine = NULL;
     struct sy_graph_list list = {0};
-    struct sy_cost_model *model = NULL;
+    struct sy_store *store = NULL;
     int r = sy_input_machine(args->machine, &machine);
-    r = r ? r : read_costs(args->times, &model);
+    r = r ? r : read_costs(args->times, &store);
     r = r ? r : sy_input_graphs(&args->specs, &args->graphs, &list);
-    r = r ? r : bound_all(args, machine, model, &list);
+    r = r ? r : bound_all(args, machine, store, &list);
     sy_graph_list_finish(&list);
-    sy_cost_model_destroy(model);
+    sy_store_close(store);
     sy_machine_destroy(machine);
     return r;
 }

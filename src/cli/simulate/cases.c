@@ -23,7 +23,7 @@ static int create_workload(struct sy_simulate *simulate, const struct sy_job *jo
     const struct sy_simulate_args *args = simulate->args;
     struct sy_workload_options options = {.accelerate = args->accelerate_given,
                                           .accelerate_seed = args->accelerate,
-                                          .model = simulate->model};
+                                          .store = simulate->store};
     struct sy_error error = {0};
     int r = sy_workload_create(simulate->machine, jobs, count, &options, ret_workload, &error);
     if (r < 0) {

@@ -273,11 +273,11 @@ static int read_tables(struct sy_simulate *simulate) {
         r = sy_noise_read(args->noise_file, &simulate->noise, &error);
     }
     if (r == 0 && args->times) {
-        simulate->model = sy_cost_model_create();
-        if (!simulate->model) {
+        simulate->store = sy_store_create();
+        if (!simulate->store) {
             return no_memory();
         }
-        r = sy_cost_read_csv(args->times, simulate->model, &error);
+        r = sy_store_read(simulate->store, args->times, &error);
     }
     if (r < 0) {
         sy_message_error(&error);
@@ -344,7 +344,7 @@ void sy_simulate_finish(struct sy_simulate *simulate) {
     sy_noise_finish(&simulate->noise);
     sy_interference_destroy(simulate->smt);
     sy_interference_destroy(simulate->gpu);
-    sy_cost_model_destroy(simulate->model);
+    sy_store_close(simulate->store);
     sy_graph_list_finish(&simulate->graphs);
     sy_machine_destroy(simulate->machine);
     sy_arena_destroy(simulate->arena);

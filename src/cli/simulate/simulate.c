@@ -40,7 +40,8 @@ static const struct sy_option options[] = {
      "give tasks that only have a CPU time a random speed-up on each kind of accelerator, 0.3 to "
      "31 times, fixed by SEED",
      0, SEED_MAX, AT(accelerate_given)},
-    {SY_OPTION_TEXT, "times", "FILE", AT(times), "measured times of kernels (X.kernels.csv)"},
+    {SY_OPTION_TEXT, "times", "FILE", AT(times),
+     "measured times of kernels (X.kernels.csv, X.costs.csv)"},
     {SY_OPTION_NUMBER, "noise", "SIGMA", AT(noise), "log-normal noise of the durations", 0, 3},
     {SY_OPTION_TEXT, "noise-file", "FILE", AT(noise_file), "draw the noise from measured timings"},
     {SY_OPTION_TEXT, "spikes", "P:FACTOR", AT(spikes),

@@ -74,7 +74,7 @@ struct sy_simulate {
     const struct sy_simulate_args *args;
     struct sy_machine *machine;
     struct sy_graph_list graphs;
-    struct sy_cost_model *model;
+    struct sy_store *store;
     struct sy_interference *smt, *gpu;
     struct sy_noise_table noise;
     double spike_probability, spike_factor;

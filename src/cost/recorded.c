@@ -10,7 +10,7 @@
  * kernel of the file that offers a routine keeps it.
  */
 #include "base/csv.h"
-#include "cost/cost.h"
+#include "cost/store.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static int read_row(struct sy_csv *csv, struct sy_arena *scratch, struct row *re
     return code;
 }
 
-static int add_row(struct sy_cost_model *model, struct sy_arena *scratch, const struct row *row,
+static int add_row(struct sy_store *store, struct sy_arena *scratch, const struct row *row,
                    bool aliases_only) {
     char *copy = sy_arena_strdup(scratch, row->kernel);
     if (!copy) {
@@ -129,51 +129,55 @@ static int add_row(struct sy_cost_model *model, struct sy_arena *scratch, const 
     }
     const char *routine = routine_of(copy);
     double flops = row->flops > 0 ? row->flops : implied_flops(row->kernel, routine, row->bytes);
-    int code = aliases_only
-                   ? 0
-                   : sy_cost_add_summary(model, row->kernel, class_of(row->arch), row->bytes, flops,
-                                         row->mean_us * 1e3, row->stddev_us * 1e3, row->samples);
+    int code = 0;
+    if (!aliases_only) {
+        struct sy_cell *cell =
+            sy_store_cell(store, row->kernel, class_of(row->arch), row->bytes, flops, 0);
+        code =
+            cell ? sy_cell_give(store, cell, row->mean_us * 1e3, row->stddev_us * 1e3, row->samples)
+                 : -ENOMEM;
+    }
     if (!code && is_double(row->kernel) == aliases_only) {
-        code = sy_cost_add_alias(model, routine, row->kernel);
+        code = sy_store_add_alias(store, routine, row->kernel);
     }
     return code;
 }
 
-static int read_rows(struct sy_csv csv, struct sy_arena *scratch, struct sy_cost_model *model,
+static int read_rows(struct sy_csv csv, struct sy_arena *scratch, struct sy_store *store,
                      bool aliases_only) {
     int code = sy_csv_header(&csv, columns, SY_COUNT(columns));
     while (!code && sy_csv_next_line(&csv)) {
         struct row row;
         code = read_row(&csv, scratch, &row);
-        if (!code && add_row(model, scratch, &row, aliases_only)) {
+        if (!code && add_row(store, scratch, &row, aliases_only)) {
             code = sy_fail(csv.error, -ENOMEM, "out of memory");
         }
     }
     return code;
 }
 
-int sy_cost_read_csv_text(const char *name, const char *text, size_t length,
-                          struct sy_cost_model *model, struct sy_error *error) {
+/* No other table has an architecture. */
+bool sy_is_recorded(const char *text, size_t length) {
+    struct sy_csv csv;
+    bool found = false;
+    sy_csv_init(&csv, "", text, length, NULL);
+    for (bool more = sy_csv_next_line(&csv); more && csv.more && !found;) {
+        more = sy_csv_field(&csv, "") == 0;
+        found = more && sy_csv_is(&csv, columns[1]);
+    }
+    return found;
+}
+
+int sy_store_read_recorded(struct sy_store *store, const char *name, const char *text,
+                           size_t length, struct sy_error *error) {
     struct sy_arena *scratch = sy_arena_create();
     if (!scratch) {
         return sy_fail(error, -ENOMEM, "out of memory");
     }
     struct sy_csv csv;
     sy_csv_init(&csv, name, text, length, error);
-    int code = read_rows(csv, scratch, model, false);
-    code = code ? code : read_rows(csv, scratch, model, true);
+    int code = read_rows(csv, scratch, store, false);
+    code = code ? code : read_rows(csv, scratch, store, true);
     sy_arena_destroy(scratch);
-    return code;
-}
-
-int sy_cost_read_csv(const char *path, struct sy_cost_model *model, struct sy_error *error) {
-    char *text;
-    size_t length;
-    int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_cost_read_csv_text(path, text, length, model, error);
-    free(text);
     return code;
 }
