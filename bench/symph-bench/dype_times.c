@@ -63,7 +63,12 @@ static int take_row(void *user, const struct sy_cost_sample *sample) {
 
 static int read_one(struct sy_dype_times *times, const char *path, struct sy_error *error) {
     struct reading reading = {times, error};
-    return sy_costs_read(path, take_row, &reading, error);
+    char *text = NULL;
+    size_t length;
+    int code = sy_read_file(path, &text, &length, error);
+    code = code ? code : sy_costs_read_text(path, text, length, take_row, &reading, error);
+    free(text);
+    return code;
 }
 
 static int is_table(const struct dirent *entry) {

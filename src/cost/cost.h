@@ -115,7 +115,7 @@ struct sy_store *sy_store_create(void);
 SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine, bool empty,
                                 struct sy_store **ret_store, char *ret_warning, size_t warning_size,
                                 struct sy_error *error);
-/* One that knows the same, fits included, and has no file; NULL when out of memory. */
+/* One that knows the same of costs, fits included, and has no file; NULL when out of memory. */
 struct sy_store *sy_store_copy(const struct sy_store *store);
 void sy_store_close(struct sy_store *store); /* without saving */
 /* Adds what is new to what the file holds then, under a lock on it, atomically. */
@@ -129,7 +129,7 @@ SY_MUST_CHECK int sy_store_read(struct sy_store *store, const char *path, struct
  * sizes in tables, several threads may ask at once while nothing is observed. */
 struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
                                const char *class_name, const struct sy_features *features);
-/* -EINVAL: no sample. */
+/* -EINVAL: no sample; -ENOSPC: costs of too many names. */
 SY_MUST_CHECK int sy_store_observe(struct sy_store *store, const struct sy_cost_sample *sample);
 
 /* The same for sizes, without looking them up again. Cells keep their address as long as the store
@@ -162,8 +162,6 @@ void sy_store_machine_name(char *ret_name, size_t size);
 
 /* Tables, line by line. A visit that does not return 0 ends the reading. */
 typedef int (*sy_cost_visit)(void *user, const struct sy_cost_sample *sample);
-SY_MUST_CHECK int sy_costs_read(const char *path, sy_cost_visit visit, void *user,
-                                struct sy_error *error);
 SY_MUST_CHECK int sy_costs_read_text(const char *file, const char *text, size_t length,
                                      sy_cost_visit visit, void *user, struct sy_error *error);
 /* names: the columns of costs, "flops" and "bytes" among them; sample NULL: the header. */

@@ -290,37 +290,19 @@ struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
 
 /* --- a copy -------------------------------------------------------------------------------------
  */
-static int copy_cell(struct sy_store *to, struct sy_group *group, const struct sy_cell *from) {
-    struct sy_cell *cell =
-        group->model ? sy_store_add_cell(to, group)
-                     : sy_store_cell(to, from->kernel, from->class_name, from->values[SY_BYTES],
-                                     from->values[SY_FLOPS], from->features.footprint);
-    if (!cell) {
-        return -ENOMEM;
-    }
-    struct sy_cell own = *cell;
-    *cell = *from;
-    cell->kernel = own.kernel;
-    cell->class_name = own.class_name;
-    cell->features.names = own.features.names;
-    cell->features.values = cell->values;
-    cell->group = group;
-    return 0;
-}
-
 static int copy_group(struct sy_store *to, const struct sy_group *from) {
-    const struct sy_features described = {.count = from->name_count,
-                                          .names = from->model ? from->names : NULL};
-    struct sy_group *group = sy_store_add_group(to, from->kernel, from->class_name, &described);
-    int code = group ? sy_store_set_build(to, from->kernel, from->wanted) : -ENOMEM;
-    for (uint32_t i = 0; i < from->made && !code; i++) {
-        code = copy_cell(to, group, from->cells[i]);
+    int code = sy_store_set_build(to, from->kernel, from->wanted);
+    for (uint32_t i = 0; i < from->count && !code; i++) {
+        float times_ns[SY_CELL_SAMPLES];
+        struct sy_cost_sample sample =
+            sy_cell_sample(from->cells[i], from->cells[i]->sample_count, times_ns);
+        code = sy_store_add(to, &sample, false);
     }
-    if (!code && from->model) {
+    const struct sy_features features = {.count = from->name_count, .names = from->names};
+    struct sy_group *group =
+        sy_store_group(to, &to->names, from->kernel, from->class_name, &features);
+    if (!code && group) {
         *group->model = *from->model;
-        group->count = from->count;
-        group->clock = from->clock;
-        group->build = from->build;
     }
     return code;
 }
@@ -334,7 +316,7 @@ struct sy_store *sy_store_copy(const struct sy_store *store) {
     for (uint32_t i = 0; !code && i < store->group_count; i++) {
         for (const struct sy_group *group = store->group_list[i]; group && !code;
              group = group->next) {
-            code = copy_group(copy, group);
+            code = group->model ? copy_group(copy, group) : 0;
         }
     }
     if (code) {

@@ -2,19 +2,16 @@
  *
  * Robust location and spread: Student-t with 4 degrees of freedom, fitted to logarithms by EM.
  *
- * In: positive samples. Out: their median and the spread of the logarithm. Invariant: a sample far
- * away loses its weight with the square of its distance.
+ * In: logarithms. Out: their middle and spread. Invariant: a sample far away loses its weight with
+ * the square of its distance.
  */
 #include "cost/store.h"
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define DEGREES       4.0
 #define ITERATION_MAX 200
 #define TOLERANCE     1e-9
 #define SCALE_FLOOR   1e-9 /* of a logarithm: below it samples count as equal */
-#define STACK_SAMPLES 64
 /* The t(4) scale fitted to normal data of spread 1 is 0.8310: root of E[5 z^2 / (4 s^2 + z^2)] = 1
  * over z ~ N(0,1). Its inverse turns the fitted scale into sigma. */
 #define SIGMA_PER_SCALE 1.2033643751
@@ -63,30 +60,10 @@ static void iterate(const double *x, uint32_t count, double *location, double *s
     }
 }
 
-int sy_cost_fit(const double *values, uint32_t count, double *ret_median, double *ret_log_sigma) {
-    double stack[2 * STACK_SAMPLES], *heap = NULL, *x = stack;
-    if (count == 0) {
-        return -EINVAL;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (!(values[i] > 0) || !isfinite(values[i])) {
-            return -EINVAL;
-        }
-    }
-    if (count > STACK_SAMPLES) {
-        x = heap = malloc(2 * (size_t)count * sizeof *heap);
-        if (!heap) {
-            return -ENOMEM;
-        }
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        x[i] = log(values[i]);
-    }
-    double location, scale;
-    start_values(x, count, x + count, &location, &scale);
-    iterate(x, count, &location, &scale);
-    free(heap);
-    *ret_median = exp(location);
-    *ret_log_sigma = scale > SCALE_FLOOR ? scale * SIGMA_PER_SCALE : 0;
-    return 0;
+void sy_cost_fit(double *logs, uint32_t count, double *work, double *ret_location,
+                 double *ret_sigma) {
+    double scale;
+    start_values(logs, count, work, ret_location, &scale);
+    iterate(logs, count, ret_location, &scale);
+    *ret_sigma = scale > SCALE_FLOOR ? scale * SIGMA_PER_SCALE : 0;
 }

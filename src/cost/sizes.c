@@ -40,16 +40,19 @@ static bool supports(const struct sy_cell *cell) {
  */
 /* Several of one size come from different devices of the class: their middle, with the spread
  * within and between them. */
-static int combine(struct sy_cell *cell) {
+static void combine(struct sy_cell *cell) {
     const struct sy_given *given = cell->given;
     uint32_t count = given->count < SY_GIVEN_MAX ? (uint32_t)given->count : SY_GIVEN_MAX;
-    double sigmas[SY_GIVEN_MAX], between;
+    double logs[SY_GIVEN_MAX], work[SY_GIVEN_MAX], middle, between;
     for (uint32_t i = 0; i < count; i++) {
-        sigmas[i] = given->log_sigma[i];
+        logs[i] = log(given->median_ns[i]);
     }
-    int code = sy_cost_fit(given->median_ns, count, &cell->median_ns, &between);
-    cell->log_sigma = hypot(sy_quantile(sigmas, count, 0.5), between);
-    return code;
+    sy_cost_fit(logs, count, work, &middle, &between);
+    for (uint32_t i = 0; i < count; i++) {
+        work[i] = given->log_sigma[i];
+    }
+    cell->median_ns = exp(middle);
+    cell->log_sigma = hypot(sy_quantile(work, count, 0.5), between);
 }
 
 int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns, double stddev_ns,
@@ -64,7 +67,8 @@ int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns, d
     cell->given->log_sigma[at] = log_sigma;
     cell->sample_count += count ? count : 1;
     cell->saved_count = cell->sample_count;
-    return combine(cell);
+    combine(cell);
+    return 0;
 }
 
 /* --- the line -----------------------------------------------------------------------------------
@@ -184,25 +188,61 @@ static void fit(const struct sy_group *group, uint32_t support, uint32_t feature
     ret_fit->slope = slope;
 }
 
-void sy_group_fit(struct sy_group *group) {
-    struct sy_line *line = group->line;
-    uint32_t support = 0;
-    uint64_t samples = 0;
+/* --- what a group has ---------------------------------------------------------------------------
+ */
+struct tally {
+    uint32_t support; /* trusted cells */
+    uint64_t samples; /* of these */
+    const struct sy_cell *same;
+};
+
+static bool is_same(double a, double b) {
+    return fabs(a - b) <= SAME_SIZE * sy_most(a, b);
+}
+
+/* One pass, as this happens while tasks wait. same: in both features; else in flops where both
+ * state them, else in bytes, and then the nearest in bytes: the same tile in single and double
+ * precision is the same amount of work. */
+static struct tally look(const struct sy_group *group, double bytes, double flops) {
+    struct tally tally = {0};
+    double least = INFINITY;
     for (uint32_t i = 0; i < group->count; i++) {
-        if (supports(group->cells[i])) {
-            support++;
-            samples += group->cells[i]->sample_count;
+        const struct sy_cell *cell = group->cells[i];
+        if (!supports(cell)) {
+            continue;
+        }
+        tally.support++;
+        tally.samples += cell->sample_count;
+        bool same_bytes = is_same(cell->values[SY_BYTES], bytes);
+        bool same_flops = is_same(cell->values[SY_FLOPS], flops);
+        double far = same_bytes && same_flops ? -1 : fabs(cell->values[SY_BYTES] - bytes);
+        bool by_flops = flops > 0 && cell->values[SY_FLOPS] > 0;
+        if ((by_flops ? same_flops : same_bytes && bytes > 0) && far < least) {
+            least = far;
+            tally.same = cell;
         }
     }
-    if (support != line->support || samples < line->samples ||
-        (double)samples > REFIT_RATIO * (double)line->samples) {
-        fit(group, support, SY_FLOPS, &line->fits[SY_FLOPS]);
-        fit(group, support, SY_BYTES, &line->fits[SY_BYTES]);
-        line->support = support;
-        line->samples = samples;
+    return tally;
+}
+
+static void refresh(struct sy_group *group, const struct tally *tally) {
+    struct sy_line *line = group->line;
+    if (tally->support != line->support || tally->samples < line->samples ||
+        (double)tally->samples > REFIT_RATIO * (double)line->samples) {
+        fit(group, tally->support, SY_FLOPS, &line->fits[SY_FLOPS]);
+        fit(group, tally->support, SY_BYTES, &line->fits[SY_BYTES]);
+        line->support = tally->support;
+        line->samples = tally->samples;
     }
 }
 
+void sy_group_fit(struct sy_group *group) {
+    struct tally tally = look(group, 0, 0);
+    refresh(group, &tally);
+}
+
+/* --- answers ------------------------------------------------------------------------------------
+ */
 static struct sy_estimate interpolate(const struct sy_line_fit *fit, double x) {
     uint32_t last = fit->count - 1, above = 0;
     while (above <= last && fit->x[above] < x) {
@@ -228,37 +268,9 @@ static struct sy_estimate interpolate(const struct sy_line_fit *fit, double x) {
                                 .source = SY_COST_REGRESSED};
 }
 
-/* --- answers ------------------------------------------------------------------------------------
- */
-static bool is_same(double a, double b) {
-    return fabs(a - b) <= SAME_SIZE * fmax(fabs(a), fabs(b));
-}
-
-/* The same in both; else in flops where both state them, else in bytes, and then the nearest in
- * bytes: the same tile in single and double precision is the same amount of work. */
-static const struct sy_cell *find_alike(const struct sy_group *group, double bytes, double flops) {
-    const struct sy_cell *best = NULL;
-    double least = INFINITY;
-    for (uint32_t i = 0; i < group->count; i++) {
-        const struct sy_cell *cell = group->cells[i];
-        double far = fabs(cell->values[SY_BYTES] - bytes);
-        bool by_flops = flops > 0 && cell->values[SY_FLOPS] > 0;
-        bool same_bytes = is_same(cell->values[SY_BYTES], bytes);
-        bool same_flops = is_same(cell->values[SY_FLOPS], flops);
-        if (!supports(cell) || !(by_flops ? same_flops : same_bytes && bytes > 0)) {
-            continue;
-        }
-        far = same_bytes && same_flops ? -1 : far;
-        if (far < least) {
-            least = far;
-            best = cell;
-        }
-    }
-    return best;
-}
-
 struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, double flops) {
-    const struct sy_cell *cell = find_alike(group, bytes, flops);
+    struct tally tally = look(group, bytes, flops);
+    const struct sy_cell *cell = tally.same;
     if (cell) {
         return (struct sy_estimate){.median_ns = cell->median_ns,
                                     .log_sigma = cell->log_sigma,
@@ -266,7 +278,7 @@ struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, doubl
                                     .sample_count = cell->sample_count,
                                     .source = SY_COST_MEASURED};
     }
-    sy_group_fit(group);
+    refresh(group, &tally);
     uint32_t feature = flops > 0 && group->line->fits[SY_FLOPS].count >= 2 ? SY_FLOPS : SY_BYTES;
     double size = feature == SY_FLOPS ? flops : bytes;
     if (!(size > 0) || group->line->fits[feature].count < 2) {

@@ -28,6 +28,9 @@ struct sy_store *sy_store_create(void) {
         free(store);
         return NULL;
     }
+    for (uint32_t i = 0; store && i < SY_SIZES; i++) {
+        store->costs[store->cost_count++] = sy_size_names[i];
+    }
     return store;
 }
 
@@ -177,12 +180,29 @@ static int add_model(struct sy_store *store, struct sy_group *group,
     }
     group->name_count = group->model->cost_count = features->count;
     for (uint32_t i = 0; i < features->count; i++) {
-        group->names[i] = sy_arena_strdup(store->arena, features->names[i]);
+        uint32_t n = 0;
+        while (n < store->cost_count && strcmp(store->costs[n], features->names[i]) != 0) {
+            n++;
+        }
+        if (n == SY_COSTS_NAME_MAX) {
+            return -ENOSPC;
+        }
+        if (n == store->cost_count) {
+            store->costs[n] = sy_arena_strdup(store->arena, features->names[i]);
+            store->cost_count += store->costs[n] != NULL;
+        }
+        group->names[i] = store->costs[n];
         if (!group->names[i]) {
             return -ENOMEM;
         }
     }
     return 0;
+}
+
+/* What only sizes need. */
+static int add_line(struct sy_store *store, struct sy_group *group) {
+    group->line = sy_arena_alloc(store->arena, 1, sizeof *group->line);
+    return group->line ? 0 : -ENOMEM;
 }
 
 static int index_group(struct sy_store *store, struct group_key key, struct sy_group *group) {
@@ -198,31 +218,33 @@ static int index_group(struct sy_store *store, struct group_key key, struct sy_g
     return code;
 }
 
-struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
-                                    const char *class_name, const struct sy_features *features) {
+/* Made if it is missing. */
+static int touch_group(struct sy_store *store, const char *kernel, const char *class_name,
+                       const struct sy_features *features, struct sy_group **ret_group) {
     struct group_key key;
     if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
-        return NULL;
+        return -ENOMEM;
     }
     struct sy_group *first, *group = find_group(store, key, features, &first);
     if (group) {
-        return group;
+        *ret_group = group;
+        return 0;
     }
     group = sy_arena_alloc(store->arena, 1, sizeof *group);
     if (!group || !(group->kernel = sy_arena_strdup(store->arena, kernel)) ||
-        !(group->class_name = sy_arena_strdup(store->arena, class_name)) ||
-        (features->names && add_model(store, group, features)) ||
-        (!features->names &&
-         !(group->line = sy_arena_alloc(store->arena, 1, sizeof *group->line)))) {
-        return NULL;
+        !(group->class_name = sy_arena_strdup(store->arena, class_name))) {
+        return -ENOMEM;
     }
     group->wanted = store->builds[key.kernel];
-    if (first) {
+    int code = features->names ? add_model(store, group, features) : add_line(store, group);
+    if (!code && first) {
         group->next = first->next;
         first->next = group;
-        return group;
+    } else if (!code) {
+        code = index_group(store, key, group);
     }
-    return index_group(store, key, group) ? NULL : group;
+    *ret_group = group;
+    return code;
 }
 
 int sy_store_add_alias(struct sy_store *store, const char *alias, const char *kernel) {
@@ -262,10 +284,12 @@ struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group
 /* Of sizes. */
 static struct sy_cell *add_cell(struct sy_store *store, const char *kernel, const char *class_name,
                                 const struct sy_features *features, const struct key *key) {
-    struct sy_group *group = sy_store_add_group(store, kernel, class_name, features);
+    struct sy_group *group;
     struct key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
     uint32_t index = store->count;
-    struct sy_cell *cell = group && copy ? sy_store_add_cell(store, group) : NULL;
+    struct sy_cell *cell = copy && !touch_group(store, kernel, class_name, features, &group)
+                               ? sy_store_add_cell(store, group)
+                               : NULL;
     if (!cell) {
         return NULL;
     }
@@ -306,9 +330,9 @@ static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint
         return -EINVAL;
     }
     if (sample->features.names) {
-        struct sy_group *group =
-            sy_store_add_group(store, sample->kernel, sample->class_name, &sorted.features);
-        return group ? sy_group_observe(store, group, &sorted, build, saved) : -ENOMEM;
+        struct sy_group *group;
+        int code = touch_group(store, sample->kernel, sample->class_name, &sorted.features, &group);
+        return code ? code : sy_group_observe(store, group, &sorted, build, saved);
     }
     struct sy_cell *cell =
         sy_store_cell(store, sample->kernel, sample->class_name, values[SY_BYTES], values[SY_FLOPS],

@@ -43,12 +43,12 @@ struct sy_line {
 /* What is described alike, of one kernel on one class. */
 struct sy_group {
     const char *kernel, *class_name;
-    struct sy_group *next; /* described otherwise */
-    uint32_t name_count;   /* of costs; 0: sizes */
-    const char *names[SY_FEATURE_MAX];
-    uint64_t wanted;        /* as in struct sy_cell */
-    uint64_t build;         /* of costs: of all cells */
-    struct sy_cell **cells; /* malloc'ed; those of costs are used again, from count on */
+    struct sy_group *next;             /* described otherwise */
+    uint32_t name_count;               /* of costs; 0: sizes */
+    const char *names[SY_FEATURE_MAX]; /* of the store's */
+    uint64_t wanted;                   /* as in struct sy_cell */
+    uint64_t build;                    /* of costs: of all cells */
+    struct sy_cell **cells;            /* malloc'ed; those of costs are used again, from count on */
     uint32_t count, capacity, made;
     uint64_t clock;
     struct model *model;  /* of costs */
@@ -68,6 +68,8 @@ struct sy_store {
     const char **cleared; /* kernels to be forgotten at the next save */
     uint32_t cleared_count, cleared_capacity;
     bool cleared_all;
+    const char *costs[SY_COSTS_NAME_MAX]; /* all names of costs, flops and bytes first */
+    uint32_t cost_count;
     struct sy_roofline rooflines[SY_ROOFLINE_MAX];
     uint32_t roofline_count;
     struct bench *bench; /* made with the first group of costs */
@@ -84,10 +86,10 @@ static inline void sy_group_outdate(struct sy_group *group) {
         group->line->samples = UINT64_MAX; /* more than there can be */
     }
 }
-/* Location and scale of a Student-t (nu = 4) fitted to log(values) by EM. Values must be positive.
- * ret_log_sigma is scaled so that for log-normal samples it is their sigma. */
-SY_MUST_CHECK int sy_cost_fit(const double *values, uint32_t count, double *ret_median,
-                              double *ret_log_sigma);
+/* Location and scale of a Student-t (nu = 4) by EM, at least one value; work has room for as many.
+ * ret_sigma is scaled so that for normal values it is theirs. */
+void sy_cost_fit(double *logs, uint32_t count, double *work, double *ret_location,
+                 double *ret_sigma);
 /* A published summary instead of samples. */
 SY_MUST_CHECK int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns,
                                double stddev_ns, uint64_t count);
@@ -101,9 +103,6 @@ struct sy_group *sy_store_group(const struct sy_store *store, const struct sy_ma
                                 const struct sy_features *features);
 /* Another name under which a kernel's sizes are found when its own is not; the first one stays. */
 SY_MUST_CHECK int sy_store_add_alias(struct sy_store *store, const char *alias, const char *kernel);
-/* The same, made if it is missing. NULL: out of memory. */
-struct sy_group *sy_store_add_group(struct sy_store *store, const char *kernel,
-                                    const char *class_name, const struct sy_features *features);
 /* One more cell of a group. NULL: out of memory. */
 struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group);
 /* What a line of a table says; any_build: as if it were of the one that runs. Nothing new. */

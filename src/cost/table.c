@@ -22,6 +22,7 @@
 #define COST_NAME  64 /* bytes of the name of a cost */
 #define WIDTH_MAX  4096
 #define COLUMN_MAX (SY_COSTS_NAME_MAX + COLUMN_FIXED)
+#define NO_COLUMN  "there is no column \"%s\""
 #define COLUMNS                                                                                    \
     "columns are kernel,class,source,width,build,footprint,count,samples_ns,watts,case,flops,"     \
     "bytes and other costs"
@@ -53,15 +54,16 @@ struct table {
     bool has[COLUMN_FIXED];
     uint32_t cost_count;
     const char *costs[SY_COSTS_NAME_MAX]; /* as columns come */
-    uint32_t order[SY_COSTS_NAME_MAX];    /* of them: flops, bytes, then by name */
+    uint32_t sizes[SY_SIZES];             /* of them: flops and bytes */
 };
 
 /* One line. */
 struct row {
     struct sy_cost_sample sample;
     bool sizes;
+    uint64_t width;
     double all[SY_COSTS_NAME_MAX]; /* per column; NAN: empty */
-    const char *names[SY_FEATURE_MAX];
+    const char *found[SY_FEATURE_MAX], *names[SY_FEATURE_MAX];
     double values[SY_FEATURE_MAX], times_ns[SY_CELL_SAMPLES];
     float samples_ns[SY_CELL_SAMPLES];
 };
@@ -81,21 +83,22 @@ bool sy_feature_valid(const char *name) {
 
 /* --- the header ---------------------------------------------------------------------------------
  */
+static int fail_column(struct table *t, const char *format, const char *name) {
+    sy_csv_fail(&t->csv, format, name);
+    sy_hint(t->csv.error, COLUMNS);
+    return -EINVAL;
+}
+
 static int add_cost(struct table *t, const char *name) {
-    struct sy_csv *csv = &t->csv;
     if (!sy_feature_valid(name)) {
-        sy_csv_fail(csv, "\"%.80s\" cannot name a cost", name);
-        sy_hint(csv->error, COLUMNS);
-        return -EINVAL;
+        return fail_column(t, "\"%.80s\" cannot name a cost", name);
     }
     if (t->cost_count == SY_COSTS_NAME_MAX) {
-        return sy_csv_fail(csv, "more than %d costs", SY_COSTS_NAME_MAX);
+        return sy_csv_fail(&t->csv, "more than %d costs", SY_COSTS_NAME_MAX);
     }
-    uint32_t at = t->cost_count;
-    for (; at > 0 && sy_feature_compare(t->costs[t->order[at - 1]], name) > 0; at--) {
-        t->order[at] = t->order[at - 1];
+    for (uint32_t i = 0; i < SY_SIZES; i++) {
+        t->sizes[i] = strcmp(name, sy_size_names[i]) == 0 ? t->cost_count : t->sizes[i];
     }
-    t->order[at] = t->cost_count;
     t->kinds[t->column_count++] = COLUMN_FIXED + t->cost_count;
     t->costs[t->cost_count++] = name;
     return 0;
@@ -126,12 +129,6 @@ static int read_column(struct table *t) {
     return 0;
 }
 
-static int no_column(struct table *t, const char *name) {
-    sy_csv_fail(&t->csv, "there is no column \"%s\"", name);
-    sy_hint(t->csv.error, COLUMNS);
-    return -EINVAL;
-}
-
 /* A last number that was cut still is a number: only the line's end tells. Whoever makes tables of
  * single times by hand may forget it. */
 static int check_ended(struct table *t) {
@@ -152,12 +149,12 @@ static int read_header(struct table *t) {
     for (size_t i = 0; i < SY_COUNT(needed); i++) {
         bool single = t->has[COLUMN_TIME] && i >= 2;
         if (!t->has[needed[i]] && !single) {
-            return no_column(t, column_names[needed[i]]);
+            return fail_column(t, NO_COLUMN, column_names[needed[i]]);
         }
     }
     for (uint32_t i = 0; i < SY_SIZES; i++) {
-        if (i >= t->cost_count || strcmp(t->costs[t->order[i]], sy_size_names[i]) != 0) {
-            return no_column(t, sy_size_names[i]);
+        if (t->sizes[i] == SY_NONE) {
+            return fail_column(t, NO_COLUMN, sy_size_names[i]);
         }
     }
     return check_ended(t);
@@ -216,26 +213,29 @@ static int read_name(struct table *t, const char *what, bool may_be_empty, const
     return code;
 }
 
-/* A number that is not negative, or nothing: NAN. */
-static int read_optional(struct table *t, const char *what, double high, double *ret_value) {
+/* Passes over a field that is empty. */
+static bool skip_empty(struct table *t, const char *what, int *ret_code) {
     struct sy_csv before = t->csv;
-    int code = sy_csv_field(&t->csv, what);
-    if (code || t->csv.field_length == 0) {
-        *ret_value = NAN;
-        return code;
+    *ret_code = sy_csv_field(&t->csv, what);
+    if (*ret_code || t->csv.field_length == 0) {
+        return true;
     }
     t->csv = before;
-    return sy_csv_number(&t->csv, what, 0, high, ret_value);
+    return false;
 }
 
-static int read_width(struct table *t, uint32_t *ret_width) {
-    uint64_t width;
-    int code = sy_csv_u64(&t->csv, "width", &width);
-    if (!code && (width < 1 || width > WIDTH_MAX)) {
-        code = sy_csv_fail(&t->csv, "width must be 1 to %d devices", WIDTH_MAX);
-    }
-    *ret_width = code ? 1 : (uint32_t)width;
-    return code;
+/* A number that is not negative, or nothing: NAN. */
+static int read_optional(struct table *t, const char *what, double high, double *ret_value) {
+    int code;
+    *ret_value = NAN;
+    return skip_empty(t, what, &code) ? code : sy_csv_number(&t->csv, what, 0, high, ret_value);
+}
+
+static int read_whole(struct table *t, const char *what, uint64_t high, uint64_t *ret_value) {
+    int code = sy_csv_u64(&t->csv, what, ret_value);
+    return code || (*ret_value >= 1 && *ret_value <= high)
+               ? code
+               : sy_csv_fail(&t->csv, "%s must be 1 to %llu", what, (unsigned long long)high);
 }
 
 static int read_source(struct table *t, bool *ret_modelled) {
@@ -251,23 +251,9 @@ static int read_source(struct table *t, bool *ret_modelled) {
 
 /* Empty: the line is of costs. */
 static int read_footprint(struct table *t, struct row *row) {
-    struct sy_csv before = t->csv;
-    int code = sy_csv_field(&t->csv, "footprint");
-    row->sizes = t->csv.field_length > 0;
-    if (code || !row->sizes) {
-        return code;
-    }
-    t->csv = before;
-    return sy_csv_u64(&t->csv, "footprint", &row->sample.features.footprint);
-}
-
-static int read_count(struct table *t, uint64_t *ret_count) {
-    int code = sy_csv_u64(&t->csv, "count", ret_count);
-    if (!code && (*ret_count == 0 || *ret_count > SY_SAMPLE_COUNT_MAX)) {
-        code =
-            sy_csv_fail(&t->csv, "count must be at least 1 and at most %llu", SY_SAMPLE_COUNT_MAX);
-    }
-    return code;
+    int code;
+    row->sizes = !skip_empty(t, "footprint", &code);
+    return row->sizes ? sy_csv_u64(&t->csv, "footprint", &row->sample.features.footprint) : code;
 }
 
 static int read_samples(struct table *t, struct row *row) {
@@ -304,13 +290,13 @@ static int read_field(struct table *t, uint32_t kind, struct row *row) {
     case COLUMN_SOURCE:
         return read_source(t, &sample->modelled);
     case COLUMN_WIDTH:
-        return read_width(t, &sample->features.width);
+        return read_whole(t, "width", WIDTH_MAX, &row->width);
     case COLUMN_BUILD:
         return sy_csv_identity(&t->csv, "build", &sample->build);
     case COLUMN_FOOTPRINT:
         return read_footprint(t, row);
     case COLUMN_COUNT:
-        return read_count(t, &sample->count);
+        return read_whole(t, "count", SY_SAMPLE_COUNT_MAX, &sample->count);
     case COLUMN_SAMPLES:
         return read_samples(t, row);
     case COLUMN_TIME:
@@ -332,30 +318,39 @@ static int fail_line(struct table *t, const char *format, const char *what) {
     return sy_csv_fail(&t->csv, format, what);
 }
 
-/* Of sizes both, as far as they are known; else the costs that are there, in their order. */
+/* Of sizes both, as far as they are known; else the costs that are there, in order. */
 static int gather_features(struct table *t, struct row *row) {
-    struct sy_features *features = &row->sample.features;
+    struct sy_features *features = &row->sample.features, found = {.names = row->found};
+    double values[SY_FEATURE_MAX] = {0};
+    features->width = found.width = (uint32_t)row->width;
+    features->values = row->values;
+    found.values = values;
     for (uint32_t i = 0; i < t->cost_count; i++) {
-        const char *name = t->costs[t->order[i]];
-        double value = row->all[t->order[i]];
-        if (row->sizes ? i < SY_SIZES : i < SY_SIZES || !isnan(value)) {
-            if (!row->sizes && !(value > 0)) {
-                return fail_line(t, isnan(value) ? "%s is empty" : "%s must be positive", name);
-            }
-            if (features->count == SY_FEATURE_MAX) {
-                return fail_line(t, "too many costs: %s is the ninth", name);
-            }
-            row->names[features->count] = name;
-            row->values[features->count++] = isnan(value) ? 0 : value;
-        } else if (!isnan(value)) {
-            return fail_line(t, "a line with a footprint cannot have %s", name);
+        uint32_t size = 0;
+        while (size < SY_SIZES && t->sizes[size] != i) {
+            size++;
+        }
+        if (row->sizes && size < SY_SIZES) {
+            row->values[size] = isnan(row->all[i]) ? 0 : row->all[i];
+        } else if (!isnan(row->all[i]) && (row->sizes || found.count == SY_FEATURE_MAX)) {
+            return fail_line(t,
+                             row->sizes ? "a line with a footprint cannot have %s"
+                                        : "too many costs: %s is the ninth",
+                             t->costs[i]);
+        } else if (!isnan(row->all[i])) {
+            row->found[found.count] = t->costs[i];
+            values[found.count++] = row->all[i];
         }
     }
-    features->names = row->sizes ? NULL : row->names;
-    features->values = row->values;
-    return row->sizes && (features->width != 1 || row->sample.modelled)
-               ? fail_line(t, "a line with a footprint has %s", "width 1 and was measured")
-               : 0;
+    if (row->sizes) {
+        features->count = SY_SIZES;
+        return row->width == 1 && !row->sample.modelled
+                   ? 0
+                   : fail_line(t, "a line with a footprint has %s", "width 1 and was measured");
+    }
+    return sy_features_sort(&found, row->names, row->values, features)
+               ? 0
+               : fail_line(t, "%s must be positive", "flops, bytes and other costs");
 }
 
 /* Exactly as many samples as a cell of so many keeps. */
@@ -377,7 +372,7 @@ static int gather_times(struct table *t, struct row *row) {
 
 static int read_rows(struct table *t, sy_cost_visit visit, void *user) {
     while (sy_csv_next_line(&t->csv)) {
-        struct row row = {.sample = {.features.width = 1, .watts = NAN, .input = ""}};
+        struct row row = {.width = 1, .sample = {.watts = NAN, .input = ""}};
         int code = 0;
         for (uint32_t i = 0; !code && i < t->column_count; i++) {
             code = read_field(t, t->kinds[i], &row);
@@ -405,6 +400,7 @@ int sy_costs_read_text(const char *file, const char *text, size_t length, sy_cos
     int code = -ENOMEM;
     if (arena) {
         t->arena = arena;
+        t->sizes[SY_FLOPS] = t->sizes[SY_BYTES] = SY_NONE;
         sy_csv_init(&t->csv, file, text, length, error);
         code = check_version(t, text, length);
         code = code ? code : read_header(t);
@@ -414,17 +410,6 @@ int sy_costs_read_text(const char *file, const char *text, size_t length, sy_cos
     }
     sy_arena_destroy(arena);
     free(t);
-    return code;
-}
-
-int sy_costs_read(const char *path, sy_cost_visit visit, void *user, struct sy_error *error) {
-    char *text = NULL;
-    size_t length;
-    int code = sy_read_file(path, &text, &length, error);
-    if (!code) {
-        code = sy_costs_read_text(path, text, length, visit, user, error);
-        free(text);
-    }
     return code;
 }
 
@@ -554,37 +539,14 @@ int sy_store_read(struct sy_store *store, const char *path, struct sy_error *err
     return code;
 }
 
-/* Adds the cell's names that are missing. False: there is no room for them. */
-static bool add_names(const struct sy_features *features, const char **names, uint32_t *count) {
-    for (uint32_t i = SY_SIZES; i < features->count; i++) {
-        uint32_t n = 0;
-        while (n < *count && strcmp(names[n], features->names[i]) != 0) {
-            n++;
-        }
-        if (n == SY_COSTS_NAME_MAX) {
-            return false;
-        }
-        names[n] = features->names[i];
-        *count += n == *count;
-    }
-    return true;
-}
-
 void sy_store_write_text(const struct sy_store *store, struct sy_buffer *buffer) {
-    const char *names[SY_COSTS_NAME_MAX] = {sy_size_names[SY_FLOPS], sy_size_names[SY_BYTES]};
-    uint32_t count = SY_SIZES;
-    for (uint32_t i = 0; i < store->count; i++) {
-        if (store->cells[i]->held > 0) {
-            (void)add_names(&store->cells[i]->features, names, &count);
-        }
-    }
-    sy_costs_write(buffer, names, count, NULL);
+    sy_costs_write(buffer, store->costs, store->cost_count, NULL);
     for (uint32_t i = 0; i < store->count; i++) {
         const struct sy_cell *cell = store->cells[i];
         float times_ns[SY_CELL_SAMPLES];
         const struct sy_cost_sample sample = sy_cell_sample(cell, cell->sample_count, times_ns);
-        if (cell->held > 0 && add_names(&cell->features, names, &count)) {
-            sy_costs_write(buffer, names, count, &sample);
+        if (cell->held > 0) {
+            sy_costs_write(buffer, store->costs, store->cost_count, &sample);
         }
     }
 }

@@ -205,20 +205,6 @@ static void unknown_features_do_not_answer_for_each_other(void **state) {
     sy_store_close(store);
 }
 
-static void many_sizes_still_regress(void **state) {
-    (void)state;
-    struct sy_store *store = open_store("", false);
-    for (uint32_t size = 1; size <= 200; size++) {
-        for (int i = 0; i < 3; i++) {
-            sy_cell_observe(cell_of(store, "k", 1000.0 * size), 50.0 * size);
-        }
-    }
-    struct sy_estimate found = sy_cell_estimate(cell_of(store, "k", 1000.0 * 77.5));
-    assert_int_equal(found.source, SY_COST_REGRESSED);
-    assert_true(fabs(found.median_ns / (50.0 * 77.5) - 1) < 0.05);
-    sy_store_close(store);
-}
-
 static void survives_a_restart_exactly(void **state) {
     (void)state;
     static const char *const names[] = {"gemm", "", "a,b \"c\" #%d\n\t", "\xff\x01 odd ", "%41"};
@@ -725,7 +711,6 @@ int main(void) {
         cmocka_unit_test(cells_are_told_apart_and_stay),
         cmocka_unit_test(estimates_in_order_of_trust),
         cmocka_unit_test(unknown_features_do_not_answer_for_each_other),
-        cmocka_unit_test(many_sizes_still_regress),
         cmocka_unit_test(survives_a_restart_exactly),
         cmocka_unit_test(builds_are_told_apart),
         cmocka_unit_test(builds_that_are_saved_at_once),

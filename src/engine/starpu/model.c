@@ -8,26 +8,12 @@
 #include "engine/starpu/session.h"
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* What makes tasks alike lies side by side. */
 #define LIKE_BYTES (sizeof(struct sy_engine_kernel *) + sizeof(struct sy_cost_features))
 _Static_assert(offsetof(struct sy_engine_row, work) ==
                    offsetof(struct sy_engine_row, kernel) + LIKE_BYTES,
                "kernel and features");
-
-struct sample {
-    uint32_t cell; /* like * class_count + class */
-    double duration_ns;
-};
-
-static int compare_samples(const void *left, const void *right) {
-    const struct sample *a = left, *b = right;
-    if (a->cell != b->cell) {
-        return a->cell < b->cell ? -1 : 1;
-    }
-    return (a->duration_ns > b->duration_ns) - (a->duration_ns < b->duration_ns);
-}
 
 /* Tasks of one kernel and one size are alike for the clock. */
 int session_number_likes(struct session *session, uint32_t *ret_count) {
@@ -46,42 +32,32 @@ int session_number_likes(struct session *session, uint32_t *ret_count) {
     return code;
 }
 
-/* Medians of this run per cell, NAN where nothing ran; NULL when out of memory. */
-static double *measure(const struct sy_engine *engine, const struct sy_record *record) {
-    uint32_t classes = engine->machine->class_count, count = 0, likes;
-    if (session_number_likes(engine->session, &likes) < 0) {
-        return NULL;
-    }
-    size_t cells = (size_t)likes * classes;
-    struct sample *samples =
-        sy_arena_alloc(record->arena, engine->graph->task_count, sizeof *samples);
-    double *medians = sy_arena_alloc(record->arena, cells, sizeof *medians);
-    if (!samples || !medians) {
-        return NULL;
-    }
-    for (size_t i = 0; i < cells; i++) {
-        medians[i] = NAN;
-    }
-    for (uint32_t t = 0; t < engine->graph->task_count; t++) {
-        const struct sy_record_task *task = &record->tasks[t];
-        if (task->device != SY_NONE) {
-            uint32_t class_index = engine->machine->devices[task->device].class_index;
-            uint32_t like = session_row(engine->session, t)->like;
-            samples[count++] =
-                (struct sample){like * classes + class_index, task->end_ns - task->start_ns};
-        }
-    }
-    qsort(samples, count, sizeof *samples, compare_samples);
-    for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && samples[end].cell == samples[first].cell;) {
-            end++;
-        }
-        medians[samples[first].cell] = samples[(first + end) / 2].duration_ns;
-    }
-    return medians;
+/* Tasks like this one, on one class. */
+static struct sy_cell *cell_of(const struct sy_engine *engine, struct sy_store *ran, uint32_t task,
+                               uint32_t class_index) {
+    const struct sy_engine_row *row = session_row(engine->session, task);
+    return sy_store_cell(ran, row->kernel->name, engine->machine->classes[class_index].name,
+                         row->features.bytes, row->features.flops, 0);
 }
 
-static double estimate_ns(const struct sy_engine *engine, const double *medians, uint32_t task,
+/* Times of this run; NULL when out of memory. */
+static struct sy_store *measure(const struct sy_engine *engine, const struct sy_record *record) {
+    struct sy_store *ran = sy_store_create();
+    for (uint32_t t = 0; ran && t < engine->graph->task_count; t++) {
+        const struct sy_record_task *task = &record->tasks[t];
+        if (task->device == SY_NONE) {
+            continue;
+        }
+        struct sy_cell *cell =
+            cell_of(engine, ran, t, engine->machine->devices[task->device].class_index);
+        if (cell) {
+            sy_cell_observe(cell, task->end_ns - task->start_ns);
+        }
+    }
+    return ran;
+}
+
+static double estimate_ns(const struct sy_engine *engine, struct sy_store *ran, uint32_t task,
                           uint32_t class_index) {
     uint32_t worker = engine->machine->classes[class_index].first_device;
     const struct sy_engine_row *row = session_row(engine->session, task);
@@ -99,8 +75,8 @@ static double estimate_ns(const struct sy_engine *engine, const double *medians,
     struct starpu_perfmodel_arch *arch =
         starpu_worker_get_perf_archtype((int)worker, STARPU_NMAX_SCHED_CTXS);
     double us = row->starpu ? starpu_task_expected_length(row->starpu, arch, 0) : NAN;
-    size_t cell = (size_t)row->like * engine->machine->class_count + class_index;
-    return us > 0 ? us * 1e3 : medians[cell];
+    const struct sy_cell *cell = us > 0 ? NULL : cell_of(engine, ran, task, class_index);
+    return us > 0 ? us * 1e3 : cell ? cell->median_ns : NAN;
 }
 
 /* The graph's own times become what the model says, so that bounds and replays speak of this
@@ -109,7 +85,7 @@ int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record) {
     struct sy_graph *graph = engine->graph;
     const struct sy_machine *machine = engine->machine;
     size_t classes = machine->class_count, count = graph->task_count;
-    const double *medians = measure(engine, record);
+    struct sy_store *ran = measure(engine, record);
     record->model_ns = sy_arena_alloc(record->arena, count * classes + 1, sizeof(double));
     if (!graph->time_ns) {
         graph->time_ns = sy_arena_alloc(graph->arena, count * SY_KIND_COUNT + 1, sizeof(double));
@@ -117,14 +93,15 @@ int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record) {
             graph->time_ns[i] = NAN;
         }
     }
-    if (!medians || !record->model_ns || !graph->time_ns) {
+    if (!ran || !record->model_ns || !graph->time_ns) {
+        sy_store_close(ran);
         return -ENOMEM;
     }
     for (uint32_t t = 0; t < count; t++) {
         double *times = &graph->time_ns[(size_t)t * SY_KIND_COUNT];
         bool set[SY_KIND_COUNT] = {0};
         for (uint32_t c = 0; c < classes; c++) {
-            double time_ns = estimate_ns(engine, medians, t, c);
+            double time_ns = estimate_ns(engine, ran, t, c);
             enum sy_device_kind kind = machine->classes[c].kind;
             record->model_ns[t * classes + c] = time_ns;
             if (!isnan(time_ns) && (!set[kind] || time_ns < times[kind])) {
@@ -133,5 +110,6 @@ int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record) {
             }
         }
     }
+    sy_store_close(ran);
     return 0;
 }
