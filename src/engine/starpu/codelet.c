@@ -49,10 +49,12 @@ static void set_device(struct sy_call *call, enum sy_flavour flavour, uint32_t w
     (void)flavour;
 }
 
-static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_flavour flavour) {
+static void call_kernel(void **buffers, void *argument) {
+    const struct sy_engine_slot *slot = argument;
     struct sy_engine *engine = slot->engine;
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
+    enum sy_flavour flavour = worker->flavour;
     const struct sy_kernel_entry *entry = slot->row->kernel->entry;
     struct sy_call call = {
         .entry = entry,
@@ -88,22 +90,6 @@ static void call_kernel(void **buffers, struct sy_engine_slot *slot, enum sy_fla
         session_check_call(engine, worker, slot);
     }
 }
-
-static void call_c(void **buffers, void *slot) {
-    call_kernel(buffers, slot, SY_FLAVOUR_C);
-}
-
-#ifdef STARPU_USE_CUDA
-static void call_cuda(void **buffers, void *slot) {
-    call_kernel(buffers, slot, SY_FLAVOUR_CUDA);
-}
-#endif
-
-#ifdef STARPU_USE_OPENCL
-static void call_opencl(void **buffers, void *slot) {
-    call_kernel(buffers, slot, SY_FLAVOUR_OPENCL);
-}
-#endif
 
 /* --- codelets -----------------------------------------------------------------------------------
  */
@@ -159,8 +145,12 @@ static int set_model(struct sy_engine *engine, struct sy_engine_kernel *kernel) 
     return 0;
 }
 
+static void set_functions(struct starpu_codelet *codelet, starpu_cpu_func_t function) {
+    codelet->cpu_funcs[0] = codelet->cuda_funcs[0] = codelet->opencl_funcs[0] = function;
+}
+
 static int make_codelet(struct sy_engine *engine, struct sy_engine_kernel *kernel) {
-    const struct sy_kernel_entry *entry = kernel->entry;
+    static const uint32_t places[SY_FLAVOUR_COUNT] = {STARPU_CPU, STARPU_CUDA, STARPU_OPENCL};
     struct starpu_codelet *codelet = &kernel->codelet;
     starpu_codelet_init(codelet);
     codelet->name = model_name(engine, kernel);
@@ -168,25 +158,12 @@ static int make_codelet(struct sy_engine *engine, struct sy_engine_kernel *kerne
         return -ENOMEM;
     }
     codelet->nbuffers = STARPU_VARIABLE_NBUFFERS;
-    codelet->where = 0;
-    if (entry->functions[SY_FLAVOUR_C]) {
-        codelet->where |= STARPU_CPU;
-        codelet->cpu_funcs[0] = call_c;
+    for (uint32_t f = 0; f < SY_FLAVOUR_COUNT; f++) {
+        codelet->where |= kernel->entry->functions[f] ? places[f] : 0;
     }
-#ifdef STARPU_USE_CUDA
-    if (entry->functions[SY_FLAVOUR_CUDA]) {
-        codelet->where |= STARPU_CUDA;
-        codelet->cuda_funcs[0] = call_cuda;
-        codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
-    }
-#endif
-#ifdef STARPU_USE_OPENCL
-    if (entry->functions[SY_FLAVOUR_OPENCL]) {
-        codelet->where |= STARPU_OPENCL;
-        codelet->opencl_funcs[0] = call_opencl;
-        codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
-    }
-#endif
+    set_functions(codelet, call_kernel);
+    codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
+    codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
     /* Nobody asks for a model where plans put tasks on workers. */
     return engine->ours || engine->pipeline ? 0 : set_model(engine, kernel);
 }
@@ -264,9 +241,7 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
     starpu_codelet_init(&codelet);
     codelet.name = "symph_prepare";
     codelet.where = STARPU_CPU | STARPU_CUDA | STARPU_OPENCL;
-    codelet.cpu_funcs[0] = prepare_here;
-    codelet.cuda_funcs[0] = prepare_here;
-    codelet.opencl_funcs[0] = prepare_here;
+    set_functions(&codelet, prepare_here);
     if (first == 0) { /* else a driver asks for more kernels, and goes on with what it does */
         sy_engine_doing(" while it prepared the kernels of ", engine->request.spec);
     }
