@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sy_group_entry *find(const struct sy_group *group, const char *name) {
+static const struct sy_group_entry *find(const struct sy_commands *group, const char *name) {
     for (size_t i = 0; i < group->entry_count; i++) {
         if (strcmp(group->entries[i].name, name) == 0) {
             return &group->entries[i];
@@ -18,7 +18,7 @@ static const struct sy_group_entry *find(const struct sy_group *group, const cha
     return NULL;
 }
 
-static int print_help(const struct sy_group *group) {
+static int print_help(const struct sy_commands *group) {
     struct sy_buffer buffer = {0};
     int width = 0;
     for (size_t i = 0; i < group->entry_count; i++) {
@@ -36,7 +36,7 @@ static int print_help(const struct sy_group *group) {
     return sy_output(&buffer);
 }
 
-static int unknown(const struct sy_group *group, const char *name) {
+static int unknown(const struct sy_commands *group, const char *name) {
     const char **names = calloc(group->entry_count + 1, sizeof *names);
     for (size_t i = 0; names && i < group->entry_count; i++) {
         names[i] = group->entries[i].name;
@@ -52,7 +52,7 @@ static int unknown(const struct sy_group *group, const char *name) {
 }
 
 /* "help COMMAND [SUB-COMMAND]" is "COMMAND [SUB-COMMAND] --help". */
-static int help_for(const struct sy_group *group, int argc, char **argv) {
+static int help_for(const struct sy_commands *group, int argc, char **argv) {
     const struct sy_group_entry *entry = find(group, argv[0]);
     if (!entry) {
         return unknown(group, argv[0]);
@@ -70,7 +70,7 @@ static int help_for(const struct sy_group *group, int argc, char **argv) {
     return r;
 }
 
-static int complete(const struct sy_group *group, const char *word) {
+static int complete(const struct sy_commands *group, const char *word) {
     struct sy_offers offers = {.word = word};
     for (size_t i = 0; i < group->entry_count; i++) {
         sy_offer(&offers, group->entries[i].name, group->entries[i].summary);
@@ -82,7 +82,7 @@ static int complete(const struct sy_group *group, const char *word) {
     return sy_output(&offers.lines);
 }
 
-int sy_group_run(const struct sy_group *group, int argc, char **argv) {
+int sy_group_run(const struct sy_commands *group, int argc, char **argv) {
     bool completes = sy_completes(argc, argv);
     if (argc < 2) {
         return print_help(group);

@@ -16,7 +16,7 @@ struct sy_group_entry {
     const char *summary;
 };
 
-struct sy_group {
+struct sy_commands {
     const char *name;     /* "symph", "symph counters" */
     const char *examples; /* lines */
     const struct sy_group_entry *entries;
@@ -25,6 +25,6 @@ struct sy_group {
 };
 
 /* argv[0] is the group's own name. Takes NAME, --help, and "help [NAME]...". */
-int sy_group_run(const struct sy_group *group, int argc, char **argv);
+int sy_group_run(const struct sy_commands *group, int argc, char **argv);
 
 #endif

@@ -59,7 +59,7 @@ static const struct sy_group_entry entries[] = {
     {"version", print_version, "print the version"},
 };
 
-static const struct sy_group group = {
+static const struct sy_commands group = {
     .name = "symph",
     .examples =
         "  symph simulate --machine \"cpu:12 gpu:4\" --graphs gen:cholesky:20 --policy heft,dmdas\n"

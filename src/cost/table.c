@@ -318,6 +318,15 @@ static int fail_line(struct table *t, const char *format, const char *what) {
     return sy_csv_fail(&t->csv, format, what);
 }
 
+/* Which of the sizes a column is; SY_SIZES: none. */
+static uint32_t size_of_column(const struct table *t, uint32_t column) {
+    uint32_t size = 0;
+    while (size < SY_SIZES && t->sizes[size] != column) {
+        size++;
+    }
+    return size;
+}
+
 /* Of sizes both, as far as they are known; else the costs that are there, in order. */
 static int gather_features(struct table *t, struct row *row) {
     struct sy_features *features = &row->sample.features, found = {.names = row->found};
@@ -326,10 +335,7 @@ static int gather_features(struct table *t, struct row *row) {
     features->values = row->values;
     found.values = values;
     for (uint32_t i = 0; i < t->cost_count; i++) {
-        uint32_t size = 0;
-        while (size < SY_SIZES && t->sizes[size] != i) {
-            size++;
-        }
+        uint32_t size = size_of_column(t, i);
         if (row->sizes && size < SY_SIZES) {
             row->values[size] = isnan(row->all[i]) ? 0 : row->all[i];
         } else if (!isnan(row->all[i]) && (row->sizes || found.count == SY_FEATURE_MAX)) {

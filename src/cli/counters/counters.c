@@ -16,7 +16,7 @@ static const struct sy_group_entry entries[] = {
     {"model", sy_counters_model, "show how the counters of a processor are related"},
 };
 
-static const struct sy_group group = {
+static const struct sy_commands group = {
     .name = "symph counters",
     .examples = "  symph counters watch\n"
                 "  symph counters watch --once --json\n"

@@ -145,7 +145,7 @@ static const struct sy_group_entry entries[] = {
     {"score", run_score, "compare called variants with the true ones"},
 };
 
-static const struct sy_group group = {
+static const struct sy_commands group = {
     .name = "symph genomics",
     .examples = "  symph genomics simulate --random 1000000 -o demo\n"
                 "  symph genomics score --ref demo.fa --truth demo.truth.vcf.gz --calls out.vcf.gz",
