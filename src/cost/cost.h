@@ -68,7 +68,7 @@ struct sy_cell {
     struct sy_features features;
     double values[SY_FEATURE_MAX]; /* of these */
     struct sy_group *group;
-    struct sy_given *given; /* published summaries; NULL: sampled here */
+    struct sy_published *given; /* published summaries; NULL: sampled here */
     bool modelled;          /* computed, not measured */
     double watts;           /* as last read, of all devices of the width; NAN: never */
     uint64_t build;         /* of the code that its samples are of; 0: not known */

@@ -41,7 +41,7 @@ static bool supports(const struct sy_cell *cell) {
 /* Several of one size come from different devices of the class: their middle, with the spread
  * within and between them. */
 static void combine(struct sy_cell *cell) {
-    const struct sy_given *given = cell->given;
+    const struct sy_published *given = cell->given;
     uint32_t count = given->count < SY_GIVEN_MAX ? (uint32_t)given->count : SY_GIVEN_MAX;
     double logs[SY_GIVEN_MAX], work[SY_GIVEN_MAX], middle, between;
     for (uint32_t i = 0; i < count; i++) {

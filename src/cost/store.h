@@ -23,7 +23,7 @@ struct sy_cost_sample sy_cell_sample(const struct sy_cell *cell, uint64_t count,
 
 /* The newest summaries of a cell, as they were published. */
 #define SY_GIVEN_MAX 16
-struct sy_given {
+struct sy_published {
     double median_ns[SY_GIVEN_MAX], log_sigma[SY_GIVEN_MAX];
     uint64_t count; /* ever */
 };
