@@ -69,16 +69,16 @@ struct sy_cell {
     double values[SY_FEATURE_MAX]; /* of these */
     struct sy_group *group;
     struct sy_published *given; /* published summaries; NULL: sampled here */
-    bool modelled;          /* computed, not measured */
-    double watts;           /* as last read, of all devices of the width; NAN: never */
-    uint64_t build;         /* of the code that its samples are of; 0: not known */
-    uint64_t wanted;        /* of the code that runs now; 0: not known, then any will do */
-    uint64_t sample_count;  /* ever seen, of its build */
-    uint64_t saved_count;   /* of these: not new since the store was read or saved */
-    uint64_t stamp;         /* of the newest, in its group */
-    uint32_t held;          /* samples in the rings */
-    double median_ns;       /* NAN: no sample yet; the lower one of an even number */
-    double log_sigma;       /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
+    bool modelled;              /* computed, not measured */
+    double watts;               /* as last read, of all devices of the width; NAN: never */
+    uint64_t build;             /* of the code that its samples are of; 0: not known */
+    uint64_t wanted;            /* of the code that runs now; 0: not known, then any will do */
+    uint64_t sample_count;      /* ever seen, of its build */
+    uint64_t saved_count;       /* of these: not new since the store was read or saved */
+    uint64_t stamp;             /* of the newest, in its group */
+    uint32_t held;              /* samples in the rings */
+    double median_ns;           /* NAN: no sample yet; the lower one of an even number */
+    double log_sigma; /* 1.4826 median |log(x / median)|; 0 for fewer than SY_CELL_TRUSTED */
     float last_ns[SY_CELL_SAMPLES];   /* ring: sample i is at i % SY_CELL_SAMPLES */
     float sorted_ns[SY_CELL_SAMPLES]; /* the same, increasing */
 };
