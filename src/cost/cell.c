@@ -68,6 +68,11 @@ void sy_cell_reset(struct sy_cell *cell) {
     summarise(cell);
 }
 
+/* Many lines of one cell may say more than a line can. */
+static uint64_t least(uint64_t count) {
+    return count < SY_SAMPLE_COUNT_MAX ? count : SY_SAMPLE_COUNT_MAX;
+}
+
 static float bounded(double duration_ns) {
     return (float)fmin(fmax(duration_ns, SY_TIME_MIN_NS), SY_TIME_MAX_NS);
 }
@@ -93,8 +98,9 @@ void sy_cell_add(struct sy_cell *cell, const struct sy_cost_sample *sample, uint
                  double ratio) {
     make_way(cell, build);
     if (sample->times_ns && sample->count > sample->time_count) {
-        cell->sample_count += sample->count - sample->time_count; /* not remembered, but counted */
-        cell->held = 0;                                           /* the others fill the ring */
+        /* Not remembered, but counted; the others fill the ring. */
+        cell->sample_count = least(cell->sample_count + sample->count - sample->time_count);
+        cell->held = 0;
     }
     for (uint32_t i = 0; sample->times_ns && i < sample->time_count; i++) {
         insert(cell, bounded((double)sample->times_ns[i] * ratio));
@@ -122,7 +128,7 @@ struct sy_cost_sample sy_cell_sample(const struct sy_cell *cell, uint64_t count,
                                    .time_ns = cell->median_ns,
                                    .watts = cell->watts,
                                    .build = cell->build,
-                                   .count = count,
+                                   .count = least(count),
                                    .time_count = sy_cell_last(cell, count, ret_times_ns),
                                    .times_ns = ret_times_ns};
 }
