@@ -2,10 +2,10 @@
  *
  * cost: how long does this kernel take there, and how sure are we.
  *
- * In: samples, summaries or given formulas. Out: a median and the spread of its logarithm, per
- * (kernel, device class, size); and the workload, the flat table that every scheduler reads.
- * Never knows: who is running now. Invariant: one wild sample cannot move an estimate far
- * (Student-t location, never a mean).
+ * In: samples, published summaries, rooflines. Out: a median and the spread of its logarithm, per
+ * (kernel, device class, features); and the workload, the flat table that every scheduler reads.
+ * Never knows: who is running now. Invariant: one wild sample cannot move an estimate far: medians
+ * and other robust locations, never a mean.
  */
 #ifndef SY_COST_COST_H
 #define SY_COST_COST_H
@@ -129,7 +129,7 @@ SY_MUST_CHECK int sy_store_read(struct sy_store *store, const char *path, struct
  * sizes in tables, several threads may ask at once while nothing is observed. */
 struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
                                const char *class_name, const struct sy_features *features);
-/* -EINVAL: no sample; -ENOSPC: costs of too many names. */
+/* -EINVAL: no sample. Costs of more than SY_COSTS_NAME_MAX names in all are not learned. */
 SY_MUST_CHECK int sy_store_observe(struct sy_store *store, const struct sy_cost_sample *sample);
 
 /* The same for sizes, without looking them up again. Cells keep their address as long as the store
@@ -165,7 +165,7 @@ typedef int (*sy_cost_visit)(void *user, const struct sy_cost_sample *sample);
 SY_MUST_CHECK int sy_costs_read_text(const char *file, const char *text, size_t length,
                                      sy_cost_visit visit, void *user, struct sy_error *error);
 /* names: the columns of costs, "flops" and "bytes" among them; sample NULL: the header. */
-#define SY_COSTS_NAME_MAX 64
+#define SY_COSTS_NAME_MAX 256
 void sy_costs_write(struct sy_buffer *buffer, const char *const *names, uint32_t name_count,
                     const struct sy_cost_sample *sample);
 

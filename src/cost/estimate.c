@@ -264,28 +264,25 @@ static struct sy_estimate estimate_costs(const struct sy_store *store, struct sy
     return estimate;
 }
 
-static struct sy_estimate estimate_sizes(struct sy_group *group, const double *values) {
-    return group ? sy_group_estimate(group, values[SY_BYTES], values[SY_FLOPS])
-                 : sy_estimate_unknown;
+static struct sy_estimate estimate_sizes(struct sy_group *group, const double *sizes) {
+    return group ? sy_group_estimate(group, sizes[SY_BYTES], sizes[SY_FLOPS]) : sy_estimate_unknown;
 }
 
 struct sy_estimate sy_estimate(const struct sy_store *store, const char *kernel,
                                const char *class_name, const struct sy_features *features) {
-    const char *names[SY_FEATURE_MAX];
-    double values[SY_FEATURE_MAX];
-    struct sy_features sorted;
-    if (!sy_features_sort(features, names, values, &sorted)) {
+    if (!sy_features_sound(features)) {
         return sy_estimate_unknown;
     }
-    struct sy_group *group = sy_store_group(store, &store->names, kernel, class_name, &sorted);
+    struct sy_group *group = sy_store_group(store, &store->names, kernel, class_name, features);
     if (features->names) {
-        return estimate_costs(store, group, class_name, &sorted);
+        return estimate_costs(store, group, class_name, features);
     }
-    struct sy_estimate own = estimate_sizes(group, values);
-    return own.source != SY_COST_UNKNOWN
-               ? own
-               : estimate_sizes(sy_store_group(store, &store->aliases, kernel, class_name, &sorted),
-                                values);
+    struct sy_estimate own = estimate_sizes(group, features->values);
+    if (own.source != SY_COST_UNKNOWN) {
+        return own;
+    }
+    group = sy_store_group(store, &store->aliases, kernel, class_name, features);
+    return estimate_sizes(group, features->values);
 }
 
 /* --- a copy -------------------------------------------------------------------------------------

@@ -83,37 +83,18 @@ int sy_feature_compare(const char *a, const char *b) {
     return strcmp(a, b);
 }
 
-/* A size that is no number is unknown; and there is one zero only. */
-static double size_of(double value) {
-    return value > 0 && isfinite(value) ? value : 0;
-}
-
-bool sy_features_sort(const struct sy_features *features, const char **names, double *values,
-                      struct sy_features *ret_features) {
-    *ret_features = *features;
-    ret_features->values = values;
+bool sy_features_sound(const struct sy_features *features) {
     if (!features->names) {
-        ret_features->count = SY_SIZES;
-        ret_features->width = 1;
-        values[SY_FLOPS] = size_of(features->values[SY_FLOPS]);
-        values[SY_BYTES] = size_of(features->values[SY_BYTES]);
-        return true;
+        return true; /* of sizes, what is no number is not known */
     }
     bool sound = features->count >= SY_SIZES && features->count <= SY_FEATURE_MAX &&
                  features->width > 0 && features->footprint == 0;
     for (uint32_t i = 0; sound && i < features->count; i++) {
-        uint32_t at = i;
-        for (; at > 0 && sy_feature_compare(names[at - 1], features->names[i]) > 0; at--) {
-            names[at] = names[at - 1];
-            values[at] = values[at - 1];
-        }
-        names[at] = features->names[i];
-        values[at] = features->values[i];
         sound = features->values[i] > 0 && isfinite(features->values[i]) &&
-                (at == 0 || strcmp(names[at - 1], names[at]) != 0);
+                (i < SY_SIZES ? strcmp(features->names[i], sy_size_names[i]) == 0
+                              : sy_feature_compare(features->names[i - 1], features->names[i]) < 0);
     }
-    ret_features->names = names;
-    return sound && strcmp(names[SY_FLOPS], "flops") == 0 && strcmp(names[SY_BYTES], "bytes") == 0;
+    return sound;
 }
 
 /* --- groups -------------------------------------------------------------------------------------
@@ -170,16 +151,10 @@ struct sy_group *sy_store_group(const struct sy_store *store, const struct sy_ma
                : NULL;
 }
 
-/* What only costs need. */
-static int add_model(struct sy_store *store, struct sy_group *group,
-                     const struct sy_features *features) {
-    group->model = sy_arena_alloc(store->arena, 1, sizeof *group->model);
-    store->bench = store->bench ? store->bench : calloc(1, sizeof *store->bench);
-    if (!group->model || !store->bench) {
-        return -ENOMEM;
-    }
-    group->name_count = group->model->cost_count = features->count;
-    for (uint32_t i = 0; i < features->count; i++) {
+/* The store's own names of these costs. */
+static int name_costs(struct sy_store *store, const struct sy_features *features,
+                      const char **ret_names) {
+    for (uint32_t i = 0; features->names && i < features->count; i++) {
         uint32_t n = 0;
         while (n < store->cost_count && strcmp(store->costs[n], features->names[i]) != 0) {
             n++;
@@ -191,18 +166,27 @@ static int add_model(struct sy_store *store, struct sy_group *group,
             store->costs[n] = sy_arena_strdup(store->arena, features->names[i]);
             store->cost_count += store->costs[n] != NULL;
         }
-        group->names[i] = store->costs[n];
-        if (!group->names[i]) {
+        ret_names[i] = store->costs[n];
+        if (!ret_names[i]) {
             return -ENOMEM;
         }
     }
     return 0;
 }
 
-/* What only sizes need. */
-static int add_line(struct sy_store *store, struct sy_group *group) {
-    group->line = sy_arena_alloc(store->arena, 1, sizeof *group->line);
-    return group->line ? 0 : -ENOMEM;
+/* What answers: a line of sizes, a model of costs. */
+static int add_method(struct sy_store *store, struct sy_group *group, uint32_t cost_count) {
+    if (!cost_count) {
+        group->line = sy_arena_alloc(store->arena, 1, sizeof *group->line);
+        return group->line ? 0 : -ENOMEM;
+    }
+    group->model = sy_arena_alloc(store->arena, 1, sizeof *group->model);
+    store->bench = store->bench ? store->bench : calloc(1, sizeof *store->bench);
+    if (!group->model || !store->bench) {
+        return -ENOMEM;
+    }
+    group->name_count = group->model->cost_count = cost_count;
+    return 0;
 }
 
 static int index_group(struct sy_store *store, struct group_key key, struct sy_group *group) {
@@ -230,13 +214,19 @@ static int touch_group(struct sy_store *store, const char *kernel, const char *c
         *ret_group = group;
         return 0;
     }
+    const char *names[SY_FEATURE_MAX] = {0};
+    int code = name_costs(store, features, names);
+    if (code) {
+        return code;
+    }
     group = sy_arena_alloc(store->arena, 1, sizeof *group);
     if (!group || !(group->kernel = sy_arena_strdup(store->arena, kernel)) ||
         !(group->class_name = sy_arena_strdup(store->arena, class_name))) {
         return -ENOMEM;
     }
+    memcpy(group->names, names, sizeof names);
     group->wanted = store->builds[key.kernel];
-    int code = features->names ? add_model(store, group, features) : add_line(store, group);
+    code = add_method(store, group, features->names ? features->count : 0);
     if (!code && first) {
         group->next = first->next;
         first->next = group;
@@ -304,6 +294,11 @@ static struct sy_cell *add_cell(struct sy_store *store, const char *kernel, cons
     return cell;
 }
 
+/* There is one zero only. */
+static double size_of(double value) {
+    return value > 0 && isfinite(value) ? value : 0;
+}
+
 struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
                               double bytes, double flops, uint64_t footprint) {
     const double values[SY_SIZES] = {[SY_FLOPS] = flops, [SY_BYTES] = bytes};
@@ -322,21 +317,20 @@ struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const 
  */
 static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint64_t build,
                bool saved) {
-    const char *names[SY_FEATURE_MAX];
-    double values[SY_FEATURE_MAX];
-    struct sy_cost_sample sorted = *sample;
-    if (!(sample->time_ns > 0) || !isfinite(sample->time_ns) ||
-        !sy_features_sort(&sample->features, names, values, &sorted.features)) {
+    const struct sy_features *features = &sample->features;
+    if (!(sample->time_ns > 0) || !isfinite(sample->time_ns) || !sy_features_sound(features)) {
         return -EINVAL;
     }
-    if (sample->features.names) {
+    if (features->names) {
         struct sy_group *group;
-        int code = touch_group(store, sample->kernel, sample->class_name, &sorted.features, &group);
-        return code ? code : sy_group_observe(store, group, &sorted, build, saved);
+        int code = touch_group(store, sample->kernel, sample->class_name, features, &group);
+        return code == -ENOSPC ? 0
+               : code          ? code
+                               : sy_group_observe(store, group, sample, build, saved);
     }
     struct sy_cell *cell =
-        sy_store_cell(store, sample->kernel, sample->class_name, values[SY_BYTES], values[SY_FLOPS],
-                      sample->features.footprint);
+        sy_store_cell(store, sample->kernel, sample->class_name, features->values[SY_BYTES],
+                      features->values[SY_FLOPS], features->footprint);
     if (!cell) {
         return -ENOMEM;
     }

@@ -94,9 +94,8 @@ void sy_cost_fit(double *logs, uint32_t count, double *work, double *ret_locatio
 SY_MUST_CHECK int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns,
                                double stddev_ns, uint64_t count);
 
-/* In order, if they are sound: sizes, or costs with room for SY_FEATURE_MAX. */
-bool sy_features_sort(const struct sy_features *features, const char **names, double *values,
-                      struct sy_features *ret_features);
+/* As struct sy_features says. */
+bool sy_features_sound(const struct sy_features *features);
 /* NULL: there is none. names: of the store, or its aliases. */
 struct sy_group *sy_store_group(const struct sy_store *store, const struct sy_map *names,
                                 const char *kernel, const char *class_name,

@@ -54,7 +54,7 @@ struct table {
     bool has[COLUMN_FIXED];
     uint32_t cost_count;
     const char *costs[SY_COSTS_NAME_MAX]; /* as columns come */
-    uint32_t sizes[SY_SIZES];             /* of them: flops and bytes */
+    uint32_t order[SY_COSTS_NAME_MAX];    /* of them: flops, bytes, then by name */
 };
 
 /* One line. */
@@ -63,7 +63,7 @@ struct row {
     bool sizes;
     uint64_t width;
     double all[SY_COSTS_NAME_MAX]; /* per column; NAN: empty */
-    const char *found[SY_FEATURE_MAX], *names[SY_FEATURE_MAX];
+    const char *names[SY_FEATURE_MAX];
     double values[SY_FEATURE_MAX], times_ns[SY_CELL_SAMPLES];
     float samples_ns[SY_CELL_SAMPLES];
 };
@@ -96,9 +96,11 @@ static int add_cost(struct table *t, const char *name) {
     if (t->cost_count == SY_COSTS_NAME_MAX) {
         return sy_csv_fail(&t->csv, "more than %d costs", SY_COSTS_NAME_MAX);
     }
-    for (uint32_t i = 0; i < SY_SIZES; i++) {
-        t->sizes[i] = strcmp(name, sy_size_names[i]) == 0 ? t->cost_count : t->sizes[i];
+    uint32_t at = t->cost_count;
+    for (; at > 0 && sy_feature_compare(t->costs[t->order[at - 1]], name) > 0; at--) {
+        t->order[at] = t->order[at - 1];
     }
+    t->order[at] = t->cost_count;
     t->kinds[t->column_count++] = COLUMN_FIXED + t->cost_count;
     t->costs[t->cost_count++] = name;
     return 0;
@@ -153,7 +155,7 @@ static int read_header(struct table *t) {
         }
     }
     for (uint32_t i = 0; i < SY_SIZES; i++) {
-        if (t->sizes[i] == SY_NONE) {
+        if (i >= t->cost_count || strcmp(t->costs[t->order[i]], sy_size_names[i]) != 0) {
             return fail_column(t, NO_COLUMN, sy_size_names[i]);
         }
     }
@@ -318,43 +320,30 @@ static int fail_line(struct table *t, const char *format, const char *what) {
     return sy_csv_fail(&t->csv, format, what);
 }
 
-/* Which of the sizes a column is; SY_SIZES: none. */
-static uint32_t size_of_column(const struct table *t, uint32_t column) {
-    uint32_t size = 0;
-    while (size < SY_SIZES && t->sizes[size] != column) {
-        size++;
-    }
-    return size;
-}
-
 /* Of sizes both, as far as they are known; else the costs that are there, in order. */
 static int gather_features(struct table *t, struct row *row) {
-    struct sy_features *features = &row->sample.features, found = {.names = row->found};
-    double values[SY_FEATURE_MAX] = {0};
-    features->width = found.width = (uint32_t)row->width;
-    features->values = row->values;
-    found.values = values;
+    struct sy_features *features = &row->sample.features;
+    *features = (struct sy_features){.names = row->sizes ? NULL : row->names,
+                                     .values = row->values,
+                                     .width = (uint32_t)row->width,
+                                     .footprint = features->footprint};
     for (uint32_t i = 0; i < t->cost_count; i++) {
-        uint32_t size = size_of_column(t, i);
-        if (row->sizes && size < SY_SIZES) {
-            row->values[size] = isnan(row->all[i]) ? 0 : row->all[i];
-        } else if (!isnan(row->all[i]) && (row->sizes || found.count == SY_FEATURE_MAX)) {
-            return fail_line(t,
-                             row->sizes ? "a line with a footprint cannot have %s"
-                                        : "too many costs: %s is the ninth",
-                             t->costs[i]);
-        } else if (!isnan(row->all[i])) {
-            row->found[found.count] = t->costs[i];
-            values[found.count++] = row->all[i];
+        double value = row->all[t->order[i]];
+        bool size = row->sizes && i < SY_SIZES;
+        if (isnan(value) && !size) {
+            continue;
         }
+        if ((row->sizes && !size) || features->count == SY_FEATURE_MAX) {
+            return fail_line(t, "%s is too much: at most 8 costs, and none with a footprint",
+                             t->costs[t->order[i]]);
+        }
+        row->names[features->count] = t->costs[t->order[i]];
+        row->values[features->count++] = isnan(value) ? 0 : value;
     }
-    if (row->sizes) {
-        features->count = SY_SIZES;
-        return row->width == 1 && !row->sample.modelled
-                   ? 0
-                   : fail_line(t, "a line with a footprint has %s", "width 1 and was measured");
+    if (row->sizes && (row->width != 1 || row->sample.modelled)) {
+        return fail_line(t, "a line with a footprint has %s", "width 1 and was measured");
     }
-    return sy_features_sort(&found, row->names, row->values, features)
+    return sy_features_sound(features)
                ? 0
                : fail_line(t, "%s must be positive", "flops, bytes and other costs");
 }
@@ -406,7 +395,6 @@ int sy_costs_read_text(const char *file, const char *text, size_t length, sy_cos
     int code = -ENOMEM;
     if (arena) {
         t->arena = arena;
-        t->sizes[SY_FLOPS] = t->sizes[SY_BYTES] = SY_NONE;
         sy_csv_init(&t->csv, file, text, length, error);
         code = check_version(t, text, length);
         code = code ? code : read_header(t);

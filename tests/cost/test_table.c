@@ -148,7 +148,7 @@ static const struct mistake {
     {HEADER "k,cpu,model,1,,,1,1,,0,1,\n", 2, 1, "must be positive", ""},
     {HEADER "k,cpu,model,1,,,1,1,,1,,\n", 2, 1, "flops, bytes and other costs must be positive",
      ""},
-    {HEADER "k,cpu,measured,1,,5,1,1,,1,1,3\n", 2, 1, "footprint cannot have rows", ""},
+    {HEADER "k,cpu,measured,1,,5,1,1,,1,1,3\n", 2, 1, "rows is too much", ""},
     {HEADER "k,cpu,measured,2,,5,1,1,,1,1,\n", 2, 1, "has width 1", ""},
     {HEADER "\nk,cpu,model,1,,,1,1,,1,1,\nk,cpu,model,1,,,1,1,,1,1\n", 4, 25, "ends where rows",
      ""},
@@ -181,7 +181,7 @@ static void test_too_many_costs(void **state) {
     struct sy_error error = {0};
     assert_int_equal(sy_costs_read_text("t", text, strlen(text), see, &seen, &error), -EINVAL);
     assert_int_equal(error.line, 3); /* the one before has 8 of 9 */
-    assert_non_null(strstr(error.message, "too many costs"));
+    assert_non_null(strstr(error.message, "is too much"));
     assert_int_equal(seen.count, 1);
     sy_buffer_finish(&seen.text);
 }
