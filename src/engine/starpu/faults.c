@@ -138,7 +138,7 @@ static struct text start_telling(struct sy_page *page) {
 
 _Noreturn static void leave(struct sy_page *page, enum sy_blame blame, const char *hint) {
     publish(page, blame, hint);
-    _exit(blame);
+    _exit((int)blame);
 }
 
 void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase) {
