@@ -16,7 +16,7 @@
 #define TIME_RATIO   5.0    /* ... and this many times longer under each further one */
 #define PRIOR_NONE   0.8f   /* probability, before anything was seen, that others take nothing */
 #define PRIOR_STEPS  50.0   /* steps of watching that this prior weighs */
-#define USUAL_STEPS  20000  /* the usual levels are those of so many steps */
+#define USUAL_STEPS  20000  /* the usual levels are averages over this many steps */
 #define FORGET       0.999f /* per reading, of what spoke for a candidate */
 #define LEAST_WEIGHT 9.2f   /* of a candidate, -log: it can come back */
 
