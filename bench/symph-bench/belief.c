@@ -388,8 +388,8 @@ static int worth(const struct sy_bench_belief *bench, struct sy_json_writer *out
 static const char *const wide[] = {"gen:cholesky:8", "gen:layered:width=8,depth=12,seed=3,ccr=0.5",
                                    "gen:fft:5", NULL};
 
-/* The last one was chosen after a search for where the load of GPUs' memory matters at all: with four
- * GPUs and wider graphs even the true state is worth 1 % or nothing. */
+/* The last one was chosen after a search for where the load of GPUs' memory matters at all: with
+ * four GPUs and wider graphs even the true state is worth 1 % or nothing. */
 static const struct {
     const char *name, *machine;
     const char *const *graphs;

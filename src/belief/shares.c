@@ -6,7 +6,8 @@
  * In: draws with their demands, what others want of each resource. Out: the level of each resource
  * (what a draw without limit gets), what our draws want of it given the other resources they cross,
  * and what they take. Each resource is solved exactly given what draws can get elsewhere, and a few
- * rounds settle that. Others yield like several draws of our size. Nothing is allocated after create.
+ * rounds settle that. Others yield like several draws of our size. Nothing is allocated after
+ * create.
  */
 #include "belief/shares.h"
 #include <math.h>
