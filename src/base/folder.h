@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * folder: where files live that nobody named, and locks on files that several processes write.
+ * folder: where files live that nobody named.
  *
  * In: the XDG variables, HOME, TMPDIR. Out: paths that no other user can redirect. Never knows:
  * what the files are for. Every folder that is used without having been named comes from here.
@@ -30,11 +30,5 @@ SY_MUST_CHECK int sy_folder_check(const char *path, struct sy_error *error);
 SY_MUST_CHECK int sy_temporary_folder(char *ret_path, size_t size, struct sy_error *error);
 /* A folder and all in it. Links in it are removed, never followed. */
 void sy_remove_folder(const char *path);
-
-/* Locks PATH.lock for this process alone, waiting at most limit_s: another engine holds it for
- * milliseconds. Closing *ret_fd gives it back. -ETIMEDOUT: somebody holds it all the time. */
-SY_MUST_CHECK int sy_lock_file(const char *path, double limit_s, int *ret_fd);
-/* How long that is unless something says otherwise. */
-#define SY_LOCK_LIMIT_S 5.0
 
 #endif

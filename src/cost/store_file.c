@@ -8,6 +8,7 @@
  * part of it until they are in it.
  */
 #include "base/folder.h"
+#include "base/lock.h"
 #include "cost/store.h"
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -236,39 +235,6 @@ static void temporary_folders_are_private(void **state) {
     unsetenv("TMPDIR");
 }
 
-static void locks_are_not_waited_for_for_ever(void **state) {
-    (void)state;
-    int fd, again;
-    assert_int_equal(sy_lock_file(inside("file"), 0, &fd), 0);
-    assert_int_equal(sy_lock_file(inside("file"), 0.05, &again), -ETIMEDOUT);
-    close(fd);
-    assert_int_equal(sy_lock_file(inside("file"), 0, &again), 0);
-    close(again);
-    /* Given back while we wait. */
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        char byte = 'l';
-        int held = open(inside("file.lock"), O_RDWR | O_CLOEXEC);
-        bool told = flock(held, LOCK_EX) == 0 && write(ends[1], &byte, 1) == 1;
-        usleep(50000);
-        _exit(told ? 0 : 1);
-    }
-    char byte;
-    assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(sy_lock_file(inside("file"), 600, &fd), 0);
-    close(fd);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    close(ends[0]);
-    close(ends[1]);
-    /* A link is not followed, a pipe does not block. */
-    assert_int_equal(symlink("elsewhere", inside("link.lock")), 0);
-    assert_int_equal(sy_lock_file(inside("link"), 0, &fd), -ELOOP);
-    assert_int_not_equal(access(inside("elsewhere"), F_OK), 0);
-    assert_int_equal(sy_lock_file("/dev/null/nowhere", 0, &fd), -ENOTDIR);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(variables_follow_the_xdg_rules, make_folder, remove_it),
@@ -281,7 +247,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(others_must_not_own, make_folder, remove_it),
         cmocka_unit_test_setup_teardown(a_read_only_home, make_folder, remove_it),
         cmocka_unit_test_setup_teardown(temporary_folders_are_private, make_folder, remove_it),
-        cmocka_unit_test_setup_teardown(locks_are_not_waited_for_for_ever, make_folder, remove_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
