@@ -5,7 +5,7 @@
  * In: a processor's identity, or this one's. Out: the name of a listing. Invariant: a pattern must
  * cover the whole identity; x86's stepping may be left out of it.
  */
-#include "listing/folder.h"
+#include "listing/walk.h"
 #include <errno.h>
 #include <regex.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * In: a name as a person types it. Out: the listing. Invariant: a name that is not there is
  * answered with the nearest that is.
  */
-#include "listing/folder.h"
+#include "listing/walk.h"
 
 #include "base/shipped.h"
 #include <errno.h>

@@ -6,7 +6,7 @@
  * files are read in the order of their names.
  */
 #include "listing/compile.h"
-#include "listing/folder.h"
+#include "listing/walk.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Folders of files, walked in a fixed order. Private to this room.
+ * walk: the files below a folder, in a fixed order, and paths made of them. Private to this room.
  *
  * In: a path. Out: relative names, sorted. Invariant: the order does not depend on the file system.
  */
-#ifndef SY_LISTING_FOLDER_H
-#define SY_LISTING_FOLDER_H
+#ifndef SY_LISTING_WALK_H
+#define SY_LISTING_WALK_H
 
 #include "listing/read.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Folders of files, walked in a fixed order: see folder.h.
+ * The files below a folder, in a fixed order: see walk.h.
  */
-#include "listing/folder.h"
+#include "listing/walk.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
