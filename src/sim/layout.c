@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of a simulation: everything is taken once, here; reset puts a new run at time zero without
- * allocating. Hidden durations are drawn here too, from the seed alone, before any policy acts.
+ * allocating. The periods of hidden load and of counters are chosen here, too.
  */
 #include "sim/state.h"
 #include <errno.h>
@@ -105,40 +105,10 @@ static uint32_t find_row(const struct sy_interference *table, const char *name) 
     return SY_NONE;
 }
 
-static double draw_factor(const struct sy_sim *sim, uint32_t task) {
-    const struct sy_sim_options *o = &sim->options;
-    struct sy_rng rng = sy_rng_make(o->seed, NOISE, task);
-    double factor = 1;
-    if (o->noise_table && o->noise_table->count) {
-        double at = sy_rng_uniform(&rng) * (o->noise_table->count - 1);
-        uint32_t low = (uint32_t)at;
-        double above = o->noise_table->ratio[low + 1 < o->noise_table->count ? low + 1 : low];
-        factor = o->noise_table->ratio[low];
-        factor += (at - low) * (above - factor);
-    } else if (o->noise_sigma > 0) {
-        factor = exp(o->noise_sigma * sy_rng_normal(&rng));
-    }
-    if (o->spike_probability > 0) {
-        struct sy_rng spike = sy_rng_make(o->seed, SPIKE, task);
-        factor *= sy_rng_uniform(&spike) < o->spike_probability ? o->spike_factor : 1;
-    }
-    return factor;
-}
-
-static void draw_hidden(struct sy_sim *sim) {
-    for (uint32_t t = 0; t < sim->w->task_count; t++) {
-        sim->task_factor[t] = draw_factor(sim, t);
-    }
+static void find_rows(struct sy_sim *sim) {
     for (uint32_t k = 0; k < sim->w->kernel_count; k++) {
         sim->kernel_smt[k] = find_row(sim->options.smt, sim->w->kernel_interference[k]);
         sim->kernel_gpu[k] = find_row(sim->options.gpu, sim->w->kernel_interference[k]);
-        for (uint32_t c = 0; c < sim->w->class_count; c++) {
-            uint64_t key = sy_hash(sim->w->kernel_names[k], strlen(sim->w->kernel_names[k])) + c;
-            struct sy_rng rng = sy_rng_make(sim->options.seed, MODEL_ERROR, key);
-            double sigma = sim->options.model_error_sigma;
-            sim->kernel_factor[(size_t)k * sim->w->class_count + c] =
-                sigma > 0 ? exp(sigma * sy_rng_normal(&rng)) : 1;
-        }
     }
 }
 
@@ -190,7 +160,8 @@ int sy_sim_layout(struct sy_sim *sim) {
         return -ENOMEM;
     }
     list_groups(sim);
-    draw_hidden(sim);
+    find_rows(sim);
+    sy_sim_hidden_draw(sim);
     choose_periods(sim);
     return sy_sim_sense_layout(sim);
 }

@@ -104,6 +104,8 @@ void sy_sim_flows_change(void *sim);
 void sy_sim_flows_solved(void *sim);
 double sy_sim_true_speed(void *sim, uint32_t device, uint32_t task);
 double sy_sim_true_disturbance(void *sim, uint32_t device, uint32_t task);
+/* hidden.c */
+void sy_sim_hidden_draw(struct sy_sim *sim);
 void sy_sim_hidden_reset(struct sy_sim *sim);
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t resource);
 void sy_sim_speed_event(struct sy_sim *sim, uint32_t device);
