@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The judge: legal traces of two small worlds, spoiled in one way at a time. Each must be refused,
- * with words that tell what is wrong.
+ * The schedule checker: legal traces of two small worlds, spoiled in one way at a time. Each must
+ * be refused, with words that tell what is wrong.
  */
 #include "scripted.h"
 

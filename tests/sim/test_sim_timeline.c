@@ -518,7 +518,7 @@ static void a_copy_of_an_old_version(void **state) {
     for (int shared = 0; shared < 2; shared++) {
         options.contention = shared;
         struct sy_sim *sim = fixture_sim(f.workload, &options);
-        fixture_run(sim, f.workload, "script"); /* the judge looks at versions */
+        fixture_run(sim, f.workload, "script"); /* the checker looks at versions */
         assert_ran(sim, 1, CPU, 1500, 2500);
         sy_sim_destroy(sim);
     }
