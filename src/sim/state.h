@@ -120,7 +120,7 @@ void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double
 /* What would be told of a resource if somebody looked now. */
 struct sy_sensed sy_sim_sense_now(const struct sy_sim *sim, uint32_t resource);
 void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *ret_demand);
-/* judge.c: how good what is told was; options.judge */
+/* belief_error.c: how wrong what is told was; options.judge */
 SY_MUST_CHECK int sy_sim_judge_layout(struct sy_sim *sim);
 void sy_sim_judge_reset(struct sy_sim *sim);
 void sy_sim_judge_pass(struct sy_sim *sim, double until_ns); /* nothing has changed until then */
