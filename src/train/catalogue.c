@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What worlds can be drawn from: families of graphs and shapes of machines, generated or recorded,
- * less those that a run must not see. Invariant: constant once open, and shared by all workers.
+ * What worlds can be drawn from: families of graphs and shapes of machines, generated (families.c)
+ * or recorded, less those that a run must not see (left_out.c). Invariant: constant once open, and
+ * shared by all workers.
  */
 #include "train/worlds.h"
 #include <dirent.h>
@@ -16,41 +17,6 @@
 #define BUS_ENDING   ".bus.csv"
 
 static const char *const recorded_families[] = {"workflows", "tpch", "alibaba"};
-
-/* --- lists of names -----------------------------------------------------------------------------
- */
-static bool is_in(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = list; at && *at;) {
-        size_t here = strcspn(at, ",");
-        if (here == length && memcmp(at, name, length) == 0) {
-            return true;
-        }
-        at += here + (at[here] == ',');
-    }
-    return false;
-}
-
-/* Every word of the list must be one of the names. */
-static int check_list(const char *list, const char *what, const char *const *names, uint32_t count,
-                      struct sy_error *error) {
-    for (const char *at = list; at && *at;) {
-        char word[64];
-        size_t length = strcspn(at, ",");
-        snprintf(word, sizeof word, "%.*s", length < 63 ? (int)length : 63, at);
-        uint32_t i = 0;
-        while (i < count && strcmp(names[i], word) != 0) {
-            i++;
-        }
-        if (i == count) {
-            sy_fail(error, -EINVAL, "there is no %s '%s'", what, word);
-            sy_hint_names(error, word, names, count);
-            return -EINVAL;
-        }
-        at += length + (at[length] == ',');
-    }
-    return 0;
-}
 
 /* --- families -----------------------------------------------------------------------------------
  */
@@ -85,28 +51,22 @@ static int read_family(struct sy_catalogue *c, const char *name, struct sy_error
     return 0;
 }
 
-static bool wanted(const struct sy_catalogue_options *o, const char *family) {
-    return (!o->families || is_in(o->families, family)) && !is_in(o->without_family, family);
-}
-
 static int add_families(struct sy_catalogue *c, struct sy_error *error) {
     const char *names[FAMILIES_MAX];
     const struct family *family;
     uint32_t count = 0, recorded = c->options.data ? SY_COUNT(recorded_families) : 0;
     for (uint32_t i = 0; (family = sy_family_at(i)); i++) {
         names[count++] = family->name;
-        if (wanted(&c->options, family->name)) {
+        if (sy_wants_family(&c->options, family->name)) {
             c->families[c->family_count++] = *family;
         }
     }
     for (uint32_t i = 0; i < recorded; i++) {
         names[count++] = recorded_families[i];
     }
-    int code = check_list(c->options.families, "family of graphs", names, count, error);
-    code = code ? code
-                : check_list(c->options.without_family, "family of graphs", names, count, error);
+    int code = sy_check_families(&c->options, names, count, error);
     for (uint32_t i = 0; !code && i < recorded; i++) {
-        if (wanted(&c->options, recorded_families[i])) {
+        if (sy_wants_family(&c->options, recorded_families[i])) {
             code = read_family(c, recorded_families[i], error);
         }
     }
@@ -171,17 +131,16 @@ static int add_machines(struct sy_catalogue *c, struct sy_error *error) {
     uint32_t count = 0, recorded = 0;
     for (uint32_t i = 0; (shape = sy_shape_at(i)); i++) {
         names[count++] = shape->name;
-        if (!is_in(c->options.without_machine, shape->name)) {
+        if (sy_wants_machine(&c->options, shape->name)) {
             c->shapes[c->shape_count++] = *shape;
         }
     }
     int code = c->options.data
                    ? list_recorded(c, names + count, MACHINES_MAX - count, &recorded, error)
                    : 0;
-    code = code ? code
-                : check_list(c->options.without_machine, "machine", names, count + recorded, error);
+    code = code ? code : sy_check_machines(&c->options, names, count + recorded, error);
     for (uint32_t i = count; !code && i < count + recorded; i++) {
-        if (!is_in(c->options.without_machine, names[i])) {
+        if (sy_wants_machine(&c->options, names[i])) {
             code = read_machine(c, names[i], error);
         }
     }

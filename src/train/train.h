@@ -42,7 +42,7 @@ SY_MUST_CHECK int sy_prices_parse(const char *text, struct sy_prices *known,
 double sy_prices_sum(const struct sy_prices *prices, const struct sy_machine *machine,
                      const double *busy_ns);
 
-/* --- worlds: catalogue.c, scenario*.c -----------------------------------------------------------
+/* --- worlds: catalogue.c, families.c, left_out.c, scenario.c ------------------------------------
  */
 struct sy_catalogue_options {
     const char *data;            /* folder with graphs/ and machines/; NULL: generated ones alone */

@@ -38,7 +38,18 @@ struct sy_catalogue {
     struct sy_interference *smt; /* NULL: no table */
 };
 
-/* The generated ones; NULL past the end. */
+/* left_out.c: whether worlds may have it, by the lists of the options. */
+bool sy_wants_family(const struct sy_catalogue_options *options, const char *family);
+bool sy_wants_machine(const struct sy_catalogue_options *options, const char *machine);
+/* Every word of the lists must be one of the names. 0, or -EINVAL with a hint. */
+SY_MUST_CHECK int sy_check_families(const struct sy_catalogue_options *options,
+                                    const char *const *names, uint32_t count,
+                                    struct sy_error *error);
+SY_MUST_CHECK int sy_check_machines(const struct sy_catalogue_options *options,
+                                    const char *const *names, uint32_t count,
+                                    struct sy_error *error);
+
+/* families.c: the generated ones; NULL past the end. */
 const struct family *sy_family_at(uint32_t index);
 const struct shape *sy_shape_at(uint32_t index);
 
