@@ -33,7 +33,7 @@ struct sy_explain {
 SY_MUST_CHECK int sy_explain_init(struct sy_explain *explain, const struct sy_record *record);
 void sy_explain_finish(struct sy_explain *explain);
 
-/* --- facts (explain_facts.c) ------------------------------------------------------------------ */
+/* --- facts (facts.c) -------------------------------------------------------------------------- */
 const struct sy_decided *sy_explain_decided(const struct sy_explain *explain, uint32_t task);
 double sy_explain_duration_ns(const struct sy_explain *explain, uint32_t task); /* NAN: none */
 const char *sy_explain_device(const struct sy_explain *explain, uint32_t device);
@@ -63,7 +63,7 @@ SY_MUST_CHECK int sy_explain_hindsight(const struct sy_explain *explain,
                                        const struct sy_alternative *alternative,
                                        struct sy_explain_hindsight *ret_hindsight);
 
-/* --- what policies say of their decisions (explain_reason.c) ------------------------------------
+/* --- what policies say of their decisions (reason.c) --------------------------------------------
  * Nothing, or null, where they say nothing. */
 struct sy_json_writer;
 void sy_explain_reason_text(const struct sy_reason *reason, struct sy_buffer *out);
@@ -72,7 +72,7 @@ void sy_explain_reason_json(const struct sy_reason *reason, struct sy_json_write
 void sy_explain_guards_text(const struct sy_record *record, struct sy_buffer *out);
 void sy_explain_guards_json(const struct sy_record *record, struct sy_json_writer *writer);
 
-/* --- the whole run (explain_path.c) -------------------------------------------------------------
+/* --- the whole run (path.c, idle.c, errors.c, run.c) --------------------------------------------
  */
 enum sy_explain_cause { SY_CAUSE_START, SY_CAUSE_DEVICE, SY_CAUSE_INPUT };
 
@@ -106,6 +106,9 @@ struct sy_explain_errors {
     uint32_t worst_count;
     uint32_t worst[SY_EXPLAIN_WORST]; /* tasks, by the time they were off */
 };
+/* -ENOMEM. */
+SY_MUST_CHECK int sy_explain_errors(struct sy_explain *explain,
+                                    struct sy_explain_errors *ret_errors);
 
 struct sy_explain_overview {
     struct sy_explain_errors errors;

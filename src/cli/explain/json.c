@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * json: what explain_task.c and explain_run.c say, as one object "symph-explain-1".
+ * json: what task.c and run.c say, as one object "symph-explain-1".
  */
 #include "base/json.h"
 #include "cli/explain/explain.h"

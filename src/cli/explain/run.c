@@ -142,3 +142,9 @@ int sy_explain_run_text(struct sy_explain *explain, const struct sy_explain_over
     put_idle(explain, overview->idle, &out);
     return sy_output(&out);
 }
+
+int sy_explain_overview(struct sy_explain *explain, struct sy_explain_overview *ret_overview) {
+    int r = sy_explain_errors(explain, &ret_overview->errors);
+    r = r < 0 ? r : sy_explain_path(explain, &ret_overview->links, &ret_overview->link_count);
+    return r < 0 ? r : sy_explain_idle(explain, &ret_overview->idle);
+}
