@@ -122,7 +122,8 @@ bool sy_simulate_wants(const struct sy_simulate *simulate, enum sy_picture pictu
 void sy_simulate_draw(struct sy_simulate *simulate, uint32_t policy, struct sy_sim *sim);
 int sy_simulate_write(struct sy_simulate *simulate);
 
-/* --replay: recorded runs again; of the other arguments only contention and decision_time count. */
+/* --replay (replay_report.c): recorded runs again; of the other arguments only contention and
+ * decision_time count. */
 int sy_simulate_replay(const struct sy_simulate_args *args);
 
 /* --- results -----------------------------------------------------------------------------------

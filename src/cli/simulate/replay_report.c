@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay: recorded runs again in the simulator, and how wrong it is.
+ * replay_report: symph simulate --replay. Has recorded runs played again (replay_run.h), and tells
+ * how wrong the simulator is.
  *
  * In: records of runs. Out: simulated against real makespan per run, predicted against actual
  * execution time per kernel and class of device; text, or one JSON object "symph-replay-1".
@@ -8,7 +9,7 @@
  */
 #include "base/json.h"
 #include "cli/explain/explain.h"
-#include "cli/simulate/record.h"
+#include "cli/simulate/replay_run.h"
 #include "cli/simulate/simulate.h"
 #include "cli/table.h"
 #include "cli/units.h"

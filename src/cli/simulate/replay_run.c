@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * record: see record.h.
+ * A recorded run again, as a policy and what drives it: see replay_run.h.
  */
-#include "cli/simulate/record.h"
+#include "cli/simulate/replay_run.h"
 
 #include <errno.h>
 #include <math.h>

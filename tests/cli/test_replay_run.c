@@ -3,7 +3,7 @@
  * Replay: what the simulator itself did, recorded and replayed, takes the same time again.
  */
 #include "../base/check.h"
-#include "cli/simulate/record.h"
+#include "cli/simulate/replay_run.h"
 #include <errno.h>
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * record: a recorded run again, in the simulator.
+ * replay_run: a recorded run again, in the simulator.
  *
  * In: a record. Out: how long the simulator thinks the same placement in the same order takes, with
  * the model's times and with the measured ones. Never knows: why tasks were placed so. Invariant: a
  * record whose times contradict its graph a little (clocks differ) still has an order that ends.
  */
-#ifndef SY_CLI_SIMULATE_RECORD_H
-#define SY_CLI_SIMULATE_RECORD_H
+#ifndef SY_CLI_SIMULATE_REPLAY_RUN_H
+#define SY_CLI_SIMULATE_REPLAY_RUN_H
 
 #include "engine/engine.h"
 #include "sim/sim.h"
