@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What all variants of pairhmm, sort and activity must agree on, in C and on a GPU. See hmm.h,
- * sort.h and activity.h for what it is about.
+ * sort.h and activity.h for what it is about. What sort's variants agree on about duplicates is in
+ * duplicates.h.
  */
 #ifndef GENOMICS_CALL_RULES_H
 #define GENOMICS_CALL_RULES_H
@@ -42,18 +43,6 @@ GN_BOTH struct gn_hmm_row gn_hmm_row(const struct gn_hmm *blob, const struct gn_
 }
 
 /* --- sort ------------------------------------------------------------------------------------- */
-
-/* What is compared among duplicates: the largest stays. Serials are below 2^48. */
-GN_BOTH uint64_t gn_sort_merit(const struct gn_record *record) {
-    const uint64_t low = ((uint64_t)1 << 47) - 1;
-    uint64_t quality = record->quality_sum < 0x1ffff ? record->quality_sum : 0x1ffff;
-    return quality << 47 | (low - (record->serial >> (record->flags & 1) & low));
-}
-
-/* Where the table of duplicates is first looked at. */
-GN_BOTH uint32_t gn_sort_slot(uint64_t pair_key, uint32_t capacity) {
-    return (uint32_t)(pair_key * 0x9E3779B97F4A7C15u >> 32) & (capacity - 1);
-}
 
 GN_BOTH struct gn_order gn_order_head(uint32_t record_count) {
     struct gn_order head = {0, record_count, 0, gn_round(sizeof(struct gn_order)), 0};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sort on a GPU: the same order and duplicates as sort.c.
+ * sort on a GPU: the same order as sort.c and the same duplicates as duplicates.c.
  *
  * Records are counted by position and laid into runs of one position each, in whatever order; then
  * each finds its rank in its run by counting those before it, which is an order that nobody's haste
  * changes. Duplicates meet in a table of hashes, where the largest merit stays.
  */
 #include "genomics/call/call_cuda.h"
+#include "genomics/call/duplicates.h"
 #include "genomics/call/rules.h"
 #include "genomics/call/scan.cuh"
 
@@ -58,7 +59,7 @@ __device__ static inline uint32_t slot_of(const struct sorting &sorting, uint32_
 __device__ static inline struct best *find(const struct sorting &sorting,
                                            const struct gn_record *record) {
     struct best *half = sorting.table + (record->flags & 0x80 ? sorting.capacity : 0);
-    uint32_t at = gn_sort_slot(record->pair_key, sorting.capacity);
+    uint32_t at = gn_duplicates_slot(record->pair_key, sorting.capacity);
     for (;;) {
         word found = atomicCAS(&half[at].key, (word)0, (word)record->pair_key);
         if (found == 0 || found == record->pair_key) {
@@ -77,7 +78,7 @@ __global__ static void count_records(struct sorting sorting) {
         const struct gn_record *record = records_of(sorting) + at;
         atomicAdd(&sorting.starts[slot_of(sorting, record->position)], 1u);
         if (record->pair_key != 0) {
-            atomicMax(&find(sorting, record)->merit, (word)gn_sort_merit(record));
+            atomicMax(&find(sorting, record)->merit, (word)gn_duplicates_merit(record));
         }
     }
 }
@@ -90,7 +91,7 @@ __global__ static void lay_records(struct sorting sorting) {
         uint32_t slot = slot_of(sorting, record->position);
         uint32_t place = atomicAdd(&sorting.laid[slot], 1u);
         sorting.runs[scanned(sorting.starts, sorting.sums, slot) + place] = at;
-        duplicate = record->pair_key != 0 && find(sorting, record)->merit != gn_sort_merit(record);
+        duplicate = record->pair_key != 0 && find(sorting, record)->merit != gn_duplicates_merit(record);
         ((uint8_t *)gn_in(sorting.order, sorting.order->duplicates))[at] = duplicate;
     }
     uint32_t duplicates = __popc(__ballot_sync(0xffffffffu, duplicate));

@@ -2,10 +2,8 @@
  *
  * sort: a bin's records in order, and which of them are duplicates.
  *
- * By position, then serial (then place in the bin, for records of one read). Among records with
- * the same pair_key (not 0) and the same BAM flag "second of its pair", the pair with the highest
- * quality_sum stays, of equal ones that with the smallest serial / 2; all others are duplicates.
- * The key covers both ends and the rule only the pair, so mates decide alike in whatever bins.
+ * By position, then serial (then place in the bin, for records of one read). duplicates.h says what
+ * a duplicate is.
  */
 #ifndef GENOMICS_CALL_SORT_H
 #define GENOMICS_CALL_SORT_H
