@@ -18,7 +18,7 @@ struct gn_spans {
 SY_MUST_CHECK int gn_spans_find(const struct gn_bin *bin, const struct gn_activity *activity,
                                 struct gn_spans *spans);
 
-/* Sets usual and copies of each region. coverage NULL: none. */
+/* copy_number.c: sets usual and copies of each region. coverage NULL: none. */
 SY_MUST_CHECK int gn_spans_mark_copies(const struct gn_index *index, const struct gn_bin *bin,
                                        const struct gn_order *order,
                                        const struct gn_activity *activity,

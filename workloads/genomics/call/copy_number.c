@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the sample has a copy of something that the reference has once: reads of both lie there, so
- * the depth is higher, and where the copies differ a heterozygous variant seems to be.
+ * Copy number: where the sample has a copy of something that the reference has once. Reads of both
+ * lie there, so the depth is higher, and where the copies differ a heterozygous variant seems to
+ * be.
  *
  * Depth in blocks, and the likeliest sequence of two states (Viterbi): as is typical, or 2 or 3
  * times that. Blocks beside each other share reads, so each counts for a part only.
