@@ -6,6 +6,7 @@
  *   stream.c            items in, ends out: the loop
  *   stream_item.c       the data of an item, and its tasks
  *   stream_place.c      which devices a plan's stages are
+ *   stream_window.c     how many items are under way at a time
  *   stream_tell.c       what came of it: throughput, latency, what each plan did; the check
  *   stream_calibrate.c  kernels alone
  *
@@ -194,6 +195,8 @@ struct stream_turn stream_take_turn(struct stream *stream, const struct sy_plan_
 /* How many devices share the kernel, and which. */
 uint32_t stream_places(const struct stream *stream, const struct stream_turn *turn, uint32_t kernel,
                        const struct sy_session_place **ret_places, uint32_t *ret_shape);
+
+/* stream_window.c: how many items may be under way, unless the options say. */
 uint32_t stream_window(const struct stream *stream, const struct sy_plan_problem *problem,
                        const struct stream_item *item);
 
