@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parts: sockets, switches, accelerators; what a reader adds in one go, and what is assumed of
- * them where the reader knows nothing better.
+ * parts: sockets, switches, accelerators; what a reader adds in one go. What is assumed of them
+ * where the reader knows nothing better is in assumed.c.
  */
 #include "topology/topology.h"
 
@@ -9,32 +9,6 @@
 #define HOST_DMA_COUNT        16
 #define ACCELERATOR_DMA_COUNT 2
 #define NAME_SIZE             160
-
-double sy_pcie_bytes_per_s(uint32_t generation, uint32_t lanes) {
-    /* Line rate per lane after encoding. */
-    static const double lane_bytes_per_s[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
-    return generation < SY_COUNT(lane_bytes_per_s)
-               ? lane_bytes_per_s[generation] * lanes * SY_PCIE_EFFICIENCY
-               : 0;
-}
-
-double sy_default_busy_watts(enum sy_device_kind kind) {
-    static const double watts[SY_KIND_COUNT] = {
-        [SY_CPU] = 8, [SY_GPU] = 250, [SY_FPGA] = 75, [SY_ASIC] = 100};
-    return watts[kind];
-}
-
-double sy_default_idle_watts(enum sy_device_kind kind) {
-    static const double watts[SY_KIND_COUNT] = {
-        [SY_CPU] = 2, [SY_GPU] = 40, [SY_FPGA] = 20, [SY_ASIC] = 20};
-    return watts[kind];
-}
-
-double sy_default_price_per_hour(enum sy_device_kind kind) {
-    static const double prices[SY_KIND_COUNT] = {
-        [SY_CPU] = 0.05, [SY_GPU] = 2.5, [SY_FPGA] = 1.65, [SY_ASIC] = 1.2};
-    return prices[kind];
-}
 
 const char *sy_resource_kind_name(enum sy_resource_kind kind) {
     static const char *const names[] = {[SY_RES_DRAM] = "dram",

@@ -24,7 +24,7 @@
 #define SY_NS_MAX          1e15
 #define SY_WATTS_MAX       1e9
 
-/* --- assumed where nothing is said; docs/machine-format.md lists them ------------------------- */
+/* --- assumed where nothing is said: assumed.c; docs/machine-format.md lists them -------------- */
 #define SY_DEFAULT_DRAM_BYTES_PER_S         40e9
 #define SY_DEFAULT_INTERCONNECT_BYTES_PER_S 20e9
 #define SY_DEFAULT_INTERCONNECT_LATENCY_NS  500.0
