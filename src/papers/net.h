@@ -14,7 +14,7 @@
 #include "papers/layers.h"
 #include <symph/scheduler.h>
 
-/* --- what the network looks at: frame.c ---------------------------------------------------------
+/* --- what the network looks at: net_inputs.c ----------------------------------------------------
  * All numbers are without dimension and within [-1,1]. */
 enum {
     SY_PAPER_VERTEX = 16,    /* label of a device, memory or resource */

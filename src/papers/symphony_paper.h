@@ -55,7 +55,7 @@ struct paper {
     struct sy_scheduler teacher; /* ops NULL: none */
 };
 
-/* --- frame.c -------------------------------------------------------------------------------------
+/* --- net_inputs.c --------------------------------------------------------------------------------
  */
 /* Allocates what frames need, and writes what never changes: the edges of the machine. */
 SY_MUST_CHECK int sy_paper_frame_init(struct paper *paper, const struct sy_view *view);

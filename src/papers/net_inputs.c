@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the papers' network looks at, from a view: the machine as a graph labelled with what is
- * believed of it, the tasks ahead, and the actions that are legal now.
+ * The inputs of the papers' network, made from a view (a frame): the machine as a graph labelled
+ * with what is believed of it, the tasks ahead, and the actions that are legal now.
  *
  * The papers give no features (supplement, tables 1 and 2 have sizes only): these are ours. Times
  * are relative to the mean of what can be chosen, bytes to capacities, so that nothing depends on
