@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/threads.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <math.h>

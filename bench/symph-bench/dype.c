@@ -6,7 +6,7 @@
  * times give the same bytes, whatever the number of threads.
  */
 #include "symph-bench/dype.h"
-#include "cli/progress.h"
+#include "cli/threads.h"
 #include "cli/train/methods.h"
 #include "kernels/kernels.h"
 #include <errno.h>

@@ -9,7 +9,7 @@
  */
 #include "symph-bench/policy.h"
 
-#include "cli/progress.h"
+#include "cli/clock.h"
 #include "cli/table.h"
 #include "cli/units.h"
 #include "sim/sim.h"

@@ -9,7 +9,7 @@
 #include "cli/counters/show.h"
 
 #include "base/json.h"
-#include "cli/progress.h"
+#include "cli/clock.h"
 #include "cli/units.h"
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  */
 #include "cli/counters/show.h"
 
-#include "cli/progress.h"
+#include "cli/clock.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
  */
 #include "cli/counters/show.h"
 
-#include "cli/progress.h"
+#include "cli/clock.h"
 #include <errno.h>
 #include <math.h>
 #include <netdb.h>

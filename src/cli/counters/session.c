@@ -8,7 +8,7 @@
  */
 #include "cli/counters/show.h"
 
-#include "cli/progress.h"
+#include "cli/clock.h"
 #include "cli/units.h"
 #include "topology/topology.h"
 #include <errno.h>

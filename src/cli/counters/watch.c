@@ -9,7 +9,7 @@
  */
 #include "cli/counters/show.h"
 
-#include "cli/progress.h"
+#include "cli/clock.h"
 #include <math.h>
 #include <signal.h>
 #include <string.h>

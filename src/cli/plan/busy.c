@@ -5,8 +5,8 @@
  */
 #include "cli/plan/busy.h"
 
+#include "cli/clock.h"
 #include "cli/counters/show.h"
-#include "cli/progress.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

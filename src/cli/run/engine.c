@@ -4,6 +4,7 @@
  *
  * In: a request. Out: its record, an exit code. supervise/ looks after the process.
  */
+#include "cli/clock.h"
 #include "cli/progress.h"
 #include "cli/run/run.h"
 

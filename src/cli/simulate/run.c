@@ -5,8 +5,10 @@
  * In: cases. Out: their results, in place. Invariant: a result depends on its case and policy
  * alone; of several failures the first in the order of cases is reported.
  */
+#include "cli/clock.h"
 #include "cli/progress.h"
 #include "cli/simulate/simulate.h"
+#include "cli/threads.h"
 
 #include <errno.h>
 #include <math.h>

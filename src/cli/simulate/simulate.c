@@ -8,8 +8,8 @@
 #include "cli/simulate/simulate.h"
 
 #include "base/json.h"
-#include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/threads.h"
 #include "schedulers/schedulers.h"
 #include <stdlib.h>
 #include <string.h>

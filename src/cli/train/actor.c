@@ -7,8 +7,9 @@
  * Invariant: the same number of generations gives the same bytes, whatever the number of threads.
  */
 #include "base/json.h"
+#include "cli/clock.h"
 #include "cli/commit.h"
-#include "cli/progress.h"
+#include "cli/threads.h"
 #include "cli/train/methods.h"
 #include "papers/papers.h"
 

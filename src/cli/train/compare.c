@@ -7,8 +7,8 @@
  * within one world, so that no policy was luckier.
  */
 #include "base/json.h"
-#include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/threads.h"
 #include "cli/train/methods.h"
 
 #include <errno.h>

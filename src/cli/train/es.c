@@ -7,8 +7,9 @@
  * from which it goes on as if nothing had happened.
  */
 #include "base/json.h"
+#include "cli/clock.h"
 #include "cli/commit.h"
-#include "cli/progress.h"
+#include "cli/threads.h"
 #include "cli/train/methods.h"
 #include "cli/units.h"
 

@@ -6,7 +6,7 @@
  * items are handed out in order, so when one fails all before it have been begun and are ended;
  * threads share nothing but the next item's number.
  */
-#include "cli/progress.h"
+#include "cli/threads.h"
 #include "cli/train/methods.h"
 
 #include <errno.h>
