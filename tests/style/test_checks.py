@@ -182,21 +182,30 @@ class Conventions(CheckTest):
     def test_private_path(self):
         self.fault("docs/a.md", "see /ro" + "ot/notes\n", "docs/a.md:1: '/ro" + "ot/n")
 
-    def test_prose(self):
-        self.write("docs/a.md", "There is no plan. It is no longer there. So many that it fails. \"beside\"\n")
-        self.write("src/base/a.c", CARD + "/* what is told, beside so many */\nconst char *a = \"told\";\n")
-        self.passes("conventions.py")
-        self.fault("docs/a.md", "one\nthe times foretold\n", "docs/a.md:2: 'foretold'")
-        self.fault("man/a.1.scd", "As of *symph*(1)\n", "man/a.1.scd:1: 'As of *symph'")
-        self.fault("README.md", "This\nis no graph.\n", "README.md:1: 'is no g'")
-        self.fault("src/base/a.c", CARD + "const char *a = \"left out after so \"\n    \"many of them\";\n",
-                   "src/base/a.c:5: 'so many'")
-
     def test_named_file(self):
         self.write("docs/a.md", "see `src/base/one.c` and [it](../src/base/base.h)\n")
         self.passes("conventions.py")
         self.fault("docs/a.md", "see\n`src/base/two.c`\n", "docs/a.md:2: src/base/two.c does not")
         self.fault("docs/a.md", "[it](two.md)\n", "two.md does not exist")
+
+
+class Prose(CheckTest):
+    def fault(self, name, text, expected):
+        self.write(name, text)
+        self.finds(expected, "prose.py")
+
+    def test_good(self):
+        self.passes("prose.py")
+
+    def test_phrases(self):
+        self.write("docs/a.md", "There is no plan. It is no longer there. So many that it fails. \"beside\"\n")
+        self.write("src/base/a.c", CARD + "/* what is told, beside so many */\nconst char *a = \"told\";\n")
+        self.passes("prose.py")
+        self.fault("docs/a.md", "one\nthe times foretold\n", "docs/a.md:2: 'foretold'")
+        self.fault("man/a.1.scd", "As of *symph*(1)\n", "man/a.1.scd:1: 'As of *symph'")
+        self.fault("README.md", "This\nis no graph.\n", "README.md:1: 'is no g'")
+        self.fault("src/base/a.c", CARD + "const char *a = \"left out after so \"\n    \"many of them\";\n",
+                   "src/base/a.c:5: 'so many'")
 
 
 class Format(CheckTest):
