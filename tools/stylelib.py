@@ -20,7 +20,8 @@ def tree_files(root):
         folders[:] = sorted(name for name in folders if not NOT_OURS.match(name))
         for name in sorted(names):
             path = Path(folder) / name
-            if path.is_file() and not path.is_symlink():
+            # In a second work tree .git is a file, with the path of the first.
+            if name != ".git" and path.is_file() and not path.is_symlink():
                 yield path
 
 
