@@ -56,7 +56,7 @@ GUESTS = [
     (re.compile(r"^(CL/|cuda|cublas|cusolver|nvml)"), ["src/engine/starpu/", "workloads/",
                                                       "tests/workloads/", "tests/starpu/", "examples/"]),
     (re.compile(r"^(cblas|lapacke?)\.h$"), ["workloads/", "tests/"]),
-    (re.compile(r"^(pthread|threads)\.h$"), ["src/cli/", "src/engine/starpu/faults.c", "tests/", "bench/", "examples/"]),
+    (re.compile(r"^(pthread|threads)\.h$"), ["src/cli/", "src/engine/starpu/watchdog.c", "tests/", "bench/", "examples/"]),
 ]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
@@ -71,6 +71,7 @@ MAY_SPEAK = {
     # The engine is a process of its own: it ends here, on failure in the middle of a kernel.
     "src/engine/starpu/main.c": {"_exit"},
     "src/engine/starpu/faults.c": {"_exit"},
+    "src/engine/starpu/watchdog.c": {"_exit"},
     "src/engine/starpu/keeper.c": {"_exit"},
     # Lives in other people's programs, where StarPU's hooks have no way to return an error.
     "src/engine/starpu/plugin.c": {"stderr", "exit"},

@@ -181,7 +181,6 @@ SY_MUST_CHECK int sy_engine_add_model(struct sy_engine *engine, struct sy_record
 SY_MUST_CHECK int sy_engine_catch_faults(struct sy_engine *engine);
 /* An alternate stack for the calling thread, so that an overflow of its own can be told. */
 void sy_engine_guard_thread(void);
-SY_MUST_CHECK int sy_engine_start_watchdog(struct sy_engine *engine);
 void sy_engine_phase(struct sy_engine *engine, enum sy_phase phase);
 /* Something that symph shall tell after a run that went well. The first one counts. */
 __attribute__((format(printf, 2, 3))) void sy_engine_note(struct sy_engine *engine,
@@ -203,6 +202,10 @@ void sy_engine_enter(const struct sy_engine_worker *worker, const struct sy_engi
 void sy_engine_leave(void);
 /* The same for what else may crash or hang: " while it prepared kernel ", "gemm". */
 void sy_engine_doing(const char *what, const char *name);
+
+/* watchdog.c */
+SY_MUST_CHECK int sy_engine_start_watchdog(struct sy_engine *engine);
+/* A worker begins a task, or the first it has in flight has ended. */
 void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker,
                      const struct sy_engine_slot *slot);
 void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker);

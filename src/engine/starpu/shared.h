@@ -9,10 +9,10 @@
  *
  *   submit_hook -> node.c   a node per task; who waits for whom, from the handles it accesses
  *   push, pop   -> hooks.c  ready tasks to the policy, decisions to the workers' queues
- *   submitted.c             lays all that is submitted, a job per job, on a thread of its own
+ *   lay_ahead.c             lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
- *   watcher.c               what counters say of the machine's resources, for policies that ask
- *   rows.c                  how long does this codelet take on data of this size, on each class
+ *   readings.c              what counters say of the machine's resources, for policies that ask
+ *   codelet_times.c         how long does this codelet take on data of this size, on each class
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
 #define SY_ENGINE_STARPU_SHARED_H
