@@ -57,6 +57,7 @@ struct symphony {
     double *usual_begin_ns, *usual_end_ns;
     double *committed, *promised_ns; /* per task: of decisions made */
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
+    double uneven;      /* the most that one device slows a kernel more than another does */
     uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
     double budget_ns;   /* left for doubts */
     uint32_t ended, next_doubt;
@@ -280,6 +281,7 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     const struct sy_view_job *j = &view->jobs[job];
     uint32_t devices = view->machine->device_count;
     double most = 1;
+    y->uneven = 1;
     if (!view->readings || !y->slowdown || y->follow.late.base.without & SY_PART_BELIEF) {
         return NULL;
     }
@@ -290,12 +292,16 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
             continue;
         }
         y->known_of[kernel] = job + 1;
+        double low = INFINITY, high = 1;
         for (uint32_t d = 0; d < devices; d++) {
             double ratio =
                 sy_sharing_ahead(&y->follow.late.sharing, view, kernel, d, j->isolated_ns);
             y->slowdown[(size_t)kernel * devices + d] = ratio;
-            most = fmax(most, ratio);
+            low = fmin(low, ratio);
+            high = fmax(high, ratio);
         }
+        most = fmax(most, high);
+        y->uneven = fmax(y->uneven, high / low);
     }
     return most > SLOWED ? y->slowdown : NULL;
 }
@@ -306,6 +312,9 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     const struct sy_view *view = &ahead;
     ahead.slowdown = believed_slowdown(y, real, job);
     y->job = job;
+    if (y->uneven > SLOWED && real->machine->class_count == 1) {
+        return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
+    }
     sy_portfolio_plan(&y->plans, view, job);
     if (!isfinite(y->plans.best.makespan_ns)) {
         return;
