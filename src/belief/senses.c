@@ -8,7 +8,7 @@
 
 #define CHANGED      0.1  /* of the capacity: others have changed */
 #define USE_STEPS    1e4  /* our use of a kind of resource is averaged over this many steps */
-#define USE_LEAST    0.03 /* a resource that we do not use is of some interest, too */
+#define USE_LEAST    0.1  /* a resource that we do not use is of some interest, too */
 #define DURATION_SD  0.1  /* of the logarithm of a duration, at least */
 #define OFFSET_PRIOR 4.0  /* tasks that a cost model without error weighs */
 #define OFFSET_TASKS 50.0 /* its error is averaged over this many tasks */
