@@ -12,14 +12,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SOCKETS "4x(cpu:4 dram:40GB/s)"
-#define GPUS    "2x(cpu:4 dram:40GB/s) gpu:4@pcie3x16"
-#define POLICY  "lb-cont+srpt"
-#define PLAIN   "lb+srpt"
-#define LONG    "300ms"
-#define OFTEN   "0.3ms" /* so that the short loads can be followed at all */
-#define NOISE   0.4
-#define SEED    1 /* of the bootstrap */
+#define SOCKETS        "4x(cpu:4 dram:40GB/s)"
+#define GPUS           "2x(cpu:4 dram:40GB/s) gpu:4@pcie3x16"
+#define POLICY         "lb-cont+srpt"
+#define PLAIN          "lb+srpt"
+#define DEFAULT_POLICY "symphony"
+#define SEEDS_MOST     1024
+#define LONG           "300ms"
+#define OFTEN          "0.3ms" /* so that the short loads can be followed at all */
+#define NOISE          0.4
+#define SEED           1 /* of the bootstrap */
 
 static const char *const narrow[] = {"gen:layered:width=3,depth=20,seed=1",
                                      "gen:layered:width=4,depth=20,seed=5", "gen:stencil:6", NULL};
@@ -225,7 +227,26 @@ static int accuracy(const struct sy_bench_belief *bench, struct sy_json_writer *
 
 /* --- what is it worth? ---------------------------------------------------------------------------
  */
-enum { PLAIN_LB, NOTHING, RAW, FILTERED, TRUE_STATE, KINDS };
+/* What a policy is told; the last two are of the default policy. */
+enum { PLAIN_LB, NOTHING, RAW, FILTERED, TRUE_STATE, TOLD, DEFAULT_NOTHING = TOLD, DEFAULT, KINDS };
+
+static const char *const told[KINDS] = {"none", "none", "raw",     "filtered",
+                                        "true", "none", "filtered"};
+
+/* Of the logarithm of one mean slowdown over another, world by world. */
+struct gain {
+    double value, low, high;
+};
+
+static struct gain gain_of(const struct outcome *from, const struct outcome *to) {
+    double logs[SEEDS_MOST];
+    uint32_t count = to->count < SEEDS_MOST ? to->count : SEEDS_MOST;
+    for (uint32_t i = 0; i < count; i++) {
+        logs[i] = log(from->values[i] / to->values[i]);
+    }
+    struct sy_interval interval = sy_bootstrap_mean(logs, count, (struct sy_clusters){0}, SEED);
+    return (struct gain){sy_mean(logs, count), interval.low, interval.high};
+}
 
 /* Of (raw - filtered) / (raw - true), and of raw - true, in the same worlds. */
 struct recovered {
@@ -260,7 +281,8 @@ static struct recovered recover(const struct outcome *o) {
 
 static void put_worth(const struct setting *s, const struct outcome *o, const struct recovered *r,
                       struct sy_table *table, struct sy_json_writer *out) {
-    static const char *const names[KINDS] = {"plain", "none", "raw", "filtered", "true"};
+    static const char *const names[KINDS] = {
+        "plain", "none", "raw", "filtered", "true", "default_none", "default_filtered"};
     sy_table_cell(table, "%s", s->graphs == narrow ? "sockets" : "GPUs");
     sy_table_cell(table, "%g", s->load);
     sy_table_cell(table, "%g", s->hidden_load);
@@ -273,7 +295,9 @@ static void put_worth(const struct setting *s, const struct outcome *o, const st
     for (uint32_t k = 0; k < KINDS; k++) {
         struct sy_interval interval =
             sy_bootstrap_mean(o[k].values, o[k].count, (struct sy_clusters){0}, SEED);
-        sy_table_cell(table, "%.3f (%.1f)", o[k].mean, o[k].p99);
+        if (k < TOLD) {
+            sy_table_cell(table, "%.3f (%.1f)", o[k].mean, o[k].p99);
+        }
         sy_json_open_member(out, names[k], '{');
         sy_json_member_number(out, "slowdown_mean", o[k].mean);
         sy_json_member_number(out, "low", interval.low);
@@ -288,6 +312,7 @@ static void put_worth(const struct setting *s, const struct outcome *o, const st
     } else {
         sy_table_cell(table, "-");
     }
+    sy_table_cell(table, "%.3f", exp(-gain_of(&o[DEFAULT_NOTHING], &o[DEFAULT]).value));
     sy_json_member_number(out, "raw_minus_true", r->gain);
     sy_json_member_number(out, "raw_minus_true_low", r->gain_low);
     sy_json_member_number(out, "recovered", r->gain_low > 0 ? r->share : NAN);
@@ -298,11 +323,10 @@ static void put_worth(const struct setting *s, const struct outcome *o, const st
 
 static int compare(struct setting s, const struct sy_bench_belief *bench,
                    struct outcome *outcomes) {
-    static const char *const kinds[KINDS] = {"none", "none", "raw", "filtered", "true"};
     int r = SY_EXIT_OK;
     for (uint32_t k = 0; !r && k < KINDS; k++) {
-        s.belief = kinds[k];
-        s.policy = k == PLAIN_LB ? PLAIN : POLICY;
+        s.belief = told[k];
+        s.policy = k == PLAIN_LB ? PLAIN : k < TOLD ? POLICY : DEFAULT_POLICY;
         r = run_setting(&s, bench, &outcomes[k]);
     }
     return r;
@@ -312,6 +336,7 @@ static int compare(struct setting s, const struct sy_bench_belief *bench,
 struct total {
     double part, whole;
     uint32_t settings, gaining, half;
+    double worst; /* the default with counters over without */
 };
 
 static void add_total(struct total *total, const struct outcome *o, const struct recovered *r) {
@@ -320,6 +345,7 @@ static void add_total(struct total *total, const struct outcome *o, const struct
     total->whole += (o[RAW].mean - o[TRUE_STATE].mean) / o[TRUE_STATE].mean;
     total->gaining += r->gain_low > 0;
     total->half += r->gain_low > 0 && r->share >= 0.5;
+    total->worst = fmax(total->worst, exp(-gain_of(&o[DEFAULT_NOTHING], &o[DEFAULT]).value));
 }
 
 static void put_total(const struct total *total, uint32_t seeds, struct sy_buffer *text) {
@@ -336,22 +362,23 @@ static void put_total(const struct total *total, uint32_t seeds, struct sy_buffe
     sy_buffer_printf(text,
                      "Knowing the true load helps compared with raw counters in %u of %u settings; "
                      "in %u of these the estimate recovers at least half.\nOver all settings: true "
-                     "%.1f %% better than raw, filtered %.1f %%: %.2f recovered.\n\n",
+                     "%.1f %% better than raw, filtered %.1f %%: %.2f recovered.\nDefault: its "
+                     "slowdown with the estimate over that without counters; %.3f at worst.\n\n",
                      total->gaining, total->settings, total->half,
                      100 * total->whole / total->settings, 100 * total->part / total->settings,
-                     total->part / total->whole);
+                     total->part / total->whole, total->worst);
 }
 
 static int worth(const struct sy_bench_belief *bench, struct sy_json_writer *out,
                  struct sy_buffer *text) {
-    static const char *const headers[] = {"machine",  "load",       "hidden",   "period",
-                                          "no model", "none",       "raw",      "filtered",
-                                          "true",     "raw - true", "recovered"};
+    static const char *const headers[] = {"machine",  "load",       "hidden",    "period",
+                                          "no model", "none",       "raw",       "filtered",
+                                          "true",     "raw - true", "recovered", "default"};
     static const double loads[] = {0.15, 0.3, 0.5}, hidden[] = {0.25, 0.5};
     static const char *const periods[] = {NULL, LONG};
     struct sy_table table;
     struct total total = {0};
-    sy_table_init(&table, headers, "lrrlrrrrrrr");
+    sy_table_init(&table, headers, "lrrlrrrrrrrr");
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; !r && i < 24; i++) {
         struct setting s = {i < 12 ? SOCKETS : GPUS,
@@ -402,30 +429,20 @@ static const struct {
     {"memory of 8 GPUs", "cpu:2 gpu:8@pcie4x16,dram=150GB/s", narrow, 0.2, 0.5, "3s"},
 };
 
-/* Without counters over with them, in each world. */
-static double *gains(const struct outcome *o) {
-    double *logs = calloc(o[FILTERED].count + 1u, sizeof *logs);
-    for (uint32_t i = 0; logs && i < o[FILTERED].count; i++) {
-        logs[i] = log(o[NOTHING].values[i] / o[FILTERED].values[i]);
-    }
-    return logs;
-}
-
 static int loop(const struct sy_bench_belief *bench, struct sy_json_writer *out,
                 struct sy_buffer *text) {
     static const char *const headers[] = {"others load", "lb+srpt", "none",           "raw",
                                           "filtered",    "true",    "none / filtered"};
-    static const char *const kinds[KINDS] = {"none", "none", "raw", "filtered", "true"};
     struct sy_table table;
     sy_table_init(&table, headers, "lrrrrrr");
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; !r && i < SY_COUNT(loops); i++) {
-        struct outcome o[KINDS] = {0};
+        struct outcome o[TOLD] = {0};
         sy_table_cell(&table, "%s", loops[i].name);
         sy_json_open(out, '{');
         sy_json_member_string(out, "loop", loops[i].name);
         sy_json_member_string(out, "machine", loops[i].machine);
-        for (uint32_t k = 0; !r && k < KINDS; k++) {
+        for (uint32_t k = 0; !r && k < TOLD; k++) {
             struct setting s = {.machine = loops[i].machine,
                                 .graphs = loops[i].graphs,
                                 .load = loops[i].load,
@@ -433,23 +450,20 @@ static int loop(const struct sy_bench_belief *bench, struct sy_json_writer *out,
                                 .period = loops[i].period,
                                 .counters = 4,
                                 .noise = NOISE,
-                                .belief = kinds[k],
-                                .policy = k == PLAIN_LB ? PLAIN : "symphony"};
+                                .belief = told[k],
+                                .policy = k == PLAIN_LB ? PLAIN : DEFAULT_POLICY};
             r = run_setting(&s, bench, &o[k]);
             sy_table_cell(&table, "%.3f", o[k].mean);
-            sy_json_member_number(out, k == PLAIN_LB ? "plain" : kinds[k], o[k].mean);
+            sy_json_member_number(out, k == PLAIN_LB ? "plain" : told[k], o[k].mean);
         }
-        double *logs = r ? NULL : gains(o);
-        if (logs) {
-            struct sy_interval interval =
-                sy_bootstrap_mean(logs, o[FILTERED].count, (struct sy_clusters){0}, SEED);
-            double gain = exp(sy_mean(logs, o[FILTERED].count));
-            sy_table_cell(&table, "%.3f [%.3f, %.3f]", gain, exp(interval.low), exp(interval.high));
-            sy_json_member_number(out, "gain", gain);
+        if (!r) {
+            struct gain gain = gain_of(&o[NOTHING], &o[FILTERED]);
+            sy_table_cell(&table, "%.3f [%.3f, %.3f]", exp(gain.value), exp(gain.low),
+                          exp(gain.high));
+            sy_json_member_number(out, "gain", exp(gain.value));
         }
-        free(logs);
         sy_json_close(out, '}');
-        for (uint32_t k = 0; k < KINDS; k++) {
+        for (uint32_t k = 0; k < TOLD; k++) {
             free(o[k].values);
         }
     }
