@@ -362,17 +362,12 @@ static void put_row(const struct hunt *hunt, struct sy_table *table, struct sy_j
     sy_table_cell(table, "%.4f", hunt->worst_ratio);
     sy_table_cell(table, "%u", hunt->worst.task_count);
     sy_table_cell(table, "%s", machine);
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "policy", hunt->policy);
-    sy_json_member_string(out, "baseline", hunt->baseline->policy);
-    sy_json_member_u64(out, "jobs", two ? 2 : 1);
-    sy_json_member_u64(out, "mutations", hunt->judged);
-    sy_json_member_number(out, "worst_ratio", hunt->worst_ratio);
-    sy_json_member_number(out, "policy_ns", hunt->policy_ns);
-    sy_json_member_number(out, "baseline_ns", hunt->baseline_ns);
-    sy_json_member_u64(out, "tasks", hunt->worst.task_count);
-    sy_json_member_string(out, "machine", machine);
-    sy_json_close(out, '}');
+    sy_json_print(out,
+                  "{policy: %s, baseline: %s, jobs: %u, mutations: %u, worst_ratio: %g, "
+                  "policy_ns: %g, baseline_ns: %g, tasks: %u, machine: %s}",
+                  hunt->policy, hunt->baseline->policy, two ? 2 : 1, hunt->judged,
+                  hunt->worst_ratio, hunt->policy_ns, hunt->baseline_ns, hunt->worst.task_count,
+                  machine);
 }
 
 static int hunt_baseline(const struct sy_bench_adversarial *bench, uint32_t index,

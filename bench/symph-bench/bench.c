@@ -258,28 +258,19 @@ static void sheet_text(const struct sy_sheet *sheet, const struct sy_scene *scen
 
 static void sheet_json(const struct sy_sheet *sheet, const struct sy_scene *scenes,
                        struct sy_json_writer *out) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", sheet->bench);
-    sy_json_member_string(out, "title", sheet->title);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, title: %s, rows: [", sheet->bench, sheet->title);
     char policy[NAME_SIZE];
     for (const char *at = sheet->policies; next_policy(&at, policy);) {
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "policy", policy);
+        sy_json_print(out, "{policy: %s", policy);
         for (uint32_t c = 0; c < column_count(sheet); c++) {
             const struct sy_column *column = &sheet->columns[c];
             struct sy_spread value = figure(&scenes[column->scenario], policy, column->figure);
-            sy_json_open_member(out, column->title, '{');
-            sy_json_member_number(out, "value", value.value);
-            sy_json_member_number(out, "low", value.low);
-            sy_json_member_number(out, "high", value.high);
-            sy_json_member_u64(out, "seeds", scenes[column->scenario].args.seeds);
-            sy_json_close(out, '}');
+            sy_json_print(out, "%s: {value: %g, low: %g, high: %g, seeds: %u}", column->title,
+                          value.value, value.low, value.high, scenes[column->scenario].args.seeds);
         }
         sy_json_close(out, '}');
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 static int run_sheet(const struct bench_args *args, const struct sy_sheet *sheet,
@@ -398,9 +389,8 @@ static void put_host(struct sy_json_writer *out) {
     if (file) {
         fclose(file);
     }
-    sy_json_member_string(out, "commit", SYMPH_COMMIT);
-    sy_json_member_string(out, "processor", model);
-    sy_json_member_u64(out, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    sy_json_print(out, "commit: %s, processor: %s, cores: %zu", SYMPH_COMMIT, model,
+                  (size_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static int run_counters(const struct bench_args *args, struct sy_json_writer *out,
@@ -420,13 +410,9 @@ static int run_belief(const struct bench_args *args, struct sy_json_writer *out,
 
 static struct sy_json_writer open_document(const struct bench_args *args, const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
-    sy_json_open(&out, '{');
-    sy_json_member_string(&out, "schema", "symph-bench-1");
-    sy_json_member_string(&out, "bench", name);
-    sy_json_member_string(&out, "version", sy_version());
+    sy_json_print(&out, "{schema: %s, bench: %s, version: %s", "symph-bench-1", name, sy_version());
     put_host(&out);
-    sy_json_member_string(&out, "decision_time", args->decision_time);
-    sy_json_open_member(&out, "tables", '[');
+    sy_json_print(&out, "decision_time: %s, tables: [", args->decision_time);
     return out;
 }
 
@@ -434,8 +420,7 @@ static struct sy_json_writer open_document(const struct bench_args *args, const 
  * no page is replaced. */
 static int close_document(const struct bench_args *args, const char *name, const char *page,
                           struct sy_json_writer *out, struct sy_buffer *text, int r) {
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     if (!r && args->out && !nothing_ran(args, name)) {
         r = write_bench(args, name, page, text, &out->buffer);
     } else if (!r && !args->out) {

@@ -311,21 +311,17 @@ static void put_percent(struct sy_table *table, double ratio) {
 
 static void put_row(struct sy_json_writer *out, const struct bench *bench, uint32_t config,
                     uint32_t slots, int split, const char *program) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "section", bench->configs[config].section);
-    sy_json_member_string(out, "method", bench->configs[config].name);
-    sy_json_member_string(out, "split", split_names[split]);
-    sy_json_member_u64(out, "counters", bench->slots[slots]);
+    sy_json_print(out, "{section: %s, method: %s, split: %s, counters: %u",
+                  bench->configs[config].section, bench->configs[config].name, split_names[split],
+                  bench->slots[slots]);
     if (program) {
         sy_json_member_string(out, "program", program);
     }
 }
 
 static void put_score(struct sy_json_writer *out, const struct sy_score *score) {
-    sy_json_member_number(out, "wape", score->wape);
-    sy_json_member_number(out, "median", score->median);
-    sy_json_member_number(out, "rotation_wape", score->rotation_wape);
-    sy_json_member_number(out, "coverage", score->coverage);
+    sy_json_print(out, "wape: %g, median: %g, rotation_wape: %g, coverage: %g", score->wape,
+                  score->median, score->rotation_wape, score->coverage);
 }
 
 static void main_table(const struct bench *bench, uint32_t slots, int split,
@@ -452,14 +448,11 @@ static void print_tables(const struct bench *bench, struct sy_buffer *text) {
 }
 
 static void print_json(const struct bench *bench, struct sy_json_writer *out) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "counters");
-    sy_json_member_string(out, "title", "Multiplexed counters against exact counts");
-    sy_json_member_string(out, "source", bench->traces->source);
-    sy_json_member_number(out, "noise_ratio", bench->args->noise);
-    sy_json_member_number(out, "outliers_ratio", bench->args->outliers);
-    sy_json_member_u64(out, "seeds", bench->args->seeds);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out,
+                  "{bench: %s, title: %s, source: %s, noise_ratio: %g, outliers_ratio: %g, "
+                  "seeds: %u, rows: [",
+                  "counters", "Multiplexed counters against exact counts", bench->traces->source,
+                  bench->args->noise, bench->args->outliers, bench->args->seeds);
     for (uint32_t c = 0; c < bench->config_count; c++) {
         for (uint32_t k = 0; k < bench->slots_count; k++) {
             for (int split = 0; split < SPLITS; split++) {
@@ -467,10 +460,8 @@ static void print_json(const struct bench *bench, struct sy_json_writer *out) {
                     struct summary summary = summarise(bench, c, k, split);
                     put_row(out, bench, c, k, split, NULL);
                     put_score(out, &summary.mean);
-                    sy_json_member_number(out, "wape_low", summary.interval.low);
-                    sy_json_member_number(out, "wape_high", summary.interval.high);
-                    sy_json_member_u64(out, "programs", summary.programs);
-                    sy_json_close(out, '}');
+                    sy_json_print(out, "wape_low: %g, wape_high: %g, programs: %u}",
+                                  summary.interval.low, summary.interval.high, summary.programs);
                 }
             }
             for (uint32_t s = 0; c < SY_COUNT(methods) && s < bench->traces->series_count; s++) {
@@ -484,8 +475,7 @@ static void print_json(const struct bench *bench, struct sy_json_writer *out) {
             }
         }
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 /* Errors over the number of counters, and one program as an example: the first that is held out. */

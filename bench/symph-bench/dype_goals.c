@@ -70,14 +70,10 @@ static void put_goal(const struct goal *goal, struct sy_table *table, struct sy_
     sy_report_spread(table, goal->value);
     sy_table_cell(table, "%s", verdict(goal));
     sy_table_cell(table, "%s", goal->published);
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "goal", goal->text);
-    sy_json_member_string(out, "sense", goal->at_least ? "at least" : "at most");
-    sy_json_member_number(out, "asked_for", goal->asked_for);
+    sy_json_print(out, "{goal: %s, sense: %s, asked_for: %g", goal->text,
+                  goal->at_least ? "at least" : "at most", goal->asked_for);
     sy_report_member(out, "measured", goal->value);
-    sy_json_member_string(out, "verdict", verdict(goal));
-    sy_json_member_string(out, "published", goal->published);
-    sy_json_close(out, '}');
+    sy_json_print(out, "verdict: %s, published: %s}", verdict(goal), goal->published);
 }
 
 static struct sy_spread gain(const struct sy_dype *bench, enum sy_dype_policy other,
@@ -120,16 +116,11 @@ void sy_dype_goals(const struct sy_dype *bench, struct sy_json_writer *out,
     };
     struct sy_table table;
     sy_table_init(&table, headers, "lrrll");
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "dype");
-    sy_json_member_string(out, "title", "goals");
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_print(out, "{bench: %s, title: %s, rows: [", "dype", "goals");
     for (size_t i = 0; i < SY_COUNT(goals); i++) {
         put_goal(&goals[i], &table, out);
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(
         text,

@@ -371,31 +371,23 @@ static int run_point(uint32_t events, double noise, uint32_t seeds, double *scra
 
 static void put_json(struct sy_json_writer *out, const struct point *points, double noise,
                      uint32_t seeds) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "counters");
-    sy_json_member_string(out, "title", "The papers' setting, synthetic trace");
-    sy_json_member_number(out, "noise_ratio", noise);
-    sy_json_member_u64(out, "seeds", seeds);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, title: %s, noise_ratio: %g, seeds: %u, rows: [", "counters",
+                  "The papers' setting, synthetic trace", noise, seeds);
     for (size_t i = 0; i < SY_COUNT(published); i++) {
-        sy_json_open(out, '{');
-        sy_json_member_u64(out, "events", published[i].events);
-        sy_json_member_number(out, "published_linux", published[i].linux_percent / 100);
-        sy_json_member_number(out, "published_counterminer",
-                              published[i].counterminer_percent / 100);
-        sy_json_member_number(out, "published_bayesperf", published[i].bayesperf_percent / 100);
+        sy_json_print(
+            out,
+            "{events: %u, published_linux: %g, published_counterminer: %g, published_bayesperf: %g",
+            published[i].events, published[i].linux_percent / 100,
+            published[i].counterminer_percent / 100, published[i].bayesperf_percent / 100);
         for (uint32_t c = 0; c < COLUMNS; c++) {
             sy_json_member_number(out, columns[c].name, points[i].wape[c]);
         }
-        sy_json_member_number(out, "rotation, time-scaling", points[i].rotation_wape[0]);
-        sy_json_member_number(out, "rotation, ours", points[i].rotation_wape[COLUMNS - 1]);
-        sy_json_member_number(out, "low", points[i].interval.low);
-        sy_json_member_number(out, "high", points[i].interval.high);
-        sy_json_member_number(out, "coverage", points[i].coverage);
-        sy_json_close(out, '}');
+        sy_json_print(out, "%s: %g, %s: %g, low: %g, high: %g, coverage: %g}",
+                      "rotation, time-scaling", points[i].rotation_wape[0], "rotation, ours",
+                      points[i].rotation_wape[COLUMNS - 1], points[i].interval.low,
+                      points[i].interval.high, points[i].coverage);
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 static void put_text(struct sy_buffer *text, const struct point *points, double noise,

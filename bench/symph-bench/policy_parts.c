@@ -18,16 +18,12 @@
 static void open_table(const struct sy_report *report, enum sy_policy_track track,
                        const char *title) {
     struct sy_json_writer *out = report->out;
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "policy");
-    sy_json_member_string(out, "track", sy_track_name(track));
-    sy_json_member_string(out, "title", title);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, track: %s, title: %s, rows: [", "policy", sy_track_name(track),
+                  title);
 }
 
 static void close_table(const struct sy_report *report) {
-    sy_json_close(report->out, ']');
-    sy_json_close(report->out, '}');
+    sy_json_print(report->out, "]}");
 }
 
 static enum sy_suite_measure measure_of(const struct sy_suite_outcome *o) {
@@ -66,9 +62,7 @@ static void ablation_row(const struct sy_report *report, const char *suite, cons
     sy_table_cell(table, "%s", policy);
     sy_report_spread(table, mean);
     sy_report_spread(table, ratio);
-    sy_json_open(report->out, '{');
-    sy_json_member_string(report->out, "suite", suite);
-    sy_json_member_string(report->out, "policy", policy);
+    sy_json_print(report->out, "{suite: %s, policy: %s", suite, policy);
     sy_report_member(report->out, "mean", mean);
     sy_report_member(report->out, "over_whole", ratio);
     sy_json_close(report->out, '}');
@@ -217,10 +211,8 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
             sy_table_cell(table, "%s", pair->with);
             sy_report_spread(table, ratio);
             sy_report_spread(table, over);
-            sy_json_open(report->out, '{');
-            sy_json_member_string(report->out, "left_out", kind->what);
-            sy_json_member_string(report->out, "without", pair->without);
-            sy_json_member_string(report->out, "with", pair->with);
+            sy_json_print(report->out, "{left_out: %s, without: %s, with: %s", kind->what,
+                          pair->without, pair->with);
             sy_report_member(report->out, "without_over_with", ratio);
             sy_report_member(report->out, "without_over_heuristic", over);
             sy_json_close(report->out, '}');

@@ -150,9 +150,7 @@ static void put(const struct sy_report *report, const char *policy, const struct
     const double values[] = {busy->decision_p50_ns, busy->decision_p99_ns, busy->call_p50_ns,
                              busy->call_p99_ns,     busy->per_task_ns,     large->arrived_ns};
     char text[SY_UNITS_SIZE];
-    sy_json_open(report->out, '{');
-    sy_json_member_string(report->out, "policy", policy);
-    sy_json_member_number(report->out, "ready_tasks", busy->ready);
+    sy_json_print(report->out, "{policy: %s, ready_tasks: %g", policy, busy->ready);
     sy_table_cell(table, "%s", policy);
     sy_table_cell(table, "%.0f", busy->ready);
     for (uint32_t i = 0; i < SY_COUNT(keys); i++) {
@@ -186,11 +184,8 @@ int sy_track_speed(const struct sy_report *report) {
     struct sy_table table;
     int r = sy_ours(report, POLICIES, &all);
     sy_table_init(&table, headers, "lrrrrrrr");
-    sy_json_open(report->out, '{');
-    sy_json_member_string(report->out, "bench", "policy");
-    sy_json_member_string(report->out, "track", sy_track_name(SY_TRACK_SPEED));
-    sy_json_member_string(report->out, "title", "decisions");
-    sy_json_open_member(report->out, "rows", '[');
+    sy_json_print(report->out, "{bench: %s, track: %s, title: %s, rows: [", "policy",
+                  sy_track_name(SY_TRACK_SPEED), "decisions");
     for (uint32_t i = 0; !r && i < all.count; i++) {
         struct figures busy, large;
         r = measure(BAG, TENANTS, all.items[i], 3, &busy);
@@ -200,8 +195,7 @@ int sy_track_speed(const struct sy_report *report) {
             add_goals(report, all.items[i], &busy, &large);
         }
     }
-    sy_json_close(report->out, ']');
-    sy_json_close(report->out, '}');
+    sy_json_print(report->out, "]}");
     sy_goals_write(report->goals, SY_TRACK_SPEED, report->out, report->text);
     sy_buffer_printf(
         report->text,

@@ -213,18 +213,13 @@ static void put_text(const struct recorded *r, struct sy_buffer *buffer) {
 static void put_json(const struct recorded *r, struct sy_json_writer *out) {
     for (uint32_t i = 0; i < r->file_count * SY_COUNT(loads); i++) {
         const struct cell *cell = &r->cells[i];
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "recording", r->files[i / SY_COUNT(loads)]);
-        sy_json_member_number(out, "load", loads[i % SY_COUNT(loads)]);
-        sy_json_member_u64(out, "seeds", r->worlds->seeds);
-        sy_json_member_string(out, "over", r->policies[0]);
+        sy_json_print(out, "{recording: %s, load: %g, seeds: %u, over: %s",
+                      r->files[i / SY_COUNT(loads)], loads[i % SY_COUNT(loads)], r->worlds->seeds,
+                      r->policies[0]);
         for (uint32_t p = 0; p < r->policy_count; p++) {
-            sy_json_open_member(out, r->policies[p], '{');
-            sy_json_member_number(out, "slowdown", cell->slowdown[p]);
-            sy_json_member_number(out, "ratio", cell->ratio[p].value);
-            sy_json_member_number(out, "low", cell->ratio[p].low);
-            sy_json_member_number(out, "high", cell->ratio[p].high);
-            sy_json_close(out, '}');
+            sy_json_print(out, "%s: {slowdown: %g, ratio: %g, low: %g, high: %g}", r->policies[p],
+                          cell->slowdown[p], cell->ratio[p].value, cell->ratio[p].low,
+                          cell->ratio[p].high);
         }
         sy_json_close(out, '}');
     }

@@ -31,13 +31,8 @@ static void put_history(struct sy_json_writer *w, const struct sy_training *t) {
     sy_json_open_member(w, "history", '[');
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
-        sy_json_open(w, '[');
-        sy_json_put_u64(w, p->generation);
-        sy_json_put_number(w, p->training);
-        sy_json_put_number(w, p->validation);
-        sy_json_put_number(w, p->error);
-        sy_json_put_number(w, p->worst);
-        sy_json_close(w, ']');
+        sy_json_print(w, "[%u, %g, %g, %g, %g]", p->generation, p->training, p->validation,
+                      p->error, p->worst);
     }
     sy_json_close(w, ']');
 }
@@ -46,15 +41,11 @@ int sy_training_save(const struct sy_training *t, const char *settings, const ch
                      struct sy_error *error) {
     uint32_t n = t->options.count;
     struct sy_json_writer w = {.compact_from = 2};
-    sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", SCHEMA);
-    sy_json_member_string(&w, "settings", settings);
-    sy_json_member_u64(&w, "count", n);
-    sy_json_member_u64(&w, "generation", t->es.generation);
-    sy_json_member_u64(&w, "steps", t->es.adam.steps);
-    sy_json_member_u64(&w, "rollouts", t->rollout_count);
-    sy_json_member_u64(&w, "best_at", t->best_at);
-    sy_json_member_number(&w, "training", t->last_training);
+    sy_json_print(&w,
+                  "{schema: %s, settings: %s, count: %u, generation: %u, steps: %u, "
+                  "rollouts: %llu, best_at: %u, training: %g",
+                  SCHEMA, settings, n, t->es.generation, t->es.adam.steps,
+                  (unsigned long long)t->rollout_count, t->best_at, t->last_training);
     put_floats(&w, "block", t->es.block, n);
     put_floats(&w, "average", t->es.average, n);
     put_floats(&w, "first", t->es.adam.first, n);

@@ -196,30 +196,19 @@ static int print_json(const struct args *args, const struct sy_machine *machine,
                       const struct sy_graph_list *list, uint32_t count,
                       const struct bounds *bounds) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-bound-1");
-    sy_json_open_member(&writer, "machine", '{');
-    sy_json_member_string(&writer, "spec", args->machine);
-    sy_json_member_string(&writer, "name", machine->name);
-    sy_json_close(&writer, '}');
-    sy_json_member_bool(&writer, "interrupted", count < list->count);
-    sy_json_open_member(&writer, "graphs", '[');
+    sy_json_print(&writer, "{schema: %s, machine: {spec: %s, name: %s}, interrupted: %d, graphs: [",
+                  "symph-bound-1", args->machine, machine->name, count < list->count);
     for (uint32_t i = 0; i < count; i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "graph", sy_graph_name(list->graphs[i]));
-        sy_json_member_u64(&writer, "tasks", bounds[i].task_count);
-        sy_json_member_number(&writer, "critical_path_ns", bounds[i].critical_path_ns);
-        sy_json_member_number(&writer, "area_ns", bounds[i].area_ns);
-        sy_json_member_number(&writer, "mixed_lp_ns", bounds[i].mixed_ns);
-        sy_json_member_number(&writer, "exact_ns", bounds[i].exact_ns);
-        sy_json_member_u64(&writer, "exact_nodes", bounds[i].exact_nodes);
-        sy_json_member_number(&writer, "lower_bound_ns", lower_ns(&bounds[i]));
-        sy_json_member_number(&writer, "best_found_ns", bounds[i].found_ns);
-        sy_json_member_number(&writer, "ratio", ratio(&bounds[i]));
-        sy_json_close(&writer, '}');
+        sy_json_print(
+            &writer,
+            "{graph: %s, tasks: %u, critical_path_ns: %g, area_ns: %g, mixed_lp_ns: %g, "
+            "exact_ns: %g, exact_nodes: %llu, lower_bound_ns: %g, best_found_ns: %g, ratio: %g}",
+            sy_graph_name(list->graphs[i]), bounds[i].task_count, bounds[i].critical_path_ns,
+            bounds[i].area_ns, bounds[i].mixed_ns, bounds[i].exact_ns,
+            (unsigned long long)bounds[i].exact_nodes, lower_ns(&bounds[i]), bounds[i].found_ns,
+            ratio(&bounds[i]));
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 

@@ -122,13 +122,10 @@ static void write_stages(const struct sy_record *record, const struct stage *sta
         for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
             const struct stage *stage = &stages[k * SY_KIND_COUNT + kind];
             if (stage->tasks) {
-                sy_json_open(writer, '{');
-                sy_json_member_string(writer, "stage", record->graph->kernels[k].name);
-                sy_json_member_string(writer, "kind",
-                                      sy_device_kind_name((enum sy_device_kind)kind));
-                sy_json_member_number(writer, "tasks", stage->tasks);
-                sy_json_member_number(writer, "busy_ns", stage->busy_ns);
-                sy_json_close(writer, '}');
+                sy_json_print(writer, "{stage: %s, kind: %s, tasks: %u, busy_ns: %g}",
+                              record->graph->kernels[k].name,
+                              sy_device_kind_name((enum sy_device_kind)kind), stage->tasks,
+                              stage->busy_ns);
             }
         }
     }
@@ -138,31 +135,24 @@ static void write_stages(const struct sy_record *record, const struct stage *sta
 static void write_json(const struct sy_record *record, const struct sy_run_figures *figures,
                        const struct stage *stages, struct sy_buffer *ret_text) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-call-variants-1");
-    sy_json_member_string(&writer, "policy", record->policy);
-    sy_json_member_number(&writer, "makespan_ns", figures->makespan_ns);
-    sy_json_member_number(&writer, "task_count", record->graph->task_count);
-    sy_json_member_number(&writer, "energy_joules", figures->energy_joules);
-    sy_json_open_member(&writer, "notes", '[');
+    sy_json_print(
+        &writer,
+        "{schema: %s, policy: %s, makespan_ns: %g, task_count: %u, energy_joules: %g, notes: [",
+        "symph-call-variants-1", record->policy, figures->makespan_ns, record->graph->task_count,
+        figures->energy_joules);
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "key", record->notes[i].key);
-        sy_json_member_string(&writer, "value", record->notes[i].value);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "{key: %s, value: %s}", record->notes[i].key,
+                      record->notes[i].value);
     }
     sy_json_close(&writer, ']');
     write_stages(record, stages, &writer);
     sy_json_open_member(&writer, "devices", '[');
     for (uint32_t d = 0; d < record->machine->device_count; d++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "device", record->machine->devices[d].name);
-        sy_json_member_number(&writer, "tasks", figures->device_tasks[d]);
-        sy_json_member_number(&writer, "busy_ns", figures->device_busy_ns[d]);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "{device: %s, tasks: %u, busy_ns: %g}",
+                      record->machine->devices[d].name, figures->device_tasks[d],
+                      figures->device_busy_ns[d]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     sy_print(&writer.buffer, "\n");
     *ret_text = writer.buffer;
 }

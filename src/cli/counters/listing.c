@@ -146,17 +146,11 @@ static void json_events(struct sy_json_writer *json, const struct sy_listing *li
     sy_json_open_member(json, "event_list", '[');
     for (uint32_t i = 0; i < listing->listed_count; i++) {
         const struct sy_event *event = &listing->events[i];
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", event->name);
-        sy_json_member_string(json, "pmu", event->unit);
-        sy_json_member_string(json, "encoding", event->encoding);
-        sy_json_member_number(json, "scale", event->scale);
-        sy_json_member_string(json, "scale_unit", event->scale_unit);
-        sy_json_member_u64(json, "counter_mask", event->counter_mask);
-        sy_json_member_bool(json, "fixed", event->fixed);
-        sy_json_member_bool(json, "per_package", event->per_package);
-        sy_json_member_bool(json, "deprecated", event->deprecated);
-        sy_json_close(json, '}');
+        sy_json_print(json,
+                      "{name: %s, pmu: %s, encoding: %s, scale: %g, scale_unit: %s, "
+                      "counter_mask: %u, fixed: %d, per_package: %d, deprecated: %d}",
+                      event->name, event->unit, event->encoding, event->scale, event->scale_unit,
+                      event->counter_mask, event->fixed, event->per_package, event->deprecated);
     }
     sy_json_close(json, ']');
 }
@@ -165,15 +159,11 @@ static void json_metrics(struct sy_json_writer *json, const struct sy_listing *l
     sy_json_open_member(json, "metric_list", '[');
     for (uint32_t i = 0; i < listing->metric_count; i++) {
         const struct sy_metric *metric = &listing->metrics[i];
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", metric->name);
-        sy_json_member_string(json, "pmu", metric->unit);
-        sy_json_member_string(json, "groups", metric->group);
-        sy_json_member_number(json, "scale", metric->scale);
-        sy_json_member_string(json, "scale_unit", metric->scale_unit);
-        sy_json_member_bool(json, "bounded", metric->bounded);
-        sy_json_member_string(json, "expression", metric->expr_text);
-        sy_json_close(json, '}');
+        sy_json_print(json,
+                      "{name: %s, pmu: %s, groups: %s, scale: %g, scale_unit: %s, bounded: %d, "
+                      "expression: %s}",
+                      metric->name, metric->unit, metric->group, metric->scale, metric->scale_unit,
+                      metric->bounded, metric->expr_text);
     }
     sy_json_close(json, ']');
 }
@@ -182,23 +172,17 @@ static void json_arch(struct sy_json_writer *json, const struct sy_listing *list
                       const struct args *args, const char *own) {
     struct counts counts = count(listing);
     json->compact_from = args->arch ? 4 : 3;
-    sy_json_open(json, '{');
-    sy_json_member_string(json, "name", listing->name);
-    sy_json_member_u64(json, "events", listing->listed_count);
-    sy_json_member_u64(json, "core_events", counts.core);
-    sy_json_member_u64(json, "uncore_events", counts.uncore);
-    sy_json_member_u64(json, "deprecated_events", counts.deprecated);
-    sy_json_member_u64(json, "derived_events", listing->event_count - listing->listed_count);
-    sy_json_member_u64(json, "metrics", listing->metric_count);
-    sy_json_member_u64(json, "bounded_metrics", counts.bounded);
-    sy_json_member_bool(json, "own", own && strcmp(own, listing->name) == 0);
-    sy_json_open_member(json, "pmus", '[');
+    sy_json_print(json,
+                  "{name: %s, events: %u, core_events: %u, uncore_events: %u, "
+                  "deprecated_events: %u, derived_events: %u, metrics: %u, bounded_metrics: %u, "
+                  "own: %d, pmus: [",
+                  listing->name, listing->listed_count, counts.core, counts.uncore,
+                  counts.deprecated, listing->event_count - listing->listed_count,
+                  listing->metric_count, counts.bounded, own && strcmp(own, listing->name) == 0);
     for (uint32_t i = 0; i < listing->unit_count; i++) {
         sy_json_put_string(json, listing->units[i].name);
     }
-    sy_json_close(json, ']');
-    sy_json_member_string(json, "source", listing->source);
-    sy_json_member_string(json, "licence", listing->licence);
+    sy_json_print(json, "], source: %s, licence: %s", listing->source, listing->licence);
     if (args->events) {
         json_events(json, listing);
     }
@@ -246,17 +230,14 @@ static int show(const struct args *args, const char *const *names, const char *o
     struct totals totals = {0};
     sy_table_init(&table, arch_headers, "lrrrrrrl");
     if (args->common.json) {
-        sy_json_open(&json, '{');
-        sy_json_member_string(&json, "schema", "symph-counters-listing-1");
-        sy_json_open_member(&json, "archs", '[');
+        sy_json_print(&json, "{schema: %s, archs: [", "symph-counters-listing-1");
     }
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; names[i] && r == SY_EXIT_OK; i++) {
         r = add_arch(names[i], args, own, &table, &json, &totals);
     }
     if (args->common.json) {
-        sy_json_close(&json, ']');
-        sy_json_close(&json, '}');
+        sy_json_print(&json, "]}");
         sy_table_write(&table, 0, false, &text);
         sy_buffer_finish(&text);
         text = json.buffer;

@@ -157,12 +157,9 @@ static void json_relations(struct sy_json_writer *json, const struct sy_model *m
         const struct sy_factor *factor = &model->factors[i];
         struct sy_buffer sum = {0};
         put_sum(model, factor, &sum);
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "relation", sum.failed ? "" : sum.text);
-        sy_json_member_string(json, "origin", sy_factor_origin_name(factor->origin));
-        sy_json_member_string(json, "why", factor->why);
-        sy_json_member_number(json, "width_ratio", factor->width);
-        sy_json_close(json, '}');
+        sy_json_print(json, "{relation: %s, origin: %s, why: %s, width_ratio: %g}",
+                      sum.failed ? "" : sum.text, sy_factor_origin_name(factor->origin),
+                      factor->why, factor->width);
         json->buffer.failed = json->buffer.failed || sum.failed;
         sy_buffer_finish(&sum);
     }
@@ -173,11 +170,8 @@ static void json_variables(struct sy_json_writer *json, const struct sy_model *m
     sy_json_open_member(json, "variables", '[');
     for (uint32_t i = 0; i < model->variable_count; i++) {
         const struct sy_variable *variable = &model->variables[i];
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", variable->name);
-        sy_json_member_string(json, "role", variable->role);
-        sy_json_member_bool(json, "hidden", variable->counter == SY_NONE);
-        sy_json_member_bool(json, "programmable", variable->pmu != SY_PMU_NONE);
+        sy_json_print(json, "{name: %s, role: %s, hidden: %d, programmable: %d", variable->name,
+                      variable->role, variable->counter == SY_NONE, variable->pmu != SY_PMU_NONE);
         if (isfinite(variable->capacity)) {
             sy_json_member_number(json, "capacity", variable->capacity);
         }
@@ -188,14 +182,11 @@ static void json_variables(struct sy_json_writer *json, const struct sy_model *m
 
 static void json_model(struct sy_json_writer *json, const struct sy_model *model, bool whole) {
     struct size size = size_of(model);
-    sy_json_open(json, '{');
-    sy_json_member_string(json, "name", model->name);
-    sy_json_member_u64(json, "variable_count", model->variable_count);
-    sy_json_member_u64(json, "measured_count", size.measured);
-    sy_json_member_u64(json, "hidden_count", size.hidden);
-    sy_json_member_u64(json, "programmable_count", size.programmable);
-    sy_json_member_u64(json, "role_count", size.roles);
-    sy_json_open_member(json, "relation_counts", '{');
+    sy_json_print(json,
+                  "{name: %s, variable_count: %u, measured_count: %u, hidden_count: %u, "
+                  "programmable_count: %u, role_count: %u, relation_counts: {",
+                  model->name, model->variable_count, size.measured, size.hidden, size.programmable,
+                  size.roles);
     for (uint32_t i = 0; i < ORIGINS; i++) {
         sy_json_member_u64(json, sy_factor_origin_name((enum sy_factor_origin)i),
                            size.by_origin[i]);
@@ -402,14 +393,11 @@ static int run(const struct args *args) {
     struct shown shown = {.args = args};
     bool json = args->common.json;
     if (json) {
-        sy_json_open(&shown.json, '{');
-        sy_json_member_string(&shown.json, "schema", "symph-counters-model-1");
-        sy_json_open_member(&shown.json, "models", '[');
+        sy_json_print(&shown.json, "{schema: %s, models: [", "symph-counters-model-1");
     }
     int r = show_what(&shown);
     if (json) {
-        sy_json_close(&shown.json, ']');
-        sy_json_close(&shown.json, '}');
+        sy_json_print(&shown.json, "]}");
         sy_print(&shown.json.buffer, "\n");
     }
     struct sy_buffer *text = json ? &shown.json.buffer : &shown.text;

@@ -143,15 +143,12 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
         return SY_EXIT_OK;
     }
     struct sy_json_writer json = {0};
-    sy_json_open(&json, '{');
-    sy_json_member_string(&json, "schema", "symph-counters-record-1");
-    sy_json_member_string(&json, "file", tape->path);
-    sy_json_member_u64(&json, "counters", session->senses.counter_count);
-    sy_json_member_u64(&json, "readings", tape->readings);
-    sy_json_member_u64(&json, "samples", tape->samples);
-    sy_json_member_number(&json, "duration_s", span_ns / 1e9);
-    sy_json_member_number(&json, "bytes", bytes);
-    sy_json_close(&json, '}');
+    sy_json_print(&json,
+                  "{schema: %s, file: %s, counters: %u, readings: %llu, samples: %llu, "
+                  "duration_s: %g, bytes: %g}",
+                  "symph-counters-record-1", tape->path, session->senses.counter_count,
+                  (unsigned long long)tape->readings, (unsigned long long)tape->samples,
+                  span_ns / 1e9, bytes);
     return sy_output(&json.buffer);
 }
 

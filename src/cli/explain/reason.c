@@ -66,10 +66,8 @@ void sy_explain_reason_json(const struct sy_reason *reason, struct sy_json_write
         return;
     }
     const char *guard = sy_guard_name(reason->guard);
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "guard", guard ? guard : "none");
-    sy_json_member_number(writer, "finish_ns", reason->finish_ns);
-    sy_json_member_number(writer, "correction_ns", reason->correction_ns);
+    sy_json_print(writer, "{guard: %s, finish_ns: %g, correction_ns: %g", guard ? guard : "none",
+                  reason->finish_ns, reason->correction_ns);
     put_ratio(writer, "slowdown", reason->slowdown);
     put_ratio(writer, "slowdown_sd", reason->slowdown_sd);
     put_ratio(writer, "utilisation", reason->utilisation);

@@ -315,58 +315,39 @@ static int print_text(const struct replays *replays, const struct total *model,
 }
 
 static void put_run_json(struct sy_json_writer *writer, const struct replay_run *run) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "file", run->path);
-    sy_json_member_string(writer, "policy", run->policy);
-    sy_json_member_u64(writer, "tasks", run->task_count);
-    sy_json_member_u64(writer, "tasks_unknown_to_model", run->times.unknown_count);
-    sy_json_member_number(writer, "real_ns", run->times.real_ns);
-    sy_json_member_number(writer, "simulated_ns", run->times.simulated_ns);
-    sy_json_member_number(writer, "error_ratio",
-                          error_of(run->times.simulated_ns, run->times.real_ns));
-    sy_json_member_number(writer, "simulated_measured_ns", run->times.measured_ns);
-    sy_json_member_number(writer, "error_measured_ratio",
-                          error_of(run->times.measured_ns, run->times.real_ns));
-    sy_json_close(writer, '}');
+    sy_json_print(
+        writer,
+        "{file: %s, policy: %s, tasks: %u, tasks_unknown_to_model: %u, real_ns: %g, "
+        "simulated_ns: %g, error_ratio: %g, simulated_measured_ns: %g, error_measured_ratio: %g}",
+        run->path, run->policy, run->task_count, run->times.unknown_count, run->times.real_ns,
+        run->times.simulated_ns, error_of(run->times.simulated_ns, run->times.real_ns),
+        run->times.measured_ns, error_of(run->times.measured_ns, run->times.real_ns));
 }
 
 static void put_kernel_json(struct sy_json_writer *writer, const struct row *row) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "kernel", row->kernel);
-    sy_json_member_string(writer, "class", row->class_name);
-    sy_json_member_u64(writer, "tasks", row->count);
-    sy_json_member_number(writer, "total_ns", row->total_ns);
-    sy_json_member_number(writer, "median_ns", row->median_ns);
-    sy_json_member_number(writer, "abs_error_ratio", row->model_abs);
-    sy_json_member_number(writer, "bias_ratio", row->model_bias);
-    sy_json_member_u64(writer, "decided_tasks", row->decided_count);
-    sy_json_member_number(writer, "decided_abs_error_ratio", row->decided_abs);
-    sy_json_member_number(writer, "decided_bias_ratio", row->decided_bias);
-    sy_json_close(writer, '}');
+    sy_json_print(
+        writer,
+        "{kernel: %s, class: %s, tasks: %u, total_ns: %g, median_ns: %g, abs_error_ratio: %g, "
+        "bias_ratio: %g, decided_tasks: %u, decided_abs_error_ratio: %g, decided_bias_ratio: %g}",
+        row->kernel, row->class_name, row->count, row->total_ns, row->median_ns, row->model_abs,
+        row->model_bias, row->decided_count, row->decided_abs, row->decided_bias);
 }
 
 static int print_json(const struct replays *replays, const struct total *model,
                       const struct total *measured) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-replay-1");
-    sy_json_open_member(&writer, "runs", '[');
+    sy_json_print(&writer, "{schema: %s, runs: [", "symph-replay-1");
     for (uint32_t i = 0; i < replays->run_count; i++) {
         put_run_json(&writer, &replays->runs[i]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_open_member(&writer, "median", '{');
-    sy_json_member_number(&writer, "error_ratio", model->bias);
-    sy_json_member_number(&writer, "abs_error_ratio", model->abs);
-    sy_json_member_number(&writer, "error_measured_ratio", measured->bias);
-    sy_json_member_number(&writer, "abs_error_measured_ratio", measured->abs);
-    sy_json_close(&writer, '}');
-    sy_json_open_member(&writer, "kernels", '[');
+    sy_json_print(&writer,
+                  "], median: {error_ratio: %g, abs_error_ratio: %g, error_measured_ratio: %g, "
+                  "abs_error_measured_ratio: %g}, kernels: [",
+                  model->bias, model->abs, measured->bias, measured->abs);
     for (uint32_t i = 0; i < replays->row_count; i++) {
         put_kernel_json(&writer, &replays->rows[i]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 

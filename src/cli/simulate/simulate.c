@@ -148,11 +148,8 @@ static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_
     const char *part = NULL;
     sy_json_key(writer, "weights");
     if (ops->net) {
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "kind", ops->net->kind);
-        sy_json_member_u64(writer, "shape", ops->net->shape);
-        sy_json_member_u64(writer, "count", ops->net->count);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "{kind: %s, shape: %u, count: %u}", ops->net->kind, ops->net->shape,
+                      ops->net->count);
     } else {
         sy_json_put_null(writer);
     }
@@ -182,20 +179,15 @@ static void put_learned(const struct sy_scheduler_ops *ops, struct sy_buffer *ou
 
 static int list_policies_json(void) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-policies-1");
-    sy_json_open_member(&writer, "policies", '[');
+    sy_json_print(&writer, "{schema: %s, policies: [", "symph-policies-1");
     const struct sy_scheduler_ops *ops = NULL;
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "name", ops->name);
-        sy_json_member_string(&writer, "summary", ops->summary);
-        sy_json_member_bool(&writer, "needs_truth", ops->needs_truth);
+        sy_json_print(&writer, "{name: %s, summary: %s, needs_truth: %d", ops->name, ops->summary,
+                      ops->needs_truth);
         put_weights_json(ops, &writer);
         sy_json_close(&writer, '}');
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 

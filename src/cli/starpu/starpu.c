@@ -266,19 +266,15 @@ static void settle(const struct args *args, struct plan *plan) {
 
 static int show_json(const struct plan *plan) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-starpu-1");
-    sy_json_member_string(&writer, "program", plan->path);
-    sy_json_member_string(&writer, "starpu", plan->use.version);
-    sy_json_member_string(&writer, "library", plan->use.library);
-    sy_json_member_string(&writer, "plugin", plan->plugin.path);
-    sy_json_member_string(&writer, "built_for", plan->plugin.built_for);
-    sy_json_open_member(&writer, "environment", '{');
+    sy_json_print(&writer,
+                  "{schema: %s, program: %s, starpu: %s, library: %s, plugin: %s, built_for: %s, "
+                  "environment: {",
+                  "symph-starpu-1", plan->path, plan->use.version, plan->use.library,
+                  plan->plugin.path, plan->plugin.built_for);
     for (uint32_t i = 0; i < plan->setting_count; i++) {
         sy_json_member_string(&writer, plan->settings[i].name, plan->settings[i].value);
     }
-    sy_json_close(&writer, '}');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "}}");
     return sy_output(&writer.buffer);
 }
 

@@ -309,10 +309,8 @@ static double half_loss(const struct session *s, uint32_t half) {
 }
 
 static void put_trust(const struct session *s, struct sy_json_writer *w) {
-    sy_json_open_member(w, "belief", '{');
-    sy_json_member_string(w, "gradient", s->args->gradient);
-    sy_json_member_number(w, "loss_first_half", half_loss(s, 0));
-    sy_json_member_number(w, "loss_second_half", half_loss(s, 1));
+    sy_json_print(w, "belief: {gradient: %s, loss_first_half: %g, loss_second_half: %g",
+                  s->args->gradient, half_loss(s, 0), half_loss(s, 1));
     for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
         sy_json_member_number(w, trust_name(i), exp((double)s->best_trust.ln[i]));
     }
@@ -323,14 +321,11 @@ static int print(const struct session *s) {
     struct sy_buffer buffer = {0};
     if (s->args->common.json) {
         struct sy_json_writer w = {.compact_from = 3};
-        sy_json_open(&w, '{');
-        sy_json_member_string(&w, "schema", "symph-train-1");
-        sy_json_member_string(&w, "settings", s->settings.text);
-        sy_json_member_u64(&w, "generations", s->generation);
-        sy_json_member_u64(&w, "decisions", s->samples);
-        sy_json_member_number(&w, "untrained_ratio", s->first_ratio);
-        sy_json_member_number(&w, "validation_ratio", s->best_ratio);
-        sy_json_member_string(&w, "weights", s->out);
+        sy_json_print(&w,
+                      "{schema: %s, settings: %s, generations: %u, decisions: %llu, "
+                      "untrained_ratio: %g, validation_ratio: %g, weights: %s",
+                      "symph-train-1", s->settings.text, s->generation,
+                      (unsigned long long)s->samples, s->first_ratio, s->best_ratio, s->out);
         if (s->gradient) {
             put_trust(s, &w);
         }

@@ -263,39 +263,26 @@ static int print_text(struct compare *c) {
 static void put_group(struct compare *c, const struct group *group, uint32_t contender,
                       struct sy_json_writer *w) {
     struct figures f = measure(c, group, contender);
-    sy_json_open(w, '{');
-    sy_json_member_string(w, "by", group->by ? group->by : "all");
-    sy_json_member_string(w, "name", group->name ? group->name : "all");
-    sy_json_member_u64(w, "count", f.count);
-    sy_json_member_number(w, "ratio", f.ratio);
-    sy_json_member_number(w, "low", f.count ? f.interval.low : NAN);
-    sy_json_member_number(w, "high", f.count ? f.interval.high : NAN);
-    sy_json_member_number(w, "better", f.better);
-    sy_json_member_number(w, "worst", f.worst);
-    sy_json_close(w, '}');
+    sy_json_print(
+        w, "{by: %s, name: %s, count: %u, ratio: %g, low: %g, high: %g, better: %g, worst: %g}",
+        group->by ? group->by : "all", group->name ? group->name : "all", f.count, f.ratio,
+        f.count ? f.interval.low : NAN, f.count ? f.interval.high : NAN, f.better, f.worst);
 }
 
 static int print_json(struct compare *c) {
     struct sy_json_writer w = {.compact_from = 5};
     struct group group;
-    sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", "symph-train-compare-1");
-    sy_json_member_u64(&w, "scenarios", c->comparison.scenario_count);
-    sy_json_member_string(&w, "references", c->args->references);
-    sy_json_member_string(&w, "utility", c->args->utility);
-    sy_json_open_member(&w, "policies", '[');
+    sy_json_print(&w, "{schema: %s, scenarios: %u, references: %s, utility: %s, policies: [",
+                  "symph-train-compare-1", c->comparison.scenario_count, c->args->references,
+                  c->args->utility);
     for (uint32_t i = 0; i < c->comparison.contender_count; i++) {
-        sy_json_open(&w, '{');
-        sy_json_member_string(&w, "policy", c->names[i]);
-        sy_json_open_member(&w, "groups", '[');
+        sy_json_print(&w, "{policy: %s, groups: [", c->names[i]);
         for (uint32_t g = 0; group_at(c, g, &group); g++) {
             put_group(c, &group, i, &w);
         }
-        sy_json_close(&w, ']');
-        sy_json_close(&w, '}');
+        sy_json_print(&w, "]}");
     }
-    sy_json_close(&w, ']');
-    sy_json_close(&w, '}');
+    sy_json_print(&w, "]}");
     return sy_output(&w.buffer);
 }
 

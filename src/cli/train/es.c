@@ -288,28 +288,19 @@ static int train(struct session *s) {
 static int print_json(const struct session *s) {
     const struct sy_training *t = s->training;
     struct sy_json_writer w = {.compact_from = 3};
-    sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", "symph-train-1");
-    sy_json_member_string(&w, "settings", s->settings.text);
-    sy_json_member_u64(&w, "generations", t->es.generation);
-    sy_json_member_u64(&w, "rollouts", t->rollout_count);
-    sy_json_member_u64(&w, "best_generation", t->history[t->best_at].generation);
-    sy_json_member_number(&w, "validation_ratio", exp(t->history[t->best_at].validation));
-    sy_json_member_string(&w, "weights", s->out.text);
-    sy_json_member_string(&w, "checkpoint", s->checkpoint.text);
-    sy_json_open_member(&w, "history", '[');
+    sy_json_print(
+        &w,
+        "{schema: %s, settings: %s, generations: %u, rollouts: %llu, "
+        "best_generation: %u, validation_ratio: %g, weights: %s, checkpoint: %s, history: [",
+        "symph-train-1", s->settings.text, t->es.generation, (unsigned long long)t->rollout_count,
+        t->history[t->best_at].generation, exp(t->history[t->best_at].validation), s->out.text,
+        s->checkpoint.text);
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
-        sy_json_open(&w, '{');
-        sy_json_member_u64(&w, "generation", p->generation);
-        sy_json_member_number(&w, "training", p->training);
-        sy_json_member_number(&w, "validation", p->validation);
-        sy_json_member_number(&w, "error", p->error);
-        sy_json_member_number(&w, "worst", p->worst);
-        sy_json_close(&w, '}');
+        sy_json_print(&w, "{generation: %u, training: %g, validation: %g, error: %g, worst: %g}",
+                      p->generation, p->training, p->validation, p->error, p->worst);
     }
-    sy_json_close(&w, ']');
-    sy_json_close(&w, '}');
+    sy_json_print(&w, "]}");
     return sy_output(&w.buffer);
 }
 
