@@ -193,11 +193,10 @@ static struct sy_spread figure(const struct sy_scene *scene, const char *policy,
 }
 
 static void put_cell(struct sy_table *table, struct sy_spread value, enum sy_figure which) {
-    char text[SY_UNITS_SIZE];
     if (!isfinite(value.value)) {
         sy_table_cell(table, "-");
     } else if (which >= SY_FIGURE_DECISION_P50) {
-        sy_table_cell(table, "%s", sy_units_time(value.value, text));
+        sy_table_cell(table, "%s", sy_units_time(value.value).text);
     } else if (isfinite(value.low) && value.high > value.low) {
         sy_table_cell(table, "%.3f [%.3f, %.3f]", value.value, value.low, value.high);
     } else {

@@ -302,18 +302,16 @@ static void put_stream(const struct sy_dype *bench, const struct sy_dype_unit *u
     sy_json_print(out, "{pipeline: %s, link: %s, items: %u", bench->pipelines[unit->pipeline].name,
                   sy_dype_link_name(unit->link), stream->items);
     for (int s = 0; s < SY_DYPE_STREAMERS; s++) {
-        char text[SY_UNITS_SIZE];
         sy_json_print(out, "%s: {items_per_s: %g, joules_per_item: %g}", names[s],
                       1e9 * stream->items / stream->time_ns[s], stream->joules[s] / stream->items);
         if (s != SY_DYPE_STREAM_OURS) {
-            sy_table_cell(table, "%s", sy_units_number(stream->time_ns[s] / ours_ns, 3, text));
+            sy_table_cell(table, "%s", sy_units_number(stream->time_ns[s] / ours_ns, 3).text);
         }
     }
-    char text[SY_UNITS_SIZE];
     sy_table_cell(table, "%s",
-                  sy_units_number(stream->joules[SY_DYPE_STREAM_STATIC] / our_joules, 3, text));
+                  sy_units_number(stream->joules[SY_DYPE_STREAM_STATIC] / our_joules, 3).text);
     sy_table_cell(table, "%s",
-                  sy_units_number(stream->joules[SY_DYPE_STREAM_GPU] / our_joules, 3, text));
+                  sy_units_number(stream->joules[SY_DYPE_STREAM_GPU] / our_joules, 3).text);
     sy_table_cell(table, "%u", stream->changes);
     sy_table_cell(table, "%u", stream->probes);
     sy_table_cell(table, "%u", stream->late_most);

@@ -139,7 +139,6 @@ static int set_number(const struct parser *parser, const struct sy_option *optio
 static int set_quantity(const struct parser *parser, const struct sy_option *option,
                         const char *text) {
     bool time = option->type == SY_OPTION_TIME;
-    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
     double value = 0, scale = time ? 1e9 : 1;
     if (time ? !sy_parse_time(text, strlen(text), &value)
              : !sy_parse_size(text, strlen(text), &value)) {
@@ -147,10 +146,10 @@ static int set_quantity(const struct parser *parser, const struct sy_option *opt
             parser->command, "--%s takes a %s, not '%s'", option->name,
             time ? "time such as 500ms, 60s or 10min" : "size such as 500MB or 16GiB", text);
     }
-    const char *(*put)(double, char *) = time ? sy_units_time : sy_units_bytes;
+    struct sy_units (*put)(double) = time ? sy_units_time : sy_units_bytes;
     if (value < option->low * scale || value > option->high * scale) {
         return sy_options_usage(parser->command, "--%s must be %s to %s, not %s", option->name,
-                                put(option->low * scale, low), put(option->high * scale, high),
+                                put(option->low * scale).text, put(option->high * scale).text,
                                 text);
     }
     *(double *)(void *)(parser->args + option->target) = value / scale;

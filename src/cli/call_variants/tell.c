@@ -49,7 +49,6 @@ static double busy_of_all(const struct sy_record *record, const struct stage *st
  */
 static void put_head(const struct sy_record *record, const struct sy_run_figures *figures,
                      struct sy_buffer *buffer) {
-    char time[SY_UNITS_SIZE], p50[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < record->note_count; i++) {
         if (strcmp(record->notes[i].key, "warning") != 0) { /* that goes to stderr */
             sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
@@ -57,11 +56,11 @@ static void put_head(const struct sy_record *record, const struct sy_run_figures
     }
     sy_print(buffer, "policy       %s, %s\n", record->policy,
              record->runtime ? record->runtime : "");
-    sy_print(buffer, "time         %s for %u tasks\n", sy_units_time(figures->makespan_ns, time),
+    sy_print(buffer, "time         %s for %u tasks\n", sy_units_time(figures->makespan_ns).text,
              record->graph->task_count);
     if (!isnan(figures->decision_p50_ns)) {
         sy_print(buffer, "decisions    %u; time per task: median %s\n", figures->decision_count,
-                 sy_units_time(figures->decision_p50_ns, p50));
+                 sy_units_time(figures->decision_p50_ns).text);
     }
     if (!isnan(figures->energy_joules)) {
         sy_print(buffer, "energy       %.4g J (%s)\n", figures->energy_joules,
@@ -75,7 +74,6 @@ static void put_stages(const struct sy_record *record, const struct stage *stage
                        struct sy_buffer *buffer) {
     double all_ns = busy_of_all(record, stages);
     struct sy_table table;
-    char time[SY_UNITS_SIZE];
     sy_table_init(&table, (const char *const[]){"stage", "on", "tasks", "busy", "share"}, "llrrr");
     for (uint32_t k = 0; k < record->graph->kernel_count; k++) {
         for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
@@ -84,7 +82,7 @@ static void put_stages(const struct sy_record *record, const struct stage *stage
                 sy_table_cell(&table, "%s", record->graph->kernels[k].name);
                 sy_table_cell(&table, "%s", sy_device_kind_name((enum sy_device_kind)kind));
                 sy_table_cell(&table, "%u", stage->tasks);
-                sy_table_cell(&table, "%s", sy_units_time(stage->busy_ns, time));
+                sy_table_cell(&table, "%s", sy_units_time(stage->busy_ns).text);
                 sy_table_cell(&table, "%.1f %%", all_ns > 0 ? 100 * stage->busy_ns / all_ns : 0);
             }
         }

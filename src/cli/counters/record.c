@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "cli/progress.h"
-#include "cli/units.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -133,12 +132,11 @@ static int loop(struct sy_counters_session *session, struct tape *tape, double i
 
 static int print_summary(const struct args *args, const struct sy_counters_session *session,
                          const struct tape *tape) {
-    char time[SY_UNITS_SIZE], size[SY_UNITS_SIZE];
     double span_ns = tape->last_ns - tape->first_ns, bytes = (double)tape->written_bytes;
     sy_message_note(args->base.common.quiet, "%s: %llu readings of %u counters over %s, %s",
                     tape->to_stdout ? "stdout" : tape->path, (unsigned long long)tape->readings,
-                    session->senses.counter_count, sy_units_time(span_ns, time),
-                    sy_units_bytes(bytes, size));
+                    session->senses.counter_count, sy_units_time(span_ns).text,
+                    sy_units_bytes(bytes).text);
     if (!args->base.common.json) {
         return SY_EXIT_OK;
     }
@@ -163,11 +161,10 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     code = tape_close(&tape, code);
     bool gone = code == -EPIPE && tape.to_stdout; /* the reader has enough */
     if (code && !gone) {
-        char size[SY_UNITS_SIZE];
         if (begun) {
             sy_message_fail("%s: recording stopped: %s; the %s written so far can be replayed",
                             args->out, strerror(-code),
-                            sy_units_bytes((double)tape.written_bytes, size));
+                            sy_units_bytes((double)tape.written_bytes).text);
         } else {
             sy_message_fail("%s: cannot write: %s", args->out, strerror(-code));
         }

@@ -9,7 +9,6 @@
 #include "cli/counters/show.h"
 
 #include "cli/progress.h"
-#include "cli/units.h"
 #include "topology/topology.h"
 #include <errno.h>
 #include <math.h>
@@ -278,7 +277,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
 
 bool sy_counters_time(const struct sy_command *command, const char *name, const char *text,
                       double low_ns, double high_ns, double *ret_ns, int *ret_exit) {
-    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
     double ns = 0;
     if (!text) {
         return true;
@@ -289,9 +287,8 @@ bool sy_counters_time(const struct sy_command *command, const char *name, const 
         return false;
     }
     if (!(ns >= low_ns && ns <= high_ns)) {
-        *ret_exit =
-            sy_options_usage(command, "--%s must be %s to %s, not %s", name,
-                             sy_units_time(low_ns, low), sy_units_time(high_ns, high), text);
+        *ret_exit = sy_options_usage(command, "--%s must be %s to %s, not %s", name,
+                                     sy_units_time(low_ns).text, sy_units_time(high_ns).text, text);
         return false;
     }
     *ret_ns = ns;

@@ -8,7 +8,6 @@
 #include "cli/counters/show.h"
 
 #include "base/json.h"
-#include "cli/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -33,12 +32,11 @@ static const char *one_word(char *text) {
 static void write_counters(const struct sy_counters_view *view, struct sy_buffer *buffer) {
     for (uint32_t kind = 0; kind < view->kind_count; kind++) {
         const struct sy_counter *counter = &view->counters[view->kinds[kind].first];
-        char text[SY_UNITS_SIZE];
-        sy_counters_kind_text(view, kind, text);
-        bool share = counter->kind == SY_COUNTER_SHARE && strcmp(text, "-") != 0;
-        text[share ? strcspn(text, " ") : strlen(text)] = '\0';
-        sy_print(buffer, LINE, view->elapsed_ns / 1e9, view->kinds[kind].name, share ? text : "-",
-                 "-", "-", share ? "-" : one_word(text), "-");
+        struct sy_units shown = sy_counters_kind_text(view, kind);
+        bool share = counter->kind == SY_COUNTER_SHARE && strcmp(shown.text, "-") != 0;
+        shown.text[share ? strcspn(shown.text, " ") : strlen(shown.text)] = '\0';
+        sy_print(buffer, LINE, view->elapsed_ns / 1e9, view->kinds[kind].name,
+                 share ? shown.text : "-", "-", "-", share ? "-" : one_word(shown.text), "-");
     }
 }
 
@@ -46,15 +44,13 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
     for (uint32_t i = 0; i < view->item_count; i++) {
         const struct sy_utilisation *item = &view->items[i];
         double time_s = view->elapsed_ns / 1e9;
-        char text[5][SY_UNITS_SIZE];
         if (item->measured) {
             const char *unit = item->unit ? item->unit : "";
-            sy_draw_rate(item->rate, unit, text[3]);
-            sy_print(buffer, LINE, time_s, item->name,
-                     sy_units_number(100 * item->mean, 1, text[0]),
-                     sy_units_number(100 * item->low, 1, text[1]),
-                     sy_units_number(100 * item->high, 1, text[2]), one_word(text[3]),
-                     sy_units_number(item->age_ns / 1e9, 3, text[4]));
+            struct sy_units rate = sy_draw_rate(item->rate, unit);
+            sy_print(buffer, LINE, time_s, item->name, sy_units_number(100 * item->mean, 1).text,
+                     sy_units_number(100 * item->low, 1).text,
+                     sy_units_number(100 * item->high, 1).text, one_word(rate.text),
+                     sy_units_number(item->age_ns / 1e9, 3).text);
         } else if (view->all) {
             sy_print(buffer, LINE, time_s, item->name, "-", "-", "-", "-", "-");
         }

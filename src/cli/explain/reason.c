@@ -25,18 +25,17 @@ static const char *in_words(enum sy_guard guard) {
 }
 
 void sy_explain_reason_text(const struct sy_reason *reason, struct sy_buffer *out) {
-    char text[SY_UNITS_SIZE];
     if (!sy_reason_given(reason)) {
         return;
     }
     sy_print(out, "Why: %s", in_words(reason->guard));
     if (isfinite(reason->finish_ns) && reason->finish_ns > 0) {
         sy_print(out, "; the heuristic predicted its end %s after the decision",
-                 sy_units_time(reason->finish_ns, text));
+                 sy_units_time(reason->finish_ns).text);
     }
     if (isfinite(reason->correction_ns) && reason->correction_ns != 0) {
         sy_print(out, ", the network made this %s %s",
-                 sy_units_time(fabs(reason->correction_ns), text),
+                 sy_units_time(fabs(reason->correction_ns)).text,
                  reason->correction_ns < 0 ? "less" : "more");
     }
     sy_print(out, ".\n");

@@ -126,12 +126,11 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"kernel", "tasks", "cpu", "gpu", "fpga", "asic"},
                   "lrrrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t k = 0; k < graph->kernel_count; k++) {
         sy_table_cell(&table, "%s", graph->kernels[k].name);
         sy_table_cell(&table, "%u", stats->kernels[k].task_count);
         for (int kind = 0; kind < SY_KIND_COUNT; kind++) {
-            sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind], text));
+            sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind]).text);
         }
     }
     sy_print(buffer, "\nMean time of a task, alone on a device of each kind:\n");
@@ -140,17 +139,16 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
 
 static void put_row(const struct sy_graph *graph, const struct sy_graph_stats *stats,
                     struct sy_table *table) {
-    char text[SY_UNITS_SIZE];
     sy_table_cell(table, "%s", sy_graph_name(graph));
     sy_table_cell(table, "%u", graph->task_count);
     sy_table_cell(table, "%u", graph->edge_count);
     sy_table_cell(table, "%u", graph->data_count);
-    sy_table_cell(table, "%s", sy_units_bytes(stats->data_bytes, text));
+    sy_table_cell(table, "%s", sy_units_bytes(stats->data_bytes).text);
     sy_table_cell(table, "%u", stats->depth_count);
     sy_table_cell(table, "%u", stats->width_count);
-    sy_table_cell(table, "%s", sy_units_time(stats->work_ns, text));
-    sy_table_cell(table, "%s", sy_units_time(stats->critical_path_ns, text));
-    sy_table_cell(table, "%s", sy_units_number(stats->parallelism_ratio, 1, text));
+    sy_table_cell(table, "%s", sy_units_time(stats->work_ns).text);
+    sy_table_cell(table, "%s", sy_units_time(stats->critical_path_ns).text);
+    sy_table_cell(table, "%s", sy_units_number(stats->parallelism_ratio, 1).text);
 }
 
 static int print_table(const struct sy_graph_list *list, struct sy_graph_stats *stats) {

@@ -154,7 +154,6 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
         &rows,
         (const char *const[]){"kernel", "class", "data", "flops", "samples", "median", "spread"},
         "llrrrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < list->cell_count; i++) {
         const struct sy_cell *cell = list->cells[i];
         sy_table_cell(&rows, "%s", cell->kernel);
@@ -164,11 +163,10 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
             sy_table_cell(&rows, "%s", cell->class_name);
         }
         double bytes = cell->values[SY_BYTES], flops = cell->values[SY_FLOPS];
-        sy_table_cell(&rows, "%s", bytes > 0 ? sy_units_bytes(bytes, text) : "-");
-        snprintf(text, sizeof text, "%.4g", flops);
-        sy_table_cell(&rows, "%s", flops > 0 ? text : "-");
+        sy_table_cell(&rows, "%s", bytes > 0 ? sy_units_bytes(bytes).text : "-");
+        sy_table_cell(&rows, "%s", flops > 0 ? sy_units_text("%.4g", flops).text : "-");
         sy_table_cell(&rows, "%llu", (unsigned long long)cell->sample_count);
-        sy_table_cell(&rows, "%s", sy_units_time(cell->median_ns, text));
+        sy_table_cell(&rows, "%s", sy_units_time(cell->median_ns).text);
         if (sy_cell_count(cell) < cell->sample_count) {
             sy_table_cell(&rows, "older build");
         } else if (cell->modelled) {

@@ -82,12 +82,11 @@ static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_b
 static void put_memories(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"memory", "host", "capacity", "bandwidth"}, "llrl");
-    char text[SY_UNITS_SIZE];
     for (uint32_t m = 0; m < machine->memory_count; m++) {
         const struct sy_memory *memory = &machine->memories[m];
         sy_table_cell(&table, "%s", memory->name);
         sy_table_cell(&table, "%s", memory->host ? "yes" : "no");
-        sy_table_cell(&table, "%s", sy_units_bytes(memory->capacity_bytes, text));
+        sy_table_cell(&table, "%s", sy_units_bytes(memory->capacity_bytes).text);
         sy_table_cell(&table, "%s",
                       memory->resource != SY_NONE ? machine->resources[memory->resource].name
                       : memory->host              ? "not known: not shared"
@@ -115,13 +114,12 @@ static bool is_assumed_latency(double latency_ns) {
 static bool put_resources(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"resource", "kind", "capacity", ""}, "llrl");
-    char text[SY_UNITS_SIZE];
     bool assumed = false;
     for (uint32_t i = 0; i < machine->resource_count; i++) {
         const struct sy_resource *resource = &machine->resources[i];
         sy_table_cell(&table, "%s", resource->name);
         sy_table_cell(&table, "%s", sy_resource_kind_name(resource->kind));
-        sy_table_cell(&table, "%s", sy_units_rate(resource->bytes_per_s, text));
+        sy_table_cell(&table, "%s", sy_units_rate(resource->bytes_per_s).text);
         sy_table_cell(&table, "%s", is_assumed_rate(resource) ? "*" : "");
         assumed = assumed || is_assumed_rate(resource);
     }
@@ -145,7 +143,6 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"from", "to", "one copy", "latency", "", "through"},
                   "llrrll");
-    char text[SY_UNITS_SIZE];
     uint32_t rows = 0, n = machine->memory_count;
     bool assumed = false;
     for (uint32_t i = 0; i < n * n && rows < ROUTE_ROW_MAX; i++) {
@@ -155,8 +152,8 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
         }
         sy_table_cell(&table, "%s", machine->memories[i / n].name);
         sy_table_cell(&table, "%s", machine->memories[i % n].name);
-        sy_table_cell(&table, "%s", sy_units_rate(route->bytes_per_s, text));
-        sy_table_cell(&table, "%s", sy_units_time(route->latency_ns, text));
+        sy_table_cell(&table, "%s", sy_units_rate(route->bytes_per_s).text);
+        sy_table_cell(&table, "%s", sy_units_time(route->latency_ns).text);
         sy_table_cell(&table, "%s", is_assumed_latency(route->latency_ns) ? "*" : "");
         put_via(machine, route, &table);
         assumed = assumed || is_assumed_latency(route->latency_ns);
@@ -193,13 +190,12 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
     }
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"board", "port", "init", "image"}, "lrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t b = 0; b < machine->board_count; b++) {
         const struct sy_board *board = &machine->boards[b];
         sy_table_cell(&table, "%s", board->name);
-        sy_table_cell(&table, "%s", sy_units_rate(board->port_bytes_per_s, text));
-        sy_table_cell(&table, "%s", sy_units_time(board->init_ns, text));
-        sy_table_cell(&table, "%s", sy_units_bytes(board->image_bytes, text));
+        sy_table_cell(&table, "%s", sy_units_rate(board->port_bytes_per_s).text);
+        sy_table_cell(&table, "%s", sy_units_time(board->init_ns).text);
+        sy_table_cell(&table, "%s", sy_units_bytes(board->image_bytes).text);
     }
     sy_print(buffer, "\nFPGA boards:\n");
     sy_table_write(&table, 2, bold, buffer);
@@ -211,14 +207,11 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
 static int print_tables(const struct sy_machine *machine) {
     bool bold = sy_message_colour(stdout);
     struct sy_buffer buffer = {0};
-    char devices[SY_UNITS_SIZE], classes[SY_UNITS_SIZE], memories[SY_UNITS_SIZE];
-    char resources[SY_UNITS_SIZE];
-    sy_print(
-        &buffer, "%s: %s in %s, %s, %s\n", machine->name,
-        sy_units_count(machine->device_count, "device", "devices", devices),
-        sy_units_count(machine->class_count, "class", "classes", classes),
-        sy_units_count(machine->memory_count, "memory", "memories", memories),
-        sy_units_count(machine->resource_count, "shared resource", "shared resources", resources));
+    sy_print(&buffer, "%s: %s in %s, %s, %s\n", machine->name,
+             sy_units_count(machine->device_count, "device", "devices").text,
+             sy_units_count(machine->class_count, "class", "classes").text,
+             sy_units_count(machine->memory_count, "memory", "memories").text,
+             sy_units_count(machine->resource_count, "shared resource", "shared resources").text);
     bool assumed = put_devices(machine, bold, &buffer);
     put_classes(machine, bold, &buffer);
     put_memories(machine, bold, &buffer);

@@ -8,7 +8,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include "cli/units.h"
 #include "trace/trace.h"
 #include <math.h>
 #include <string.h>
@@ -53,12 +52,11 @@ static uint32_t group_of(struct picture *picture, const struct sy_plan *plan) {
 
 static const char *title_of(struct picture *picture, const struct sy_plan *plan) {
     struct sy_buffer text = {0};
-    char rate[SY_UNITS_SIZE], latency[SY_UNITS_SIZE], joules[SY_UNITS_SIZE];
     sy_buffer_printf(
         &text,
-        "%s, latency %s, %s per item, %.4g W: ", sy_planning_rate(plan->outcome.period_ns, rate),
-        sy_units_time(plan->outcome.latency_ns, latency),
-        sy_planning_joules(plan->outcome.energy_joules, joules), plan->outcome.power_watts);
+        "%s, latency %s, %s per item, %.4g W: ", sy_planning_rate(plan->outcome.period_ns).text,
+        sy_units_time(plan->outcome.latency_ns).text,
+        sy_planning_joules(plan->outcome.energy_joules).text, plan->outcome.power_watts);
     sy_plan_write(&picture->planning->problem, plan, &text);
     return keep(picture, &text);
 }
@@ -79,7 +77,6 @@ static const char *label_of(struct picture *picture, uint32_t index) {
     const struct sy_planning *planning = picture->planning;
     const struct sy_plan *plan = &planning->front[index];
     struct sy_buffer text = {0};
-    char latency[SY_UNITS_SIZE];
     bool money = planning->args->prices.count > 0;
     for (uint32_t k = 0; k < SY_PLANNING_FIGURES; k++) {
         /* Prices that nobody gave are assumed, and not worth a label. */
@@ -98,7 +95,7 @@ static const char *label_of(struct picture *picture, uint32_t index) {
         sy_buffer_finish(&text);
         return NULL;
     }
-    sy_buffer_printf(&text, " (latency %s)", sy_units_time(plan->outcome.latency_ns, latency));
+    sy_buffer_printf(&text, " (latency %s)", sy_units_time(plan->outcome.latency_ns).text);
     return keep(picture, &text);
 }
 

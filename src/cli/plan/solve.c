@@ -8,7 +8,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include "cli/units.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -56,7 +55,6 @@ static int solve_without(const struct sy_planning *planning, uint32_t skip,
  */
 /* Which constraint, taken away alone, lets a plan be. */
 static void tell_who_bars(const struct sy_planning *planning) {
-    char text[SY_UNITS_SIZE], latency[SY_UNITS_SIZE], joules[SY_UNITS_SIZE];
     uint32_t count = planning->constraints.count, freeing = 0;
     for (uint32_t i = 0; i < count && count > 1; i++) {
         struct sy_plan_problem problem;
@@ -65,9 +63,9 @@ static void tell_who_bars(const struct sy_planning *planning) {
             sy_message_note(
                 planning->args->common.quiet,
                 "without '%s' there is a plan: %s, latency %s, %s per item, %.4g W",
-                planning->constraints.items[i].text, sy_planning_rate(plan.outcome.period_ns, text),
-                sy_units_time(plan.outcome.latency_ns, latency),
-                sy_planning_joules(plan.outcome.energy_joules, joules), plan.outcome.power_watts);
+                planning->constraints.items[i].text, sy_planning_rate(plan.outcome.period_ns).text,
+                sy_units_time(plan.outcome.latency_ns).text,
+                sy_planning_joules(plan.outcome.energy_joules).text, plan.outcome.power_watts);
             freeing++;
         }
     }
@@ -318,20 +316,15 @@ void sy_planning_caveat(const struct sy_planning *planning, struct sy_buffer *bu
                      counts[SY_BASIS_ROOFLINE]);
 }
 
-const char *sy_planning_rate(double period_ns, char *text) {
+struct sy_units sy_planning_rate(double period_ns) {
     double rate = 1e9 / period_ns;
-    if (!isfinite(rate)) {
-        snprintf(text, SY_UNITS_SIZE, "-");
-    } else if (rate >= 0.1) {
-        int decimals = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
-        snprintf(text, SY_UNITS_SIZE, "%.*f/s", decimals, rate);
-    } else {
-        snprintf(text, SY_UNITS_SIZE, "%.3g/s", rate);
+    if (isfinite(rate) && rate >= 0.1) {
+        return sy_units_text("%.*f/s", rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0, rate);
     }
-    return text;
+    return isfinite(rate) ? sy_units_text("%.3g/s", rate) : sy_units_text("-");
 }
 
-const char *sy_planning_joules(double joules, char *text) {
+struct sy_units sy_planning_joules(double joules) {
     static const struct {
         const char *name;
         double scale;
@@ -340,10 +333,6 @@ const char *sy_planning_joules(double joules, char *text) {
     while (i + 1 < SY_COUNT(units) && fabs(joules) >= 0.9995 * units[i + 1].scale) {
         i++;
     }
-    if (isfinite(joules)) {
-        snprintf(text, SY_UNITS_SIZE, "%.3g %s", joules / units[i].scale, units[i].name);
-    } else {
-        snprintf(text, SY_UNITS_SIZE, "-");
-    }
-    return text;
+    return isfinite(joules) ? sy_units_text("%.3g %s", joules / units[i].scale, units[i].name)
+                            : sy_units_text("-");
 }

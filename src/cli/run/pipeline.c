@@ -134,9 +134,8 @@ static int ask(const struct sy_run_args *args, struct sy_run_policy *policy,
 /* --- tables -------------------------------------------------------------------------------------
  */
 /* "1,234 /s" would be longer than it is worth. */
-static const char *rate_text(double rate, char *text) {
-    snprintf(text, SY_UNITS_SIZE, isfinite(rate) ? "%.4g" : "-", rate);
-    return text;
+static struct sy_units rate_text(double rate) {
+    return isfinite(rate) ? sy_units_text("%.4g", rate) : sy_units_text("-");
 }
 
 static void put_result(const struct sy_record *record, struct sy_buffer *buffer) {
@@ -155,20 +154,19 @@ static void put_result(const struct sy_record *record, struct sy_buffer *buffer)
 
 static void put_head(const struct sy_record *record, struct sy_buffer *buffer) {
     const struct sy_stream_report *stream = record->stream;
-    char a[SY_UNITS_SIZE], b[SY_UNITS_SIZE];
     sy_print(buffer, "%s: %s on %s of %s%s%s\n\n", record->spec,
-             sy_units_count(stream->item_count, "item", "items", a),
-             sy_units_count(record->machine->device_count, "device", "devices", b), record->host,
+             sy_units_count(stream->item_count, "item", "items").text,
+             sy_units_count(record->machine->device_count, "device", "devices").text, record->host,
              record->runtime ? ", " : "", record->runtime ? record->runtime : "");
     sy_print(buffer, "objective    %s\n", stream->objective);
-    sy_print(buffer, "throughput   %s items/s", rate_text(stream->rate, a));
+    sy_print(buffer, "throughput   %s items/s", rate_text(stream->rate).text);
     if (isfinite(stream->steady_rate)) {
-        sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate, a),
+        sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate).text,
                  stream->window);
     }
     sy_print(buffer, "\nlatency      median %s, p99 %s, with at most %s in progress\n",
-             sy_units_time(stream->latency_p50_ns, a), sy_units_time(stream->latency_p99_ns, b),
-             sy_units_count(stream->window, "item", "items", (char[SY_UNITS_SIZE]){0}));
+             sy_units_time(stream->latency_p50_ns).text, sy_units_time(stream->latency_p99_ns).text,
+             sy_units_count(stream->window, "item", "items").text);
     if (isfinite(stream->joules)) {
         sy_print(buffer, "energy       %.3g J per item (%s)\n", stream->joules,
                  record->energy_source ? record->energy_source : "source unknown");
@@ -184,18 +182,17 @@ static void put_phases(const struct sy_stream_report *stream, struct sy_buffer *
                                           "items/s",     "predicted", "p50",
                                           "p99 latency", "J/item",    "plan"};
     struct sy_table table;
-    char text[SY_UNITS_SIZE];
     sy_table_init(&table, headers, "rrlrrrrrl");
     for (uint32_t p = 0; p < stream->phase_count; p++) {
         const struct sy_stream_phase *phase = &stream->phases[p];
         sy_table_cell(&table, "%llu", (unsigned long long)phase->first_item);
         sy_table_cell(&table, "%llu", (unsigned long long)phase->item_count);
         sy_table_cell(&table, "%s", phase->cause);
-        sy_table_cell(&table, "%s", rate_text(phase->rate, text));
-        sy_table_cell(&table, "%s", rate_text(1e9 / phase->period_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p50_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p99_ns, text));
-        sy_table_cell(&table, "%s", rate_text(phase->joules, text));
+        sy_table_cell(&table, "%s", rate_text(phase->rate).text);
+        sy_table_cell(&table, "%s", rate_text(1e9 / phase->period_ns).text);
+        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p50_ns).text);
+        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p99_ns).text);
+        sy_table_cell(&table, "%s", rate_text(phase->joules).text);
         sy_table_cell(&table, "%s", phase->plan);
     }
     sy_print(buffer, "\n");

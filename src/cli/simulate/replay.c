@@ -245,28 +245,25 @@ static void put_runs(const struct replays *replays, const struct total *model,
     sy_table_init(&table, headers, "llrrrrrr");
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct replay_run *run = &replays->runs[i];
-        char text[SY_UNITS_SIZE];
         sy_table_cell(&table, "%s", run->path);
         sy_table_cell(&table, "%s", run->policy);
         sy_table_cell(&table, "%u", run->task_count);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.real_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(run->times.simulated_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(run->times.real_ns).text);
+        sy_table_cell(&table, "%s", sy_units_time(run->times.simulated_ns).text);
         cell_percent(&table, error_of(run->times.simulated_ns, run->times.real_ns), true);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.measured_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(run->times.measured_ns).text);
         cell_percent(&table, error_of(run->times.measured_ns, run->times.real_ns), true);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
     sy_table_legend("real: measured makespan; model's times, measured times: makespan simulated "
                     "with predicted and with measured task times; error: simulated / real - 1.",
                     0, out);
-    char text[4][SY_UNITS_SIZE];
     sy_print(out,
              "\nMedian error of the simulated makespan: %s %% (absolute %s %%) with the "
              "model's times,\n%s %% (absolute %s %%) with the measured ones.\n",
-             sy_units_number(100 * model->bias, 1, text[0]),
-             sy_units_number(100 * model->abs, 1, text[1]),
-             sy_units_number(100 * measured->bias, 1, text[2]),
-             sy_units_number(100 * measured->abs, 1, text[3]));
+             sy_units_number(100 * model->bias, 1).text, sy_units_number(100 * model->abs, 1).text,
+             sy_units_number(100 * measured->bias, 1).text,
+             sy_units_number(100 * measured->abs, 1).text);
 }
 
 static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
@@ -276,11 +273,10 @@ static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
     sy_table_init(&table, headers, "llrrrrrrr");
     for (uint32_t i = 0; i < replays->row_count; i++) {
         const struct row *row = &replays->rows[i];
-        char text[SY_UNITS_SIZE];
         sy_table_cell(&table, "%s", row->kernel);
         sy_table_cell(&table, "%s", row->class_name);
         sy_table_cell(&table, "%u", row->count);
-        sy_table_cell(&table, "%s", sy_units_time(row->median_ns, text));
+        sy_table_cell(&table, "%s", sy_units_time(row->median_ns).text);
         cell_percent(&table, row->model_abs, false);
         cell_percent(&table, row->model_bias, true);
         sy_table_cell(&table, "%u", row->decided_count);

@@ -38,7 +38,6 @@ static void put_spread(const struct sy_spread *spread, struct sy_table *table) {
 
 static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
                        const struct sy_summary *summary, struct sy_table *table) {
-    char text[SY_UNITS_SIZE];
     sy_table_cell(table, "%s", simulate->policies.items[policy]);
     put_spread(&summary->over_bound, table);
     put_spread(&summary->over_best, table);
@@ -47,29 +46,28 @@ static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
     sy_table_cell(table, "%.1f %%", 100 * summary->within_10);
     sy_table_cell(table, "%.3f", summary->fairness);
     if (simulate->timed) {
-        sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns, text));
-        sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns, text));
+        sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns).text);
+        sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns).text);
         sy_table_cell(table, "%.2f %%", 100 * summary->policy_share);
     }
 }
 
 static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buffer) {
     const struct sy_simulate_args *args = simulate->args;
-    char text[SY_UNITS_SIZE];
     sy_print(buffer, "%s: %s", simulate->machine->name,
-             sy_units_count(simulate->machine->device_count, "device", "devices", text));
+             sy_units_count(simulate->machine->device_count, "device", "devices").text);
     if (args->stream) {
         sy_print(buffer, ", %s",
-                 sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs", text));
+                 sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs").text);
         if (args->arrivals) {
             sy_print(buffer, " as recorded");
         } else {
             sy_print(buffer, " of %s at load %g",
-                     sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
+                     sy_units_count(args->tenants, "tenant", "tenants").text, args->load);
         }
     }
     sy_print(buffer, "; %s, seeds %llu to %llu",
-             sy_units_count(simulate->graphs.count, "graph", "graphs", text),
+             sy_units_count(simulate->graphs.count, "graph", "graphs").text,
              (unsigned long long)args->seed, (unsigned long long)(args->seed + args->seeds - 1));
     if (args->noise > 0) {
         sy_print(buffer, ", noise %g", args->noise);
@@ -103,9 +101,8 @@ static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_
     if (!values) {
         return -ENOMEM;
     }
-    char text[SY_UNITS_SIZE];
     sy_table_cell(table, "%s", simulate->cases[first].graph);
-    sy_table_cell(table, "%s", sy_units_time(simulate->cases[first].bound_ns, text));
+    sy_table_cell(table, "%s", sy_units_time(simulate->cases[first].bound_ns).text);
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
         for (uint32_t s = 0; s < seeds; s++) {
             const struct sy_case *item = &simulate->cases[first + s];

@@ -224,20 +224,14 @@ static void show(struct session *s) {
     const struct sy_training *t = s->training;
     const struct sy_training_point *p = &t->history[t->history_count - 1];
     double elapsed_ns = sy_clock_ns() - s->started_ns, share = progress(s);
-    char left[SY_UNITS_SIZE] = "?", training[32] = "-";
-    if (share > 0) {
-        sy_units_time(elapsed_ns * fmax(0, 1 - share) / share, left);
-    }
-    if (isfinite(p->training)) {
-        snprintf(training, sizeof training, "%.4f", exp(p->training));
-    }
+    double left_ns = elapsed_ns * fmax(0, 1 - share) / share;
     sy_message_note(s->args->common.quiet,
                     "generation %u: training %s, validation %.4f +- %.4f (worst %.3f)%s, %.0f "
                     "rollouts/s, %s left",
-                    p->generation, training, exp(p->validation), p->error, exp(p->worst),
-                    t->best_at == t->history_count - 1 ? " best" : "",
+                    p->generation, sy_units_number(exp(p->training), 4).text, exp(p->validation),
+                    p->error, exp(p->worst), t->best_at == t->history_count - 1 ? " best" : "",
                     (double)(t->rollout_count - s->rollouts_before) / fmax(elapsed_ns * 1e-9, 1e-3),
-                    left);
+                    share > 0 ? sy_units_time(left_ns).text : "?");
 }
 
 /* After a validation everything is on disk. */
