@@ -356,12 +356,8 @@ static int save(const struct hunt *hunt, const char *folder) {
 static void put_row(const struct hunt *hunt, struct sy_table *table, struct sy_json_writer *out) {
     const char *machine = machines[hunt->worst.machine];
     bool two = hunt->baseline->two_jobs;
-    sy_table_cell(table, "%s", hunt->baseline->policy);
-    sy_table_cell(table, "%d", two ? 2 : 1);
-    sy_table_cell(table, "%u", hunt->judged);
-    sy_table_cell(table, "%.4f", hunt->worst_ratio);
-    sy_table_cell(table, "%u", hunt->worst.task_count);
-    sy_table_cell(table, "%s", machine);
+    sy_table_cell(table, "%s|%d|%u|%.4f|%u|%s", hunt->baseline->policy, two ? 2 : 1, hunt->judged,
+                  hunt->worst_ratio, hunt->worst.task_count, machine);
     sy_json_print(out,
                   "{policy: %s, baseline: %s, jobs: %u, mutations: %u, worst_ratio: %g, "
                   "policy_ns: %g, baseline_ns: %g, tasks: %u, machine: %s}",

@@ -363,9 +363,8 @@ static void program_table(const struct bench *bench, uint32_t slots, struct sy_b
         if (!scored(bench, s)) {
             continue;
         }
-        sy_table_cell(&table, "%s", series->name);
-        sy_table_cell(&table, "%s", split_names[series->held_out]);
-        sy_table_cell(&table, "%u", series->windows);
+        sy_table_cell(&table, "%s|%s|%u", series->name, split_names[series->held_out],
+                      series->windows);
         for (uint32_t c = 0; c < SY_COUNT(methods); c++) {
             put_percent(&table, over_seeds(bench, c, slots, s).wape);
         }

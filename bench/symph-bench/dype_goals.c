@@ -65,11 +65,9 @@ static const char *verdict(const struct goal *goal) {
 }
 
 static void put_goal(const struct goal *goal, struct sy_table *table, struct sy_json_writer *out) {
-    sy_table_cell(table, "%s", goal->text);
-    sy_table_cell(table, "%s %.4g", goal->at_least ? ">=" : "<=", goal->asked_for);
+    sy_table_cell(table, "%s|%s %.4g", goal->text, goal->at_least ? ">=" : "<=", goal->asked_for);
     sy_report_spread(table, goal->value);
-    sy_table_cell(table, "%s", verdict(goal));
-    sy_table_cell(table, "%s", goal->published);
+    sy_table_cell(table, "%s|%s", verdict(goal), goal->published);
     sy_json_print(out, "{goal: %s, sense: %s, asked_for: %g", goal->text,
                   goal->at_least ? "at least" : "at most", goal->asked_for);
     sy_report_member(out, "measured", goal->value);

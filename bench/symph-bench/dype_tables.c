@@ -81,14 +81,10 @@ static void put_nearness(const struct sy_dype *bench, uint32_t pipeline, enum sy
         return;
     }
     double all = near.cases;
-    sy_table_cell(table, "%s", of);
-    sy_table_cell(table, "%s", sy_dype_policy_name(policy));
-    sy_table_cell(table, "%u", near.cases);
-    sy_table_cell(table, "%u (%.1f %%)", near.optimal, 100 * near.optimal / all);
-    sy_table_cell(table, "%.1f %%", 100 * near.within_1 / all);
-    sy_table_cell(table, "%.1f %%", 100 * near.within_5 / all);
-    sy_table_cell(table, "%.2f %%", 100 * near.rest);
-    sy_table_cell(table, "%.1f %%", 100 * near.worst);
+    sy_table_cell(table, "%s|%s|%u|%u (%.1f %%)|%.1f %%|%.1f %%|%.2f %%|%.1f %%", of,
+                  sy_dype_policy_name(policy), near.cases, near.optimal, 100 * near.optimal / all,
+                  100 * near.within_1 / all, 100 * near.within_5 / all, 100 * near.rest,
+                  100 * near.worst);
 }
 
 static void nearness_table(const struct sy_dype *bench, struct sy_json_writer *out,
@@ -153,8 +149,7 @@ struct sy_spread sy_dype_gain(const struct sy_dype *bench, enum sy_dype_policy o
 static void put_gains(const struct sy_dype *bench, uint32_t pipeline, enum sy_dype_policy other,
                       struct sy_table *table, struct sy_json_writer *out) {
     const char *of = pipeline == SY_NONE ? "all" : bench->pipelines[pipeline].name;
-    sy_table_cell(table, "%s", of);
-    sy_table_cell(table, "%s", sy_dype_policy_name(other));
+    sy_table_cell(table, "%s|%s", of, sy_dype_policy_name(other));
     sy_json_print(out, "{pipeline: %s, over: %s", of, sy_dype_policy_name(other));
     for (int o = 0; o < SY_DYPE_OBJECTIVES; o++) {
         enum sy_dype_objective objective = (enum sy_dype_objective)o;
@@ -245,12 +240,8 @@ static void put_errors(const struct sy_dype *bench, const char *kernel, double *
         if (!wrong.count) {
             continue;
         }
-        sy_table_cell(table, "%s", kernel);
-        sy_table_cell(table, "%s", bench->times.classes[c]);
-        sy_table_cell(table, "%u", wrong.count);
-        sy_table_cell(table, "%.1f %%", 100 * wrong.median);
-        sy_table_cell(table, "%.1f %%", 100 * wrong.p90);
-        sy_table_cell(table, "%.0f %%", 100 * wrong.covered);
+        sy_table_cell(table, "%s|%s|%u|%.1f %%|%.1f %%|%.0f %%", kernel, bench->times.classes[c],
+                      wrong.count, 100 * wrong.median, 100 * wrong.p90, 100 * wrong.covered);
         sy_json_print(out,
                       "{kernel: %s, class: %s, guesses: %u, median_log_error: %g, "
                       "p90_log_error: %g, within_2_sigma: %g}",
@@ -295,10 +286,8 @@ static void put_stream(const struct sy_dype *bench, const struct sy_dype_unit *u
     const struct sy_dype_stream *stream = &unit->stream;
     double ours_ns = stream->time_ns[SY_DYPE_STREAM_OURS];
     double our_joules = stream->joules[SY_DYPE_STREAM_OURS];
-    sy_table_cell(table, "%s", bench->pipelines[unit->pipeline].name);
-    sy_table_cell(table, "%s", sy_dype_link_name(unit->link));
-    sy_table_cell(table, "%u", stream->items);
-    sy_table_cell(table, "%.4g", 1e9 * stream->items / ours_ns);
+    sy_table_cell(table, "%s|%s|%u|%.4g", bench->pipelines[unit->pipeline].name,
+                  sy_dype_link_name(unit->link), stream->items, 1e9 * stream->items / ours_ns);
     sy_json_print(out, "{pipeline: %s, link: %s, items: %u", bench->pipelines[unit->pipeline].name,
                   sy_dype_link_name(unit->link), stream->items);
     for (int s = 0; s < SY_DYPE_STREAMERS; s++) {
@@ -308,13 +297,10 @@ static void put_stream(const struct sy_dype *bench, const struct sy_dype_unit *u
             sy_table_cell(table, "%s", sy_units_number(stream->time_ns[s] / ours_ns, 3).text);
         }
     }
-    sy_table_cell(table, "%s",
-                  sy_units_number(stream->joules[SY_DYPE_STREAM_STATIC] / our_joules, 3).text);
-    sy_table_cell(table, "%s",
-                  sy_units_number(stream->joules[SY_DYPE_STREAM_GPU] / our_joules, 3).text);
-    sy_table_cell(table, "%u", stream->changes);
-    sy_table_cell(table, "%u", stream->probes);
-    sy_table_cell(table, "%u", stream->late_most);
+    sy_table_cell(table, "%s|%s|%u|%u|%u",
+                  sy_units_number(stream->joules[SY_DYPE_STREAM_STATIC] / our_joules, 3).text,
+                  sy_units_number(stream->joules[SY_DYPE_STREAM_GPU] / our_joules, 3).text,
+                  stream->changes, stream->probes, stream->late_most);
     sy_json_print(out, "changes: %u, probes: %u, items_late_most: %u}", stream->changes,
                   stream->probes, stream->late_most);
 }

@@ -404,14 +404,11 @@ static void put_text(struct sy_buffer *text, const struct point *points, double 
         for (uint32_t c = 0; c < COLUMNS; c++) {
             sy_table_cell(&table, "%.1f", points[i].wape[c] * 100);
         }
-        sy_table_cell(&table, "%.1f to %.1f", points[i].interval.low * 100,
-                      points[i].interval.high * 100);
-        sy_table_cell(&table, "%.1f", points[i].coverage * 100);
-        sy_table_cell(&table, "%.1f", points[i].rotation_wape[0] * 100);
-        sy_table_cell(&table, "%.1f", points[i].rotation_wape[COLUMNS - 1] * 100);
-        sy_table_cell(&table, "%.0f", published[i].linux_percent);
-        sy_table_cell(&table, "%.0f", published[i].counterminer_percent);
-        sy_table_cell(&table, "%.0f", published[i].bayesperf_percent);
+        sy_table_cell(&table, "%.1f to %.1f|%.1f|%.1f|%.1f|%.0f|%.0f|%.0f",
+                      points[i].interval.low * 100, points[i].interval.high * 100,
+                      points[i].coverage * 100, points[i].rotation_wape[0] * 100,
+                      points[i].rotation_wape[COLUMNS - 1] * 100, published[i].linux_percent,
+                      published[i].counterminer_percent, published[i].bayesperf_percent);
     }
     sy_buffer_printf(
         text,

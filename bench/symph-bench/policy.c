@@ -187,10 +187,7 @@ static void instance_table(const struct single *s) {
         for (uint32_t g = 0; g < o->graph_count; g++) {
             const char *name = "-";
             double best = best_of_five(s, o, g, &name);
-            sy_table_cell(&table, "%s", o->graphs[g]);
-            sy_table_cell(&table, "%u", o->task_count[g]);
-            sy_table_cell(&table, "%s", name);
-            sy_table_cell(&table, "%.3f", best);
+            sy_table_cell(&table, "%s|%u|%s|%.3f", o->graphs[g], o->task_count[g], name, best);
             sy_json_print(out,
                           "{suite: %s, graph: %s, tasks: %u, best_of_five: %s, best_over_bound: %g",
                           o->name, o->graphs[g], o->task_count[g], name, best);

@@ -52,16 +52,13 @@ void sy_goals_write(const struct sy_goals *goals, enum sy_policy_track track,
             continue;
         }
         rows++;
-        sy_table_cell(&table, "%s", goal->text);
-        sy_table_cell(&table, "%s", goal->policy);
-        sy_table_cell(&table, "%s %.4g",
+        sy_table_cell(&table, "%s|%s|%s %.4g", goal->text, goal->policy,
                       goal->at_least ? ">="
                       : goal->strict ? "<"
                                      : "<=",
                       goal->goal);
         sy_report_spread(&table, goal->value);
-        sy_table_cell(&table, "%s", verdict(goal));
-        sy_table_cell(&table, "%s", goal->where ? goal->where : "");
+        sy_table_cell(&table, "%s|%s", verdict(goal), goal->where ? goal->where : "");
         sy_json_print(out, "{goal: %s, policy: %s, sense: %s, asked_for: %g", goal->text,
                       goal->policy, goal->at_least ? "at least" : "at most", goal->goal);
         sy_report_member(out, "measured", goal->value);

@@ -206,9 +206,7 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
             uint32_t plain = sy_outcome_find(&o, PLAIN);
             struct sy_spread ratio = sy_outcome_ratio(&o, p, with, SY_BY_SLOWDOWN);
             struct sy_spread over = sy_outcome_ratio(&o, p, plain, SY_BY_SLOWDOWN);
-            sy_table_cell(table, "%s", kind->what);
-            sy_table_cell(table, "%s", pair->without);
-            sy_table_cell(table, "%s", pair->with);
+            sy_table_cell(table, "%s|%s|%s", kind->what, pair->without, pair->with);
             sy_report_spread(table, ratio);
             sy_report_spread(table, over);
             sy_json_print(report->out, "{left_out: %s, without: %s, with: %s", kind->what,

@@ -150,8 +150,7 @@ static void put(const struct sy_report *report, const char *policy, const struct
     const double values[] = {busy->decision_p50_ns, busy->decision_p99_ns, busy->call_p50_ns,
                              busy->call_p99_ns,     busy->per_task_ns,     large->arrived_ns};
     sy_json_print(report->out, "{policy: %s, ready_tasks: %g", policy, busy->ready);
-    sy_table_cell(table, "%s", policy);
-    sy_table_cell(table, "%.0f", busy->ready);
+    sy_table_cell(table, "%s|%.0f", policy, busy->ready);
     for (uint32_t i = 0; i < SY_COUNT(keys); i++) {
         sy_json_member_number(report->out, keys[i], values[i]);
         sy_table_cell(table, "%s", sy_units_time(values[i]).text);

@@ -98,11 +98,8 @@ static void contention_table(const struct streams *s, const struct sy_suite_outc
         sy_table_cell(&table, "%s%s", o->policies[p], p == best ? " (best heuristic)" : "");
         sy_report_spread(&table, mean);
         sy_report_spread(&table, ratio);
-        sy_table_cell(&table, "%.2f", p99);
-        sy_table_cell(&table, "%.3f", shares.within_0);
-        sy_table_cell(&table, "%.3f", shares.within_10);
-        sy_table_cell(&table, "%.3f", shares.within_20);
-        sy_table_cell(&table, "%.3f", shares.fairness);
+        sy_table_cell(&table, "%.2f|%.3f|%.3f|%.3f|%.3f", p99, shares.within_0, shares.within_10,
+                      shares.within_20, shares.fairness);
         sy_json_print(out, "{policy: %s", o->policies[p]);
         sy_report_member(out, "slowdown_mean", mean);
         sy_report_member(out, "over_best_heuristic", ratio);
@@ -342,13 +339,8 @@ static void tenants_table(const struct streams *s, const struct sy_suite_outcome
         sy_table_cell(&table, "%s%s", o->policies[p], p == tuned ? " (tuned fair)" : "");
         sy_table_cell(&table, "%.2f", mean.value * 1e-6);
         sy_report_spread(&table, ratio);
-        sy_table_cell(&table, "%.2f", p99 * 1e-6);
-        sy_table_cell(&table, "%.3f", p99 / fair_p99);
-        sy_table_cell(&table, "%.3f", shares.fairness);
-        sy_table_cell(&table, "%.3f", slowdown.value);
-        sy_table_cell(&table, "%.2f", ft.mean);
-        sy_table_cell(&table, "%.2f", ft.p99);
-        sy_table_cell(&table, "%.3f", ft.kept);
+        sy_table_cell(&table, "%.2f|%.3f|%.3f|%.3f|%.2f|%.2f|%.3f", p99 * 1e-6, p99 / fair_p99,
+                      shares.fairness, slowdown.value, ft.mean, ft.p99, ft.kept);
         sy_json_print(out, "{policy: %s", o->policies[p]);
         sy_report_member(out, "completion_mean_ns", mean);
         sy_report_member(out, "over_tuned_fair", ratio);

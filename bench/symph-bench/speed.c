@@ -126,18 +126,14 @@ int sy_bench_speed(struct sy_json_writer *writer, struct sy_buffer *buffer) {
             return SY_EXIT_FAILED;
         }
         put_json(writer, what, &m);
-        sy_table_cell(&table, "%u", m.devices);
-        sy_table_cell(&table, "%s", what->graph);
-        sy_table_cell(&table, "%s", what->policy);
-        sy_table_cell(&table, "%s",
+        sy_table_cell(&table, "%u|%s|%s|%s|%llu|%llu|%.2f|%.2f|%.3f", m.devices, what->graph,
+                      what->policy,
                       !what->contention       ? "no"
                       : what->hidden_load > 0 ? "flows, hidden load"
-                                              : "flows");
-        sy_table_cell(&table, "%llu", (unsigned long long)m.tasks);
-        sy_table_cell(&table, "%llu", (unsigned long long)m.events);
-        sy_table_cell(&table, "%.2f", (double)m.events / m.best_ns * 1e3);
-        sy_table_cell(&table, "%.2f", (double)m.tasks / m.best_ns * 1e3);
-        sy_table_cell(&table, "%.3f", m.best_ns / 1e3 / (double)m.tasks / m.devices);
+                                              : "flows",
+                      (unsigned long long)m.tasks, (unsigned long long)m.events,
+                      (double)m.events / m.best_ns * 1e3, (double)m.tasks / m.best_ns * 1e3,
+                      m.best_ns / 1e3 / (double)m.tasks / m.devices);
     }
     sy_buffer_printf(buffer, "One core of this machine, CPU time, best of %d runs\n\n", REPEATS);
     sy_table_write(&table, 0, false, buffer);

@@ -57,6 +57,8 @@ int sy_message_exit(int code);
  * files cannot command the terminal or feign a line. */
 __attribute__((format(printf, 2, 3))) void sy_print(struct sy_buffer *buffer, const char *format,
                                                     ...);
+/* The same for the first length bytes of a format; list then stands at what follows. */
+void sy_print_list(struct sy_buffer *buffer, const char *format, size_t length, va_list *list);
 
 /* Writes buffer to stdout whole and finishes it. Returns an exit code. */
 int sy_output(struct sy_buffer *buffer);

@@ -221,14 +221,11 @@ static int print_table(const struct sy_graph_list *list, uint32_t count,
                                         "exact", "best found", "found/bound"},
                   "lrrrrrrr");
     for (uint32_t i = 0; i < count; i++) {
-        sy_table_cell(&table, "%s", sy_graph_name(list->graphs[i]));
-        sy_table_cell(&table, "%u", bounds[i].task_count);
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].critical_path_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].area_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].mixed_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].exact_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].found_ns).text);
-        sy_table_cell(&table, "%.3f", ratio(&bounds[i]));
+        sy_table_cell(&table, "%s|%u|%s|%s|%s|%s|%s|%.3f", sy_graph_name(list->graphs[i]),
+                      bounds[i].task_count, sy_units_time(bounds[i].critical_path_ns).text,
+                      sy_units_time(bounds[i].area_ns).text, sy_units_time(bounds[i].mixed_ns).text,
+                      sy_units_time(bounds[i].exact_ns).text,
+                      sy_units_time(bounds[i].found_ns).text, ratio(&bounds[i]));
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
     sy_table_legend(

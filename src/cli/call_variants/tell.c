@@ -79,11 +79,10 @@ static void put_stages(const struct sy_record *record, const struct stage *stage
         for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
             const struct stage *stage = &stages[k * SY_KIND_COUNT + kind];
             if (stage->tasks) {
-                sy_table_cell(&table, "%s", record->graph->kernels[k].name);
-                sy_table_cell(&table, "%s", sy_device_kind_name((enum sy_device_kind)kind));
-                sy_table_cell(&table, "%u", stage->tasks);
-                sy_table_cell(&table, "%s", sy_units_time(stage->busy_ns).text);
-                sy_table_cell(&table, "%.1f %%", all_ns > 0 ? 100 * stage->busy_ns / all_ns : 0);
+                sy_table_cell(&table, "%s|%s|%u|%s|%.1f %%", record->graph->kernels[k].name,
+                              sy_device_kind_name((enum sy_device_kind)kind), stage->tasks,
+                              sy_units_time(stage->busy_ns).text,
+                              all_ns > 0 ? 100 * stage->busy_ns / all_ns : 0);
             }
         }
     }
@@ -101,10 +100,9 @@ static void put_devices(const struct sy_record *record, const struct sy_run_figu
     for (uint32_t d = 0; d < record->machine->device_count; d++) {
         double share =
             figures->makespan_ns > 0 ? figures->device_busy_ns[d] / figures->makespan_ns : 0;
-        sy_table_cell(&table, "%s", record->machine->devices[d].name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(record->machine->devices[d].kind));
-        sy_table_cell(&table, "%u", figures->device_tasks[d]);
-        sy_table_cell(&table, "%.1f %%", 100 * share);
+        sy_table_cell(&table, "%s|%s|%u|%.1f %%", record->machine->devices[d].name,
+                      sy_device_kind_name(record->machine->devices[d].kind),
+                      figures->device_tasks[d], 100 * share);
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);

@@ -83,14 +83,10 @@ static const char *const arch_headers[] = {
 
 static void put_arch(struct sy_table *table, const struct sy_listing *listing, const char *own) {
     struct counts counts = count(listing);
-    sy_table_cell(table, "%s", listing->name);
-    sy_table_cell(table, "%u", listing->listed_count);
-    sy_table_cell(table, "%u", counts.core);
-    sy_table_cell(table, "%u", counts.uncore);
-    sy_table_cell(table, "%u", listing->metric_count);
-    sy_table_cell(table, "%u", counts.bounded);
-    sy_table_cell(table, "%u", listing->unit_count);
-    sy_table_cell(table, "%s", own && strcmp(own, listing->name) == 0 ? "this processor" : "");
+    sy_table_cell(table, "%s|%u|%u|%u|%u|%u|%u|%s", listing->name, listing->listed_count,
+                  counts.core, counts.uncore, listing->metric_count, counts.bounded,
+                  listing->unit_count,
+                  own && strcmp(own, listing->name) == 0 ? "this processor" : "");
 }
 
 static void put_units(const struct sy_listing *listing, struct sy_buffer *text) {
@@ -102,8 +98,7 @@ static void put_units(const struct sy_listing *listing, struct sy_buffer *text) 
         for (uint32_t j = 0; j < listing->listed_count; j++) {
             events += strcmp(listing->events[j].unit, unit->name) == 0;
         }
-        sy_table_cell(&table, "%s", unit->name);
-        sy_table_cell(&table, "%u", events);
+        sy_table_cell(&table, "%s|%u", unit->name, events);
         sy_table_cell(&table, unit->counters ? "%u" : "-", unit->counters);
         sy_table_cell(&table, unit->counters || unit->fixed_counters ? "%u" : "-",
                       unit->fixed_counters);
@@ -119,11 +114,8 @@ static void put_events(const struct sy_listing *listing, struct sy_buffer *text)
     sy_table_init(&table, (const char *const[]){"event", "PMU", "encoding", ""}, "llll");
     for (uint32_t i = 0; i < listing->listed_count; i++) {
         const struct sy_event *event = &listing->events[i];
-        sy_table_cell(&table, "%s", event->name);
-        sy_table_cell(&table, "%s", event->unit);
-        sy_table_cell(&table, "%s", event->encoding);
-        sy_table_cell(&table, "%s%s", event->fixed ? "fixed " : "",
-                      event->deprecated ? "deprecated" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s%s", event->name, event->unit, event->encoding,
+                      event->fixed ? "fixed " : "", event->deprecated ? "deprecated" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), text);
 }
@@ -133,10 +125,8 @@ static void put_metrics(const struct sy_listing *listing, struct sy_buffer *text
     sy_table_init(&table, (const char *const[]){"metric", "PMU", "unit", "expression"}, "llll");
     for (uint32_t i = 0; i < listing->metric_count; i++) {
         const struct sy_metric *metric = &listing->metrics[i];
-        sy_table_cell(&table, "%s", metric->name);
-        sy_table_cell(&table, "%s", metric->unit);
-        sy_table_cell(&table, "%s", metric->scale_unit[0] ? metric->scale_unit : "-");
-        sy_table_cell(&table, "%s", metric->expr_text);
+        sy_table_cell(&table, "%s|%s|%s|%s", metric->name, metric->unit,
+                      metric->scale_unit[0] ? metric->scale_unit : "-", metric->expr_text);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), text);
 }

@@ -102,9 +102,7 @@ static void put_variables(const struct sy_model *model, struct sy_buffer *text) 
     for (uint32_t i = 0; i < model->variable_count; i++) {
         const struct sy_variable *variable = &model->variables[i];
         bool hidden = variable->counter == SY_NONE;
-        sy_table_cell(&table, "%s", variable->role);
-        sy_table_cell(&table, "%s", variable->name);
-        sy_table_cell(&table, "%s",
+        sy_table_cell(&table, "%s|%s|%s", variable->role, variable->name,
                       hidden                         ? "hidden"
                       : variable->pmu == SY_PMU_NONE ? "always"
                                                      : "takes a counter");
@@ -295,11 +293,9 @@ static const char *const all_headers[] = {"micro-architecture",
 
 static void put_row(struct shown *shown, const char *name, struct sy_model *const *models) {
     struct size sizes[2] = {size_of(models[0]), size_of(models[1])};
-    sy_table_cell(&shown->table, "%s", name);
-    sy_table_cell(&shown->table, "%u", sizes[0].roles + sizes[1].roles);
+    sy_table_cell(&shown->table, "%s|%u", name, sizes[0].roles + sizes[1].roles);
     for (uint32_t i = 0; i < 2; i++) {
-        sy_table_cell(&shown->table, "%u", models[i]->variable_count);
-        sy_table_cell(&shown->table, "%u", sizes[i].programmable);
+        sy_table_cell(&shown->table, "%u|%u", models[i]->variable_count, sizes[i].programmable);
         for (uint32_t origin = 0; origin < SY_FROM_TOPOLOGY; origin++) {
             sy_table_cell(&shown->table, "%u", sizes[i].by_origin[origin]);
         }

@@ -69,8 +69,7 @@ static void put_counters(struct sy_table *table, const struct sy_sources *source
             continue;
         }
         const struct sy_counter *counter = &counters[i];
-        sy_table_cell(table, "%s", counter->source);
-        sy_table_cell(table, "%s", counter->event);
+        sy_table_cell(table, "%s|%s", counter->source, counter->event);
         put_scope(table, counter, same);
         sy_table_cell(table, "%s", counter->kind == SY_COUNTER_SHARE ? "share" : counter->unit);
         sy_table_cell(table, "%.2g %%", counter->noise_ratio * 100);

@@ -49,11 +49,10 @@ static void put_errors(const struct sy_explain *explain, const struct sy_explain
         const struct sy_record_task *ran = &explain->record->tasks[task];
         char name[32];
         double actual = sy_explain_duration_ns(explain, task);
-        sy_table_cell(&table, "%s", name_of(explain, task, name));
-        sy_table_cell(&table, "%s", sy_explain_device(explain, ran->device));
-        sy_table_cell(&table, "%s", sy_units_time(ran->predicted_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(actual).text);
-        sy_table_cell(&table, "%sx", sy_units_number(actual / ran->predicted_ns, 2).text);
+        sy_table_cell(&table, "%s|%s|%s|%s|%sx", name_of(explain, task, name),
+                      sy_explain_device(explain, ran->device),
+                      sy_units_time(ran->predicted_ns).text, sy_units_time(actual).text,
+                      sy_units_number(actual / ran->predicted_ns, 2).text);
     }
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
     sy_table_legend("predicted, actual: execution time; ratio: actual / predicted.", 2, out);
@@ -64,12 +63,10 @@ static void put_link(const struct sy_explain *explain, const struct sy_explain_l
     static const char *const causes[] = {"nobody", "its device", "an input"};
     const struct sy_record_task *ran = &explain->record->tasks[link->task];
     char name[32];
-    sy_table_cell(table, "%s", name_of(explain, link->task, name));
-    sy_table_cell(table, "%s", sy_explain_device(explain, ran->device));
-    sy_table_cell(table, "%s", sy_units_time(ran->start_ns).text);
-    sy_table_cell(table, "%s", sy_units_time(sy_explain_duration_ns(explain, link->task)).text);
-    sy_table_cell(table, "%s", causes[link->cause]);
-    sy_table_cell(table, "%s", sy_units_time(link->gap_ns).text);
+    sy_table_cell(table, "%s|%s|%s|%s|%s|%s", name_of(explain, link->task, name),
+                  sy_explain_device(explain, ran->device), sy_units_time(ran->start_ns).text,
+                  sy_units_time(sy_explain_duration_ns(explain, link->task)).text,
+                  causes[link->cause], sy_units_time(link->gap_ns).text);
 }
 
 static void put_path(const struct sy_explain *explain, const struct sy_explain_link *links,
@@ -113,8 +110,7 @@ static void put_idle(const struct sy_explain *explain, const struct sy_explain_i
     for (uint32_t d = 0; d < explain->record->machine->device_count; d++) {
         const double parts[] = {idle[d].busy_ns, idle[d].nothing_ns, idle[d].inputs_ns,
                                 idle[d].held_ns};
-        sy_table_cell(&table, "%s", sy_explain_device(explain, d));
-        sy_table_cell(&table, "%u", idle[d].task_count);
+        sy_table_cell(&table, "%s|%u", sy_explain_device(explain, d), idle[d].task_count);
         for (size_t i = 0; i < SY_COUNT(parts); i++) {
             if (whole > 0) {
                 sy_table_cell(&table, "%.1f %%", 100 * parts[i] / whole);

@@ -86,11 +86,9 @@ static void put_alternatives(const struct sy_explain *explain, const struct sy_d
     sy_table_init(&table, headers, "lrrrrrl");
     for (uint32_t i = 0; i < decided->alternative_count; i++) {
         const struct sy_alternative *item = &decided->alternatives[i];
-        sy_table_cell(&table, "%s", sy_explain_device(explain, item->device));
-        sy_table_cell(&table, "%s", sy_units_time(item->queue_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(item->inputs_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(item->exec_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(item->finish_ns).text);
+        sy_table_cell(&table, "%s|%s|%s|%s|%s", sy_explain_device(explain, item->device),
+                      sy_units_time(item->queue_ns).text, sy_units_time(item->inputs_ns).text,
+                      sy_units_time(item->exec_ns).text, sy_units_time(item->finish_ns).text);
         if (item->log_sigma > 0) {
             sy_table_cell(&table, "%.0f %%", 100 * expm1(fmin(item->log_sigma, 10)));
         } else {

@@ -70,8 +70,7 @@ static int list_generators(bool json) {
         if (json) {
             sy_json_member_string(&writer, name, help);
         } else {
-            sy_table_cell(&table, "gen:%s", name);
-            sy_table_cell(&table, "%s", help);
+            sy_table_cell(&table, "gen:%s|%s", name, help);
         }
     }
     if (json) {
@@ -127,8 +126,7 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
     sy_table_init(&table, (const char *const[]){"kernel", "tasks", "cpu", "gpu", "fpga", "asic"},
                   "lrrrrr");
     for (uint32_t k = 0; k < graph->kernel_count; k++) {
-        sy_table_cell(&table, "%s", graph->kernels[k].name);
-        sy_table_cell(&table, "%u", stats->kernels[k].task_count);
+        sy_table_cell(&table, "%s|%u", graph->kernels[k].name, stats->kernels[k].task_count);
         for (int kind = 0; kind < SY_KIND_COUNT; kind++) {
             sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind]).text);
         }
@@ -139,16 +137,11 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
 
 static void put_row(const struct sy_graph *graph, const struct sy_graph_stats *stats,
                     struct sy_table *table) {
-    sy_table_cell(table, "%s", sy_graph_name(graph));
-    sy_table_cell(table, "%u", graph->task_count);
-    sy_table_cell(table, "%u", graph->edge_count);
-    sy_table_cell(table, "%u", graph->data_count);
-    sy_table_cell(table, "%s", sy_units_bytes(stats->data_bytes).text);
-    sy_table_cell(table, "%u", stats->depth_count);
-    sy_table_cell(table, "%u", stats->width_count);
-    sy_table_cell(table, "%s", sy_units_time(stats->work_ns).text);
-    sy_table_cell(table, "%s", sy_units_time(stats->critical_path_ns).text);
-    sy_table_cell(table, "%s", sy_units_number(stats->parallelism_ratio, 1).text);
+    sy_table_cell(table, "%s|%u|%u|%u|%s|%u|%u|%s|%s|%s", sy_graph_name(graph), graph->task_count,
+                  graph->edge_count, graph->data_count, sy_units_bytes(stats->data_bytes).text,
+                  stats->depth_count, stats->width_count, sy_units_time(stats->work_ns).text,
+                  sy_units_time(stats->critical_path_ns).text,
+                  sy_units_number(stats->parallelism_ratio, 1).text);
 }
 
 static int print_table(const struct sy_graph_list *list, struct sy_graph_stats *stats) {

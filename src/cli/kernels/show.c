@@ -163,10 +163,9 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
             sy_table_cell(&rows, "%s", cell->class_name);
         }
         double bytes = cell->values[SY_BYTES], flops = cell->values[SY_FLOPS];
-        sy_table_cell(&rows, "%s", bytes > 0 ? sy_units_bytes(bytes).text : "-");
-        sy_table_cell(&rows, "%s", flops > 0 ? sy_units_text("%.4g", flops).text : "-");
-        sy_table_cell(&rows, "%llu", (unsigned long long)cell->sample_count);
-        sy_table_cell(&rows, "%s", sy_units_time(cell->median_ns).text);
+        sy_table_cell(&rows, "%s|%s|%llu|%s", bytes > 0 ? sy_units_bytes(bytes).text : "-",
+                      flops > 0 ? sy_units_text("%.4g", flops).text : "-",
+                      (unsigned long long)cell->sample_count, sy_units_time(cell->median_ns).text);
         if (sy_cell_count(cell) < cell->sample_count) {
             sy_table_cell(&rows, "older build");
         } else if (cell->modelled) {

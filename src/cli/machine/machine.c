@@ -57,17 +57,12 @@ static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_b
     bool assumed = false;
     for (uint32_t d = 0; d < machine->device_count; d++) {
         const struct sy_device *device = &machine->devices[d];
-        sy_table_cell(&table, "%s", device->name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(device->kind));
-        sy_table_cell(&table, "%s", machine->classes[device->class_index].name);
-        sy_table_cell(&table, "%s", machine->memories[device->memory].name);
-        sy_table_cell(&table, "%u", device->group);
-        sy_table_cell(&table, "%s",
-                      device->board == SY_NONE ? "-" : machine->boards[device->board].name);
-        sy_table_cell(&table, "%g", device->speed_ratio);
-        sy_table_cell(&table, "%.3g", device->busy_watts);
-        sy_table_cell(&table, "%.3g", device->idle_watts);
-        sy_table_cell(&table, "%s", is_assumed_power(device) ? "*" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s|%u|%s|%g|%.3g|%.3g|%s", device->name,
+                      sy_device_kind_name(device->kind), machine->classes[device->class_index].name,
+                      machine->memories[device->memory].name, device->group,
+                      device->board == SY_NONE ? "-" : machine->boards[device->board].name,
+                      device->speed_ratio, device->busy_watts, device->idle_watts,
+                      is_assumed_power(device) ? "*" : "");
         assumed = assumed || is_assumed_power(device);
     }
     sy_print(buffer, "\nDevices:\n");
@@ -84,10 +79,8 @@ static void put_memories(const struct sy_machine *machine, bool bold, struct sy_
     sy_table_init(&table, (const char *const[]){"memory", "host", "capacity", "bandwidth"}, "llrl");
     for (uint32_t m = 0; m < machine->memory_count; m++) {
         const struct sy_memory *memory = &machine->memories[m];
-        sy_table_cell(&table, "%s", memory->name);
-        sy_table_cell(&table, "%s", memory->host ? "yes" : "no");
-        sy_table_cell(&table, "%s", sy_units_bytes(memory->capacity_bytes).text);
-        sy_table_cell(&table, "%s",
+        sy_table_cell(&table, "%s|%s|%s|%s", memory->name, memory->host ? "yes" : "no",
+                      sy_units_bytes(memory->capacity_bytes).text,
                       memory->resource != SY_NONE ? machine->resources[memory->resource].name
                       : memory->host              ? "not known: not shared"
                                                   : "-");
@@ -117,10 +110,9 @@ static bool put_resources(const struct sy_machine *machine, bool bold, struct sy
     bool assumed = false;
     for (uint32_t i = 0; i < machine->resource_count; i++) {
         const struct sy_resource *resource = &machine->resources[i];
-        sy_table_cell(&table, "%s", resource->name);
-        sy_table_cell(&table, "%s", sy_resource_kind_name(resource->kind));
-        sy_table_cell(&table, "%s", sy_units_rate(resource->bytes_per_s).text);
-        sy_table_cell(&table, "%s", is_assumed_rate(resource) ? "*" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s", resource->name, sy_resource_kind_name(resource->kind),
+                      sy_units_rate(resource->bytes_per_s).text,
+                      is_assumed_rate(resource) ? "*" : "");
         assumed = assumed || is_assumed_rate(resource);
     }
     sy_print(buffer, "\nShared resources:\n");
@@ -150,11 +142,10 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
         if (i / n == i % n) {
             continue;
         }
-        sy_table_cell(&table, "%s", machine->memories[i / n].name);
-        sy_table_cell(&table, "%s", machine->memories[i % n].name);
-        sy_table_cell(&table, "%s", sy_units_rate(route->bytes_per_s).text);
-        sy_table_cell(&table, "%s", sy_units_time(route->latency_ns).text);
-        sy_table_cell(&table, "%s", is_assumed_latency(route->latency_ns) ? "*" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s|%s", machine->memories[i / n].name,
+                      machine->memories[i % n].name, sy_units_rate(route->bytes_per_s).text,
+                      sy_units_time(route->latency_ns).text,
+                      is_assumed_latency(route->latency_ns) ? "*" : "");
         put_via(machine, route, &table);
         assumed = assumed || is_assumed_latency(route->latency_ns);
         rows++;
@@ -175,10 +166,8 @@ static void put_classes(const struct sy_machine *machine, bool bold, struct sy_b
     sy_table_init(&table, (const char *const[]){"class", "kind", "devices", "speed"}, "llrr");
     for (uint32_t c = 0; c < machine->class_count; c++) {
         const struct sy_device_class *class = &machine->classes[c];
-        sy_table_cell(&table, "%s", class->name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(class->kind));
-        sy_table_cell(&table, "%u", class->device_count);
-        sy_table_cell(&table, "%g", class->speed_ratio);
+        sy_table_cell(&table, "%s|%s|%u|%g", class->name, sy_device_kind_name(class->kind),
+                      class->device_count, class->speed_ratio);
     }
     sy_print(buffer, "\nClasses of devices with the same times:\n");
     sy_table_write(&table, 2, bold, buffer);
@@ -192,10 +181,9 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
     sy_table_init(&table, (const char *const[]){"board", "port", "init", "image"}, "lrrr");
     for (uint32_t b = 0; b < machine->board_count; b++) {
         const struct sy_board *board = &machine->boards[b];
-        sy_table_cell(&table, "%s", board->name);
-        sy_table_cell(&table, "%s", sy_units_rate(board->port_bytes_per_s).text);
-        sy_table_cell(&table, "%s", sy_units_time(board->init_ns).text);
-        sy_table_cell(&table, "%s", sy_units_bytes(board->image_bytes).text);
+        sy_table_cell(&table, "%s|%s|%s|%s", board->name,
+                      sy_units_rate(board->port_bytes_per_s).text,
+                      sy_units_time(board->init_ns).text, sy_units_bytes(board->image_bytes).text);
     }
     sy_print(buffer, "\nFPGA boards:\n");
     sy_table_write(&table, 2, bold, buffer);

@@ -35,8 +35,7 @@ static void put_kernels(const struct sy_pipeline *pipeline, bool bold, struct sy
     sy_table_init(&table, (const char *const[]){"kernel", "runs", "reads", "writes", ""}, "lllll");
     for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
         const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
-        sy_table_cell(&table, "%s", kernel->name);
-        sy_table_cell(&table, "%s", kernel->kernel);
+        sy_table_cell(&table, "%s|%s", kernel->name, kernel->kernel);
         put_arguments(pipeline, kernel, false, &table);
         put_arguments(pipeline, kernel, true, &table);
         sy_table_cell(&table, "%s", kernel->split ? "can be split" : "");
@@ -51,9 +50,7 @@ static void put_features(const struct sy_pipeline *pipeline, bool bold, struct s
                   "lrrrl");
     for (uint32_t i = 0; i < pipeline->feature_count; i++) {
         const struct sy_pipeline_feature *feature = &pipeline->features[i];
-        sy_table_cell(&table, "%s", feature->name);
-        sy_table_cell(&table, "%.6g", feature->low);
-        sy_table_cell(&table, "%.6g", feature->high);
+        sy_table_cell(&table, "%s|%.6g|%.6g", feature->name, feature->low, feature->high);
         if (isnan(feature->usual)) {
             sy_table_cell(&table, "needed");
         } else {
@@ -78,10 +75,8 @@ static void put_examples(const struct sy_pipeline *pipeline, bool bold, struct s
             sy_print(&text, "%s%s=%.10g", f ? "," : "", pipeline->features[f].name,
                      example->values[f]);
         }
-        sy_table_cell(&table, "%s", example->name);
-        sy_table_cell(&table, "%s", example->about);
-        sy_table_cell(&table, "%.*s", text.failed ? 0 : (int)text.length,
-                      text.length ? text.text : "");
+        sy_table_cell(&table, "%s|%s|%.*s", example->name, example->about,
+                      text.failed ? 0 : (int)text.length, text.length ? text.text : "");
         sy_buffer_finish(&text);
     }
     sy_print(buffer, "\nExamples (--input-features NAME, or NAME,feature=value):\n");

@@ -19,11 +19,9 @@ static void put_outcome(struct sy_table *table, const struct sy_plan_outcome *ou
     sy_table_cell(table, "%s", sy_units_time(outcome->latency_ns).text);
     sy_table_cell(table, "%s", sy_planning_joules(outcome->energy_joules).text);
     if (isfinite(outcome->period_ns)) {
-        sy_table_cell(table, "%.4g W", outcome->power_watts);
-        sy_table_cell(table, "%.3g", outcome->money);
+        sy_table_cell(table, "%.4g W|%.3g", outcome->power_watts, outcome->money);
     } else {
-        sy_table_cell(table, "-");
-        sy_table_cell(table, "-");
+        sy_table_cell(table, "-|-");
     }
 }
 
@@ -117,11 +115,10 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
                       : stage->replicas > 1 ? " in turn"
                                             : "");
     }
-    sy_table_cell(table, "%s", sy_units_time(parts[i].compute_ns).text);
-    sy_table_cell(table, "%s", sy_units_time(parts[i].transfer_ns).text);
-    sy_table_cell(table, "%s", sy_units_time(turn_ns).text);
-    sy_table_cell(table, "%.0f %%", period_ns > 0 ? 100 * turn_ns / period_ns : 0);
-    sy_table_cell(table, "%s", turn_ns >= period_ns * (1 - 1e-9) ? "bottleneck" : "");
+    sy_table_cell(table, "%s|%s|%s|%.0f %%|%s", sy_units_time(parts[i].compute_ns).text,
+                  sy_units_time(parts[i].transfer_ns).text, sy_units_time(turn_ns).text,
+                  period_ns > 0 ? 100 * turn_ns / period_ns : 0,
+                  turn_ns >= period_ns * (1 - 1e-9) ? "bottleneck" : "");
     sy_buffer_finish(&kernels);
 }
 
@@ -265,11 +262,9 @@ static void put_price(const struct sy_planning *planning, uint32_t i, struct sy_
                                                               "money", "energy * time"};
     sy_table_cell(table, "%s", planning->constraints.items[i].text);
     if (!price->known) {
-        sy_table_cell(table, "unknown: there is no plan without it");
-        sy_table_cell(table, "%s", "");
+        sy_table_cell(table, "unknown: there is no plan without it|%s", "");
     } else if (price->ratio <= 1 + 1e-9) {
-        sy_table_cell(table, "costs nothing");
-        sy_table_cell(table, "%s", "");
+        sy_table_cell(table, "costs nothing|%s", "");
     } else {
         if (price->ratio < 1.05) {
             sy_table_cell(table, "costs %.2g %% %s", 100 * (price->ratio - 1),

@@ -185,15 +185,11 @@ static void put_phases(const struct sy_stream_report *stream, struct sy_buffer *
     sy_table_init(&table, headers, "rrlrrrrrl");
     for (uint32_t p = 0; p < stream->phase_count; p++) {
         const struct sy_stream_phase *phase = &stream->phases[p];
-        sy_table_cell(&table, "%llu", (unsigned long long)phase->first_item);
-        sy_table_cell(&table, "%llu", (unsigned long long)phase->item_count);
-        sy_table_cell(&table, "%s", phase->cause);
-        sy_table_cell(&table, "%s", rate_text(phase->rate).text);
-        sy_table_cell(&table, "%s", rate_text(1e9 / phase->period_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p50_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p99_ns).text);
-        sy_table_cell(&table, "%s", rate_text(phase->joules).text);
-        sy_table_cell(&table, "%s", phase->plan);
+        sy_table_cell(
+            &table, "%llu|%llu|%s|%s|%s|%s|%s|%s|%s", (unsigned long long)phase->first_item,
+            (unsigned long long)phase->item_count, phase->cause, rate_text(phase->rate).text,
+            rate_text(1e9 / phase->period_ns).text, sy_units_time(phase->latency_p50_ns).text,
+            sy_units_time(phase->latency_p99_ns).text, rate_text(phase->joules).text, phase->plan);
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);

@@ -91,10 +91,9 @@ void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *bu
             busy += run->makespan_ns > 0 ? run->device_busy_ns[d] / run->makespan_ns : 0;
             tasks += run->device_tasks[d];
         }
-        sy_table_cell(&table, "%s", machine->devices[d].name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(machine->devices[d].kind));
-        sy_table_cell(&table, "%.*f", policy->run_count > 1, tasks / policy->run_count);
-        sy_table_cell(&table, "%.1f %%", 100 * busy / policy->run_count);
+        sy_table_cell(&table, "%s|%s|%.*f|%.1f %%", machine->devices[d].name,
+                      sy_device_kind_name(machine->devices[d].kind), policy->run_count > 1,
+                      tasks / policy->run_count, 100 * busy / policy->run_count);
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
@@ -117,15 +116,12 @@ static int put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
 
 static void put_row(const struct sy_run_policy *policy, const struct sy_run_summary *summary,
                     struct sy_table *table) {
-    sy_table_cell(table, "%s", policy->name);
-    sy_table_cell(table, "%s", sy_units_time(summary->median_ns).text);
-    sy_table_cell(table, "%s .. %s", sy_units_time(summary->min_ns).text,
-                  sy_units_time(summary->max_ns).text);
-    sy_table_cell(table, "%.3f", summary->over_baseline);
-    sy_table_cell(table, "%.3f .. %.3f", summary->over_low, summary->over_high);
-    sy_table_cell(table, "%s", sy_units_number(summary->over_bound, 3).text);
-    sy_table_cell(table, "%s", sy_units_bytes(summary->moved_bytes).text);
-    sy_table_cell(table, "%s", sy_units_number(summary->energy_joules, 1).text);
+    sy_table_cell(table, "%s|%s|%s .. %s|%.3f|%.3f .. %.3f|%s|%s|%s", policy->name,
+                  sy_units_time(summary->median_ns).text, sy_units_time(summary->min_ns).text,
+                  sy_units_time(summary->max_ns).text, summary->over_baseline, summary->over_low,
+                  summary->over_high, sy_units_number(summary->over_bound, 3).text,
+                  sy_units_bytes(summary->moved_bytes).text,
+                  sy_units_number(summary->energy_joules, 1).text);
     sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns).text);
     sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns).text);
 }

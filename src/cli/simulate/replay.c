@@ -245,11 +245,9 @@ static void put_runs(const struct replays *replays, const struct total *model,
     sy_table_init(&table, headers, "llrrrrrr");
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct replay_run *run = &replays->runs[i];
-        sy_table_cell(&table, "%s", run->path);
-        sy_table_cell(&table, "%s", run->policy);
-        sy_table_cell(&table, "%u", run->task_count);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.real_ns).text);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.simulated_ns).text);
+        sy_table_cell(&table, "%s|%s|%u|%s|%s", run->path, run->policy, run->task_count,
+                      sy_units_time(run->times.real_ns).text,
+                      sy_units_time(run->times.simulated_ns).text);
         cell_percent(&table, error_of(run->times.simulated_ns, run->times.real_ns), true);
         sy_table_cell(&table, "%s", sy_units_time(run->times.measured_ns).text);
         cell_percent(&table, error_of(run->times.measured_ns, run->times.real_ns), true);
@@ -273,10 +271,8 @@ static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
     sy_table_init(&table, headers, "llrrrrrrr");
     for (uint32_t i = 0; i < replays->row_count; i++) {
         const struct row *row = &replays->rows[i];
-        sy_table_cell(&table, "%s", row->kernel);
-        sy_table_cell(&table, "%s", row->class_name);
-        sy_table_cell(&table, "%u", row->count);
-        sy_table_cell(&table, "%s", sy_units_time(row->median_ns).text);
+        sy_table_cell(&table, "%s|%s|%u|%s", row->kernel, row->class_name, row->count,
+                      sy_units_time(row->median_ns).text);
         cell_percent(&table, row->model_abs, false);
         cell_percent(&table, row->model_bias, true);
         sy_table_cell(&table, "%u", row->decided_count);

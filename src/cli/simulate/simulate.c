@@ -200,8 +200,7 @@ static int list_policies(bool json) {
     sy_table_init(&table, (const char *const[]){"policy", "what it does"}, "ll");
     const struct sy_scheduler_ops *ops = NULL;
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
-        sy_table_cell(&table, "%s", ops->name);
-        sy_table_cell(&table, "%s%s", ops->summary,
+        sy_table_cell(&table, "%s|%s%s", ops->name, ops->summary,
                       ops->needs_truth ? " (knows what is hidden)" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);

@@ -32,8 +32,7 @@ static uint32_t *rank_policies(const struct sy_summary *summary, uint32_t count)
 }
 
 static void put_spread(const struct sy_spread *spread, struct sy_table *table) {
-    sy_table_cell(table, "%.3f", spread->value);
-    sy_table_cell(table, "%.3f .. %.3f", spread->low, spread->high);
+    sy_table_cell(table, "%.3f|%.3f .. %.3f", spread->value, spread->low, spread->high);
 }
 
 static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
@@ -41,14 +40,11 @@ static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
     sy_table_cell(table, "%s", simulate->policies.items[policy]);
     put_spread(&summary->over_bound, table);
     put_spread(&summary->over_best, table);
-    sy_table_cell(table, "%.2f", summary->slowdown_mean);
-    sy_table_cell(table, "%.2f", summary->slowdown_p99);
-    sy_table_cell(table, "%.1f %%", 100 * summary->within_10);
-    sy_table_cell(table, "%.3f", summary->fairness);
+    sy_table_cell(table, "%.2f|%.2f|%.1f %%|%.3f", summary->slowdown_mean, summary->slowdown_p99,
+                  100 * summary->within_10, summary->fairness);
     if (simulate->timed) {
-        sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns).text);
-        sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns).text);
-        sy_table_cell(table, "%.2f %%", 100 * summary->policy_share);
+        sy_table_cell(table, "%s|%s|%.2f %%", sy_units_time(summary->decision_p50_ns).text,
+                      sy_units_time(summary->decision_p99_ns).text, 100 * summary->policy_share);
     }
 }
 

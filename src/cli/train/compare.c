@@ -222,11 +222,8 @@ static int print_text(struct compare *c) {
                   "lrlrr");
     for (uint32_t i = 0; i < comparison->contender_count; i++) {
         struct figures f = measure(c, &group, i);
-        sy_table_cell(&table, "%s", c->names[i]);
-        sy_table_cell(&table, "%.4f", f.ratio);
-        sy_table_cell(&table, "[%.4f, %.4f]", f.interval.low, f.interval.high);
-        sy_table_cell(&table, "%.0f %%", 100 * f.better);
-        sy_table_cell(&table, "%.3f", f.worst);
+        sy_table_cell(&table, "%s|%.4f|[%.4f, %.4f]|%.0f %%|%.3f", c->names[i], f.ratio,
+                      f.interval.low, f.interval.high, 100 * f.better, f.worst);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
     sy_table_legend("ratio: geometric mean of cost / cost of the reference; [low, high]: 95 % "
@@ -247,9 +244,7 @@ static int print_text(struct compare *c) {
         if (!count) {
             continue;
         }
-        sy_table_cell(&table, "%s", group.by);
-        sy_table_cell(&table, "%s", group.name);
-        sy_table_cell(&table, "%u", count);
+        sy_table_cell(&table, "%s|%s|%u", group.by, group.name, count);
         for (uint32_t i = 0; i < comparison->contender_count; i++) {
             sy_table_cell(&table, "%.4f", measure(c, &group, i).ratio);
         }
