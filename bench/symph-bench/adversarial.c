@@ -324,8 +324,7 @@ static int save_graph(const struct hunt *hunt, const char *folder, const char *n
     struct sy_graph *graph = NULL;
     struct sy_buffer text = {0};
     if (build(&hunt->worst, name, first, end, &graph) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     sy_graph_write_json(graph, &text);
     sy_graph_destroy(graph);

@@ -163,10 +163,11 @@ static int run_one(const struct bench *bench, uint32_t config_index, uint32_t sl
                          .noise = config->noise,
                          .outliers = config->outliers,
                          .seed = seed + 1};
-    int code = sy_mux_init(&mux);
-    code = code ? code : guess(&mux, config, model, &said);
-    code = code ? code
-                : sy_score_guess(&mux, &said, &score_at(bench, config_index, slots, series)[seed]);
+    sy_mux_init(&mux);
+    int code = guess(&mux, config, model, &said);
+    if (!code) {
+        sy_score_guess(&mux, &said, &score_at(bench, config_index, slots, series)[seed]);
+    }
     sy_mux_finish(&mux);
     return code;
 }

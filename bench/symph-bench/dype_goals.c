@@ -138,11 +138,8 @@ int sy_dype_plot(const struct sy_dype *bench, const char *path) {
                                                 SY_DYPE_FLEET, SY_DYPE_GPU_ONLY, SY_DYPE_FPGA_ONLY,
                                                 SY_DYPE_GREEDY};
     struct sy_plot_line lines[SY_COUNT(shown)];
-    double *memory = calloc((2 * SY_COUNT(shown)) * (bench->case_count + 1u), sizeof *memory);
-    if (!memory) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    double *memory =
+        sy_need(calloc((2 * SY_COUNT(shown)) * (bench->case_count + 1u), sizeof *memory));
     for (size_t p = 0; p < SY_COUNT(shown); p++) {
         double *x = &memory[2 * p * bench->case_count], *y = x + bench->case_count;
         uint32_t count = 0;

@@ -94,10 +94,7 @@ static int make_room(struct sy_dype_unit *unit) {
     if (capacity > SPACE_MAX) {
         return -E2BIG;
     }
-    struct sy_dype_score *scores = calloc(capacity, sizeof *scores);
-    if (!scores) {
-        return -ENOMEM;
-    }
+    struct sy_dype_score *scores = sy_need(calloc(capacity, sizeof *scores));
     for (uint32_t i = 0; i < unit->score_capacity; i++) {
         if (unit->scores[i].hash) {
             *place(scores, capacity, unit->scores[i].hash) = unit->scores[i];

@@ -6,6 +6,7 @@
  * of that window. Invariant: the filter is causal; it sees a reading only where it has chosen the
  * event, or where the event needs no slot.
  */
+#include "cli/cli.h"
 #include "symph-bench/counters.h"
 
 #include <errno.h>
@@ -100,10 +101,7 @@ static int add_variables(struct sy_model *model, const struct sy_traces *traces,
 static int add_relations(struct sy_model *model, const struct sy_traces *traces, uint32_t keep,
                          uint64_t seed) {
     uint32_t count = traces->relation_count;
-    uint32_t *order = malloc((count + 1) * sizeof *order);
-    if (!order) {
-        return -ENOMEM;
-    }
+    uint32_t *order = sy_need(malloc((count + 1) * sizeof *order));
     struct sy_rng rng = sy_rng_make(seed, SUBSET_PURPOSE, 0);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = keep < count ? sy_rng_below(&rng, i + 1) : i;

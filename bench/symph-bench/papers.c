@@ -319,18 +319,21 @@ static int run_column(const struct sy_traces *traces, const struct sy_mux_config
                          .seed = seed};
     struct sy_mux_guess guess = {.rates = scratch};
     struct sy_model *model = NULL;
-    int code = sy_mux_init(&mux);
-    if (!code && config.method == SY_MUX_UNSEEN) {
+    int code = 0;
+    sy_mux_init(&mux);
+    if (config.method == SY_MUX_UNSEEN) {
         guess.low = scratch + (size_t)WINDOWS * NODES;
         guess.high = scratch + (size_t)2 * WINDOWS * NODES;
         code = sy_mux_model(traces, 1, &config, seed, &model, error);
         code = code ? code : sy_guess_filter(&mux, &config, model, &guess);
-    } else if (!code && config.method == SY_MUX_INTERPOLATION) {
+    } else if (config.method == SY_MUX_INTERPOLATION) {
         sy_guess_interpolation(&mux, &guess);
-    } else if (!code) {
+    } else {
         sy_guess_time_scaling(&mux, &guess);
     }
-    code = code ? code : sy_score_guess(&mux, &guess, ret_score);
+    if (!code) {
+        sy_score_guess(&mux, &guess, ret_score);
+    }
     sy_model_destroy(model);
     sy_mux_finish(&mux);
     return code;

@@ -248,11 +248,7 @@ int sy_bench_recorded(const struct sy_bench_worlds *worlds, const char *policies
         sy_buffer_printf(buffer, "Streams of recorded jobs\n(left out: needs --data)\n\n");
         return SY_EXIT_OK;
     }
-    struct recorded *r = calloc(1, sizeof *r);
-    if (!r) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct recorded *r = sy_need(calloc(1, sizeof *r));
     *r = (struct recorded){
         .worlds = worlds, .arena = sy_arena_create(), .list = policies ? policies : POLICIES};
     int code = run(r, writer, buffer);

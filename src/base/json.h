@@ -128,7 +128,6 @@ void sy_json_put_null(struct sy_json_writer *writer);
 void sy_json_put_json(struct sy_json_writer *writer, const char *text, size_t length);
 /* key and value, or the beginning of it, in one call */
 void sy_json_open_member(struct sy_json_writer *writer, const char *key, char bracket);
-void sy_json_member_bool(struct sy_json_writer *writer, const char *key, bool value);
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text);
 void sy_json_member_number(struct sy_json_writer *writer, const char *key, double value);
 void sy_json_member_u64(struct sy_json_writer *writer, const char *key, uint64_t value);

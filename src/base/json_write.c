@@ -169,11 +169,6 @@ void sy_json_open_member(struct sy_json_writer *writer, const char *key, char br
     sy_json_open(writer, bracket);
 }
 
-void sy_json_member_bool(struct sy_json_writer *writer, const char *key, bool value) {
-    sy_json_key(writer, key);
-    sy_json_put_bool(writer, value);
-}
-
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text) {
     sy_json_key(writer, key);
     sy_json_put_string(writer, text);

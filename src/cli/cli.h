@@ -49,6 +49,11 @@ __attribute__((format(printf, 1, 2))) void sy_message_fail(const char *format, .
 __attribute__((format(printf, 2, 3))) void sy_message_note(bool quiet, const char *format, ...);
 /* Colour on this stream: a terminal, and NO_COLOR is not set. */
 bool sy_message_colour(FILE *stream);
+/* Says that memory ran out. Returns the exit code. */
+int sy_no_memory(void);
+/* Memory that was just asked for, or what was made of it: not NULL. Without it the command ends
+ * here, with a message; the system takes back what it has, and an engine leaves with it. */
+void *sy_need(void *memory);
 /* The exit code for a negative errno of a room below: out of memory and the like are failures,
  * the rest is invalid input. */
 int sy_message_exit(int code);

@@ -58,11 +58,7 @@ static int help_for(const struct sy_commands *group, int argc, char **argv) {
         return unknown(group, argv[0]);
     }
     static char flag[] = "--help";
-    char **words = calloc((size_t)argc + 2, sizeof *words);
-    if (!words) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    char **words = sy_need(calloc((size_t)argc + 2, sizeof *words));
     memcpy(words, argv, (size_t)argc * sizeof *words);
     words[argc] = flag;
     int r = entry->run(argc + 1, words);

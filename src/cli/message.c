@@ -6,6 +6,7 @@
  * data only, whole or not at all; a full disk is noticed.
  */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -62,6 +63,18 @@ void sy_message_note(bool quiet, const char *format, ...) {
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     print_line(text, false);
+}
+
+int sy_no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+void *sy_need(void *memory) {
+    if (!memory) {
+        sy_leave(sy_no_memory());
+    }
+    return memory;
 }
 
 int sy_message_exit(int code) {

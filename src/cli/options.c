@@ -158,8 +158,7 @@ static int set_quantity(const struct parser *parser, const struct sy_option *opt
 
 static int add_to_list(struct sy_text_list *list, const char *text) {
     if (sy_text_list_add(list, text) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     return SY_EXIT_OK;
 }

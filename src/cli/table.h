@@ -24,7 +24,7 @@ struct sy_table {
 void sy_table_init(struct sy_table *table, const char *const *headers, const char *align);
 /* One cell or several, as sy_print would; '|' ends a cell: "%s|%u|%.1f %%". */
 __attribute__((format(printf, 2, 3))) void sy_table_cell(struct sy_table *table, const char *format,
-                                                        ...);
+                                                         ...);
 /* Appends the lines, each after indent spaces; bold headers on request. Frees the table. */
 void sy_table_write(struct sy_table *table, uint32_t indent, bool bold, struct sy_buffer *buffer);
 /* Below a table that was written: what its columns mean, "column: meaning; column: meaning". On a

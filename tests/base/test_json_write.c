@@ -16,8 +16,10 @@ static void write_sample(struct sy_json_writer *writer) {
     sy_json_close(writer, '[');
     sy_json_open_member(writer, "none", '[');
     sy_json_close(writer, ']');
-    sy_json_member_bool(writer, "yes", true);
-    sy_json_member_bool(writer, "no", false);
+    sy_json_key(writer, "yes");
+    sy_json_put_bool(writer, true);
+    sy_json_key(writer, "no");
+    sy_json_put_bool(writer, false);
     sy_json_key(writer, "nothing");
     sy_json_put_null(writer);
     sy_json_close(writer, '}');

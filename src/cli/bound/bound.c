@@ -285,8 +285,7 @@ static int bound_all(const struct args *args, const struct sy_machine *machine,
                         .list = list,
                         .bounds = calloc(list->count, sizeof(struct bounds))};
     if (!work.bounds) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     sy_interrupt_watch();
     sy_progress_init(&work.progress, "bounding", list->count, args->common.quiet);

@@ -25,11 +25,6 @@ static int fail(int code, const struct sy_error *error) {
     return sy_message_exit(code);
 }
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* --- what a recording says of the machine it was made on ----------------------------------------
  */
 void sy_counters_write_machine(const struct sy_counters_session *session,
@@ -92,7 +87,7 @@ static int recorded_machine(const char *path, struct sy_counters_session *sessio
     gather(text, length, MACHINE_WORD, &json);
     gather(text, length, ARCH_WORD, &arch);
     free(text);
-    int r = json.failed || arch.failed ? no_memory() : SY_EXIT_OK;
+    int r = json.failed || arch.failed ? sy_no_memory() : SY_EXIT_OK;
     if (r == SY_EXIT_OK && !session->machine) {
         r = json.length > 1 ? read_machine(path, &json, session)
                             : sy_input_machine("here", &session->machine);
@@ -218,22 +213,16 @@ static int open_senses(const struct sy_counters_args *args, struct sy_counters_s
     }
     session->gaps = sy_sources_gaps(senses->sources, &session->gap_count);
     session->last =
-        sy_arena_alloc(session->arena, senses->counter_count + 1u, sizeof *session->last);
+        sy_need(sy_arena_alloc(session->arena, senses->counter_count + 1u, sizeof *session->last));
     for (uint32_t i = 0; i < senses->counter_count && session->last; i++) {
         session->last[i] = NAN;
-    }
-    if (!session->last) {
-        return no_memory();
     }
     return session->watched ? check_watched(args, session) : SY_EXIT_OK;
 }
 
 int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_session *session) {
     const char *recorded_arch = NULL;
-    *session = (struct sy_counters_session){.arena = sy_arena_create()};
-    if (!session->arena) {
-        return no_memory();
-    }
+    *session = (struct sy_counters_session){.arena = sy_need(sy_arena_create())};
     int r = open_machine(args, session, &recorded_arch);
     r = r == SY_EXIT_OK ? open_listing(args, recorded_arch, session) : r;
     return r == SY_EXIT_OK ? open_senses(args, session) : r;

@@ -91,11 +91,7 @@ static uint32_t find_task(const struct sy_graph *graph, const char *text) {
 }
 
 static int explain_run(struct sy_explain *explain, bool json) {
-    struct sy_explain_overview overview;
-    if (sy_explain_overview(explain, &overview) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct sy_explain_overview overview = sy_explain_overview(explain);
     return json ? sy_explain_run_json(explain, &overview) : sy_explain_run_text(explain, &overview);
 }
 
@@ -106,12 +102,10 @@ static int answer(const struct sy_record *record, const char *path, const struct
         return unknown_task(record->graph, name);
     }
     struct sy_explain explain;
-    int r = sy_explain_init(&explain, record);
+    int r;
+    sy_explain_init(&explain, record);
     explain.path = path;
-    if (r < 0) {
-        sy_message_fail("out of memory");
-        r = SY_EXIT_FAILED;
-    } else if (!name) {
+    if (!name) {
         r = explain_run(&explain, args->common.json);
     } else {
         r = args->common.json ? sy_explain_task_json(&explain, task)

@@ -30,23 +30,13 @@ static void open(struct sy_json_writer *writer, const struct sy_explain *explain
                   explain->record->makespan_ns);
 }
 
-static int close(struct sy_json_writer *writer, int code) {
-    sy_json_close(writer, '}');
-    writer->buffer.failed = writer->buffer.failed || code < 0;
-    return sy_output(&writer->buffer);
-}
-
 /* --- a task ------------------------------------------------------------------------------------
  */
 
-static int put_alternative(struct sy_json_writer *writer, const struct sy_explain *explain,
-                           const struct sy_decided *decided, uint32_t index) {
+static void put_alternative(struct sy_json_writer *writer, const struct sy_explain *explain,
+                            const struct sy_decided *decided, uint32_t index) {
     const struct sy_alternative *item = &decided->alternatives[index];
-    struct sy_explain_hindsight hindsight;
-    int r = sy_explain_hindsight(explain, decided, item, &hindsight);
-    if (r < 0) {
-        return r;
-    }
+    struct sy_explain_hindsight hindsight = sy_explain_hindsight(explain, decided, item);
     sy_json_open(writer, '{');
     put_device(writer, "device", explain, item->device);
     sy_json_print(writer,
@@ -55,27 +45,24 @@ static int put_alternative(struct sy_json_writer *writer, const struct sy_explai
                   item->queue_ns, item->inputs_ns, item->exec_ns, item->finish_ns, item->log_sigma,
                   hindsight.free_ns, hindsight.end_ns, hindsight.seen.count,
                   hindsight.seen.median_ns);
-    return 0;
 }
 
-static int put_decision(struct sy_json_writer *writer, const struct sy_explain *explain,
-                        const struct sy_decided *decided) {
-    int r = 0;
+static void put_decision(struct sy_json_writer *writer, const struct sy_explain *explain,
+                         const struct sy_decided *decided) {
     sy_json_key(writer, "decision");
     if (!decided) {
         sy_json_put_null(writer);
-        return 0;
+        return;
     }
     sy_json_print(writer, "{at_ns: %g", decided->at_ns);
     put_device(writer, "device", explain, decided->device);
     sy_json_print(writer, "priority: %g, waiting: %u", decided->priority, decided->ready_count);
     sy_explain_reason_json(&decided->reason, writer);
     sy_json_open_member(writer, "alternatives", '[');
-    for (uint32_t i = 0; r == 0 && i < decided->alternative_count; i++) {
-        r = put_alternative(writer, explain, decided, i);
+    for (uint32_t i = 0; i < decided->alternative_count; i++) {
+        put_alternative(writer, explain, decided, i);
     }
     sy_json_print(writer, "]}");
-    return r;
 }
 
 int sy_explain_task_json(struct sy_explain *explain, uint32_t task) {
@@ -92,9 +79,9 @@ int sy_explain_task_json(struct sy_explain *explain, uint32_t task) {
                   ran->submitted_ns, ran->ready_ns, ran->start_ns, ran->end_ns, ran->predicted_ns,
                   sy_explain_duration_ns(explain, task), explain->stall_ns[task]);
     put_name(&writer, "last_input", explain, sy_explain_last_input(explain, task));
-    int r = put_decision(&writer, explain, sy_explain_decided(explain, task));
-    sy_json_close(&writer, '}');
-    return close(&writer, r);
+    put_decision(&writer, explain, sy_explain_decided(explain, task));
+    sy_json_print(&writer, "}}");
+    return sy_output(&writer.buffer);
 }
 
 /* --- the run -----------------------------------------------------------------------------------
@@ -155,6 +142,6 @@ int sy_explain_run_json(struct sy_explain *explain, const struct sy_explain_over
     put_predictions(&writer, explain, &overview->errors);
     put_path(&writer, explain, overview->links, overview->link_count);
     put_devices(&writer, explain, overview->idle);
-    sy_json_close(&writer, '}');
-    return close(&writer, 0);
+    sy_json_print(&writer, "}}");
+    return sy_output(&writer.buffer);
 }

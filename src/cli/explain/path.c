@@ -38,8 +38,7 @@ static struct sy_explain_link step(const struct sy_explain *explain, uint32_t ta
                                     .gap_ns = fmax(0, tasks[task].start_ns - from)};
 }
 
-int sy_explain_path(struct sy_explain *explain, struct sy_explain_link **ret_links,
-                    uint32_t *ret_count) {
+static struct sy_explain_link *find_path(struct sy_explain *explain, uint32_t *ret_count) {
     const struct sy_record_task *tasks = explain->record->tasks;
     uint32_t last = SY_NONE, next = SY_NONE, count = 0;
     for (uint32_t t = 0; t < explain->record->graph->task_count; t++) {
@@ -52,17 +51,14 @@ int sy_explain_path(struct sy_explain *explain, struct sy_explain_link **ret_lin
         step(explain, t, &next);
         count++;
     }
-    struct sy_explain_link *links = sy_arena_alloc(explain->arena, count + 1u, sizeof *links);
-    if (!links) {
-        return -ENOMEM;
-    }
+    struct sy_explain_link *links =
+        sy_need(sy_arena_alloc(explain->arena, count + 1u, sizeof *links));
     uint32_t at = count;
     for (uint32_t t = last; t != SY_NONE; t = next) {
         links[--at] = step(explain, t, &next);
     }
-    *ret_links = links;
     *ret_count = count;
-    return 0;
+    return links;
 }
 
 /* --- idle devices ------------------------------------------------------------------------------
@@ -159,15 +155,11 @@ static void walk_device(const struct sy_explain *explain, uint32_t device,
     add_gap(all, &at, free_ns, explain->end_ns, idle);
 }
 
-int sy_explain_idle(struct sy_explain *explain, struct sy_explain_idle **ret_idle) {
+static struct sy_explain_idle *find_idle(struct sy_explain *explain) {
     const struct sy_machine *machine = explain->record->machine;
     struct sy_explain_idle *idle =
-        sy_arena_alloc(explain->arena, machine->device_count, sizeof *idle);
-    struct stretch *room = calloc(explain->record->graph->task_count + 1u, sizeof *room);
-    if (!idle || !room) {
-        free(room);
-        return -ENOMEM;
-    }
+        sy_need(sy_arena_alloc(explain->arena, machine->device_count, sizeof *idle));
+    struct stretch *room = sy_need(calloc(explain->record->graph->task_count + 1u, sizeof *room));
     for (uint32_t c = 0; c < machine->class_count; c++) {
         struct stretches all = waiting(explain, c, room);
         for (uint32_t d = 0; d < machine->device_count; d++) {
@@ -177,8 +169,7 @@ int sy_explain_idle(struct sy_explain *explain, struct sy_explain_idle **ret_idl
         }
     }
     free(room);
-    *ret_idle = idle;
-    return 0;
+    return idle;
 }
 
 /* --- predictions -------------------------------------------------------------------------------
@@ -205,13 +196,10 @@ static void note_worst(const struct sy_explain *explain, uint32_t task,
     errors->worst[at] = task;
 }
 
-static int find_errors(struct sy_explain *explain, struct sy_explain_errors *ret_errors) {
+static struct sy_explain_errors find_errors(struct sy_explain *explain) {
     const struct sy_record *record = explain->record;
     struct sy_explain_errors errors = {0};
-    double *ratios = calloc(record->graph->task_count + 1u, sizeof *ratios);
-    if (!ratios) {
-        return -ENOMEM;
-    }
+    double *ratios = sy_need(calloc(record->graph->task_count + 1u, sizeof *ratios));
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
         double predicted = record->tasks[t].predicted_ns;
         if (record->tasks[t].device != SY_NONE && isfinite(predicted) && predicted > 0) {
@@ -222,12 +210,12 @@ static int find_errors(struct sy_explain *explain, struct sy_explain_errors *ret
     errors.median_ratio = sy_quantile(ratios, errors.count, 0.5);
     errors.p90_ratio = sy_quantile(ratios, errors.count, 0.9);
     free(ratios);
-    *ret_errors = errors;
-    return 0;
+    return errors;
 }
 
-int sy_explain_overview(struct sy_explain *explain, struct sy_explain_overview *ret_overview) {
-    int r = find_errors(explain, &ret_overview->errors);
-    r = r < 0 ? r : sy_explain_path(explain, &ret_overview->links, &ret_overview->link_count);
-    return r < 0 ? r : sy_explain_idle(explain, &ret_overview->idle);
+struct sy_explain_overview sy_explain_overview(struct sy_explain *explain) {
+    struct sy_explain_overview overview = {.errors = find_errors(explain),
+                                           .idle = find_idle(explain)};
+    overview.links = find_path(explain, &overview.link_count);
+    return overview;
 }

@@ -242,16 +242,14 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
              gain < 0 ? ". The policy considers more than the end of this task." : ".");
 }
 
-static int put_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
-                         struct sy_buffer *out) {
+static void put_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
+                          struct sy_buffer *out) {
     double actual = explain->record->tasks[decided->task].end_ns;
     const struct sy_alternative *best = NULL;
     struct sy_explain_hindsight best_answer = {0};
     for (uint32_t i = 1; i < decided->alternative_count; i++) {
-        struct sy_explain_hindsight answer;
-        if (sy_explain_hindsight(explain, decided, &decided->alternatives[i], &answer) < 0) {
-            return -1;
-        }
+        struct sy_explain_hindsight answer =
+            sy_explain_hindsight(explain, decided, &decided->alternatives[i]);
         if (!isnan(answer.end_ns) && (!best || answer.end_ns < best_answer.end_ns)) {
             best = &decided->alternatives[i];
             best_answer = answer;
@@ -262,7 +260,7 @@ static int put_hindsight(const struct sy_explain *explain, const struct sy_decid
                  "In hindsight: no other %s ran on these other devices, so there is nothing to "
                  "compare with.\n",
                  sy_explain_kernel(explain, decided->task));
-        return 0;
+        return;
     }
     double gain = actual - best_answer.end_ns;
     bool is_even = fabs(gain) < EVEN * (actual - decided->at_ns);
@@ -277,7 +275,6 @@ static int put_hindsight(const struct sy_explain *explain, const struct sy_decid
              sy_explain_kernel(explain, decided->task),
              sy_units_time(best_answer.seen.median_ns).text,
              sy_units_time(best_answer.free_ns).text);
-    return 0;
 }
 
 int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
@@ -308,8 +305,8 @@ int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
     if (ran && decided) {
         put_start(explain, decided, &out);
     }
-    if (ran && compared && put_hindsight(explain, decided, &out) < 0) {
-        out.failed = true;
+    if (ran && compared) {
+        put_hindsight(explain, decided, &out);
     }
     if (compared) {
         put_verdict(explain, decided, &out);

@@ -167,18 +167,12 @@ static int print_table(const struct sy_graph_list *list, struct sy_graph_stats *
 }
 
 static int print_stats(const struct sy_graph_list *list, bool json) {
-    struct sy_graph_stats *stats = calloc(list->count, sizeof(*stats));
-    int r = stats ? 0 : -ENOMEM;
-    for (uint32_t i = 0; i < list->count && r == 0; i++) {
-        r = sy_graph_stats_init(list->graphs[i], &stats[i]);
+    struct sy_graph_stats *stats = sy_need(calloc(list->count, sizeof(*stats)));
+    for (uint32_t i = 0; i < list->count; i++) {
+        sy_graph_stats_init(list->graphs[i], &stats[i]);
     }
-    int code = SY_EXIT_FAILED;
-    if (r == 0) {
-        code = json ? print_json(list, stats) : print_table(list, stats);
-    } else {
-        sy_message_fail("out of memory");
-    }
-    for (uint32_t i = 0; stats && i < list->count; i++) {
+    int code = json ? print_json(list, stats) : print_table(list, stats);
+    for (uint32_t i = 0; i < list->count; i++) {
         sy_graph_stats_finish(&stats[i]);
     }
     free(stats);

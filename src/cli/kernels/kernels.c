@@ -134,11 +134,7 @@ static int by_kernel(const void *a, const void *b) {
 }
 
 static int print_list(struct sy_kernel_list *list, bool json) {
-    list->cells = calloc(sy_store_count(list->store) + 1u, sizeof(const struct sy_cell *));
-    if (!list->cells) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    list->cells = sy_need(calloc(sy_store_count(list->store) + 1u, sizeof(const struct sy_cell *)));
     for (uint32_t i = 0; i < sy_store_count(list->store); i++) {
         const struct sy_cell *cell = sy_store_at(list->store, i);
         if (cell->sample_count > 0 && wants_stored(list, cell->kernel)) {
@@ -193,8 +189,7 @@ static int calibrate_workload(const struct sy_kernel_table *table,
         struct sy_buffer spec = {0};
         sy_buffer_printf(&spec, "%s:%s:%.*s", table->name, workload->name, (int)length, at);
         if (spec.failed) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
+            return sy_no_memory();
         }
         struct sy_request request = args->request;
         request.spec = spec.text;

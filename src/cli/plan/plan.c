@@ -139,11 +139,7 @@ static int read_values(struct sy_planning *planning) {
     const struct sy_pipeline *pipeline = planning->pipeline;
     const char *text = planning->args->features;
     planning->values =
-        sy_arena_alloc(planning->arena, pipeline->feature_count + 1u, sizeof(double));
-    if (!planning->values) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+        sy_need(sy_arena_alloc(planning->arena, pipeline->feature_count + 1u, sizeof(double)));
     int code = sy_pipeline_values(pipeline, text, planning->values, &error);
     if (code) {
         sy_message_about("--input-features", text, &error);
@@ -189,11 +185,8 @@ static int plan(struct sy_planning *planning) {
 }
 
 static int run(const struct sy_planning_args *args) {
-    struct sy_planning planning = {.args = args, .command = &command, .arena = sy_arena_create()};
-    if (!planning.arena) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct sy_planning planning = {
+        .args = args, .command = &command, .arena = sy_need(sy_arena_create())};
     int r = plan(&planning);
     sy_planner_destroy(planning.planner);
     sy_store_close(planning.store);

@@ -131,12 +131,8 @@ int sy_planning_write_plot(const struct sy_planning *planning) {
     struct sy_buffer title = {0}, subtitle = {0}, x_label = {0}, svg = {0};
     const char *unit = NULL;
     picture.points =
-        sy_arena_alloc(planning->arena, planning->front_count + planning->beside_count + 1u,
-                       sizeof *picture.points);
-    if (!picture.points) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+        sy_need(sy_arena_alloc(planning->arena, planning->front_count + planning->beside_count + 1u,
+                               sizeof *picture.points));
     choose_scale(&picture, &unit);
     add_points(&picture);
     sy_buffer_printf(&title, "%s: %u Pareto-optimal plans", planning->pipeline->name,

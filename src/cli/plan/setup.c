@@ -19,11 +19,6 @@ static int fail(int code, const struct sy_error *error) {
     return sy_message_exit(code);
 }
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* --- the pipeline -------------------------------------------------------------------------------
  */
 static int open_set(struct sy_planning *planning) {
@@ -267,10 +262,7 @@ static int ask_others(struct sy_planning *planning) {
             planning->args->machine);
     }
     struct sy_planning_others *others =
-        sy_arena_alloc(planning->arena, machine->class_count + 1u, sizeof *others);
-    if (!others) {
-        return no_memory();
-    }
+        sy_need(sy_arena_alloc(planning->arena, machine->class_count + 1u, sizeof *others));
     sy_planning_look(machine, others);
     for (uint32_t k = 0; k < planning->system.class_count; k++) {
         struct sy_system_class *c = &planning->system.classes[k];
@@ -372,7 +364,7 @@ static int open_store(struct sy_planning *planning) {
         code = sy_store_set_build(planning->store, kernel, build);
     }
     if (code) {
-        return no_memory();
+        return sy_no_memory();
     }
     for (uint32_t i = 0; !code && i < args->times.count; i++) {
         code = sy_store_read(planning->store, args->times.items[i], &error);

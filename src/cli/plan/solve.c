@@ -12,11 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* --- problems -----------------------------------------------------------------------------------
  */
 static int make_problem(const struct sy_planning *planning, uint32_t skip,
@@ -145,11 +140,8 @@ static int find_front(struct sy_planning *planning) {
         return code == -ERANGE && planning->plan.lane_count > 1 ? SY_EXIT_OK
                                                                 : no_plan(planning, code, &error);
     }
-    planning->front =
-        sy_arena_alloc(planning->arena, planning->front_count + 1u, sizeof *planning->front);
-    if (!planning->front) {
-        return no_memory();
-    }
+    planning->front = sy_need(
+        sy_arena_alloc(planning->arena, planning->front_count + 1u, sizeof *planning->front));
     memcpy(planning->front, plans, planning->front_count * sizeof *plans);
     prune_front(planning);
     return SY_EXIT_OK;
@@ -234,10 +226,7 @@ static int find_plan(struct sy_planning *planning) {
 }
 
 int sy_planning_solve(struct sy_planning *planning) {
-    planning->planner = sy_planner_create();
-    if (!planning->planner) {
-        return no_memory();
-    }
+    planning->planner = sy_need(sy_planner_create());
     int r = find_plan(planning);
     r = r == SY_EXIT_OK ? judge_beside(planning) : r;
     r = r == SY_EXIT_OK ? find_front(planning) : r;

@@ -131,8 +131,7 @@ int sy_run_print_json(const struct sy_runs *runs) {
     put_runs(runs, &writer);
     sy_json_print(&writer, "baseline: %s, summary: {", runs->policies[0].name);
     for (uint32_t p = 0; p < runs->policy_count; p++) {
-        struct sy_run_summary summary = {0};
-        writer.buffer.failed |= sy_run_summarise(runs, p, &summary) < 0;
+        struct sy_run_summary summary = sy_run_summarise(runs, p);
         put_summary(&runs->policies[p], &summary, &writer);
     }
     sy_json_print(&writer, "}}");

@@ -302,10 +302,7 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
 static int show(struct sy_runs *runs) {
     struct sy_run_policy *policy = &runs->policies[0];
     const struct sy_run_args *args = runs->args;
-    if (sy_run_figures(policy->record, runs->arena, &policy->runs[0]) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    sy_run_figures(policy->record, runs->arena, &policy->runs[0]);
     policy->run_count = 1;
     int r = sy_run_write(runs);
     int told = args->calibrate           ? tell_calibration(args, policy->record)
@@ -320,11 +317,7 @@ int sy_run_pipeline(const struct sy_run_args *args) {
     struct sy_run_policy policy = {.name = args->request.plan ? args->request.plan : "planned",
                                    .runs = &figures};
     struct sy_runs runs = {
-        .args = args, .arena = sy_arena_create(), .policies = &policy, .policy_count = 1};
-    if (!runs.arena) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+        .args = args, .arena = sy_need(sy_arena_create()), .policies = &policy, .policy_count = 1};
     sy_interrupt_watch();
     int r = ask(args, &policy, &runs.engine);
     if (policy.record) { /* of a wrong result there is a record, too */

@@ -100,18 +100,13 @@ void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *bu
     sy_table_legend("busy: share of the makespan in which the device worked.", 0, buffer);
 }
 
-static int put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
+static void put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
     const struct sy_run_policy *policy = &runs->policies[0];
-    struct sy_run_summary summary;
-    int r = sy_run_summarise(runs, 0, &summary);
-    if (r < 0) {
-        return r;
-    }
+    struct sy_run_summary summary = sy_run_summarise(runs, 0);
     sy_print(buffer, "policy       %s\n", policy->name);
     put_makespan(runs, &summary, buffer);
     put_rest(policy->record, &policy->runs[policy->fastest], &summary, buffer);
     sy_run_put_devices(policy, buffer);
-    return 0;
 }
 
 static void put_row(const struct sy_run_policy *policy, const struct sy_run_summary *summary,
@@ -126,7 +121,7 @@ static void put_row(const struct sy_run_policy *policy, const struct sy_run_summ
     sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns).text);
 }
 
-static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
+static void put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
     char versus[80];
     snprintf(versus, sizeof(versus), "vs %s", runs->policies[0].name);
     const char *const headers[] = {
@@ -134,10 +129,8 @@ static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
         "makespan/bound", "moved",    "joules",     "decision p50", "p99"};
     struct sy_table table;
     sy_table_init(&table, headers, "lrrrrrrrrr");
-    int r = 0;
-    for (uint32_t p = 0; p < runs->policy_count && r == 0; p++) {
-        struct sy_run_summary summary = {0};
-        r = sy_run_summarise(runs, p, &summary);
+    for (uint32_t p = 0; p < runs->policy_count; p++) {
+        struct sy_run_summary summary = sy_run_summarise(runs, p);
         put_row(&runs->policies[p], &summary, &table);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
@@ -148,13 +141,11 @@ static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
     sy_print(buffer, "\n%s of each policy, in turn; medians and their ratios; lower bound %s\n",
              sy_units_count(runs->args->repeat, "run", "runs").text,
              sy_units_time(sy_run_bound_ns(runs)).text);
-    return r;
 }
 
 int sy_run_print_table(const struct sy_runs *runs) {
     struct sy_buffer buffer = {0};
     put_title(runs, &buffer);
-    int r = runs->policy_count > 1 ? put_several(runs, &buffer) : put_one(runs, &buffer);
-    buffer.failed |= r < 0;
+    (runs->policy_count > 1 ? put_several : put_one)(runs, &buffer);
     return sy_output(&buffer);
 }

@@ -50,11 +50,6 @@ struct replays {
     struct sy_map row_of; /* "kernel\nclass" */
 };
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 static double error_of(double predicted_ns, double actual_ns) {
     return actual_ns > 0 && isfinite(predicted_ns) ? predicted_ns / actual_ns - 1 : NAN;
 }
@@ -63,27 +58,22 @@ static int find_row(struct replays *replays, const char *kernel, const char *cla
                     uint32_t *ret_row) {
     struct sy_buffer key = {0};
     sy_buffer_printf(&key, "%s\n%s", kernel, class_name);
-    if (key.failed) {
-        sy_buffer_finish(&key);
-        return -ENOMEM;
-    }
-    if (sy_map_get(&replays->row_of, key.text, key.length, ret_row)) {
-        sy_buffer_finish(&key);
-        return 0;
-    }
-    char *kept = sy_arena_strndup(replays->arena, key.text, key.length);
     size_t length = key.length;
+    bool found = !key.failed && sy_map_get(&replays->row_of, key.text, length, ret_row);
+    char *kept = found || key.failed ? NULL : sy_arena_strndup(replays->arena, key.text, length);
     sy_buffer_finish(&key);
-    struct row row = {.kernel = sy_arena_strdup(replays->arena, kernel),
-                      .class_name = sy_arena_strdup(replays->arena, class_name)};
-    if (!kept || !row.kernel || !row.class_name ||
-        sy_grow(&replays->rows, &replays->row_capacity, replays->row_count + 1, sizeof row) < 0 ||
-        sy_map_put(&replays->row_of, kept, length, replays->row_count) < 0) {
-        return -ENOMEM;
+    if (found || !kept) {
+        return found ? 0 : -ENOMEM;
     }
+    struct row row = {.kernel = sy_need(sy_arena_strdup(replays->arena, kernel)),
+                      .class_name = sy_need(sy_arena_strdup(replays->arena, class_name))};
     *ret_row = replays->row_count;
-    replays->rows[replays->row_count++] = row;
-    return 0;
+    int code = sy_grow(&replays->rows, &replays->row_capacity, *ret_row + 1, sizeof row);
+    code = code ? code : sy_map_put(&replays->row_of, kept, length, *ret_row);
+    if (!code) {
+        replays->rows[replays->row_count++] = row;
+    }
+    return code;
 }
 
 static int add_samples(struct replays *replays, const struct sy_record *record) {
@@ -130,13 +120,13 @@ static int replay_one(struct replays *replays, const char *spec) {
         sy_record_destroy(record);
         return r == -ECANCELED ? SY_EXIT_INTERRUPTED : sy_message_exit(r);
     }
-    run->path = sy_arena_strdup(replays->arena, path);
-    run->policy = sy_arena_strdup(replays->arena, record->policy);
+    run->path = sy_need(sy_arena_strdup(replays->arena, path));
+    run->policy = sy_need(sy_arena_strdup(replays->arena, record->policy));
     run->task_count = record->graph->task_count;
     replays->run_count++;
-    r = run->path && run->policy ? add_samples(replays, record) : -ENOMEM;
+    r = add_samples(replays, record);
     sy_record_destroy(record);
-    return r < 0 ? no_memory() : SY_EXIT_OK;
+    return r < 0 ? sy_no_memory() : SY_EXIT_OK;
 }
 
 /* --- statistics --------------------------------------------------------------------------------
@@ -186,11 +176,8 @@ static void fill_row(struct row *row, const struct sample *samples, uint32_t cou
     row->decided_count = medians(values, count, &row->decided_bias, &row->decided_abs);
 }
 
-static int fill_rows(struct replays *replays) {
-    double *values = calloc(replays->sample_count + (size_t)1, sizeof *values);
-    if (!values) {
-        return no_memory();
-    }
+static void fill_rows(struct replays *replays) {
+    double *values = sy_need(calloc(replays->sample_count + (size_t)1, sizeof *values));
     if (replays->sample_count) {
         qsort(replays->samples, replays->sample_count, sizeof *replays->samples, by_row);
     }
@@ -204,7 +191,6 @@ static int fill_rows(struct replays *replays) {
         qsort(replays->rows, replays->row_count, sizeof *replays->rows, by_total);
     }
     free(values);
-    return SY_EXIT_OK;
 }
 
 struct total {
@@ -212,18 +198,16 @@ struct total {
 };
 
 /* Of the makespans: with the model's times, or with the measured ones. */
-static int total_of(const struct replays *replays, bool measured, struct total *ret_total) {
-    double *values = calloc(replays->run_count + 1u, sizeof *values);
-    if (!values) {
-        return -ENOMEM;
-    }
+static struct total total_of(const struct replays *replays, bool measured) {
+    struct total total;
+    double *values = sy_need(calloc(replays->run_count + 1u, sizeof *values));
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct sy_replayed *times = &replays->runs[i].times;
         values[i] = error_of(measured ? times->measured_ns : times->simulated_ns, times->real_ns);
     }
-    medians(values, replays->run_count, &ret_total->bias, &ret_total->abs);
+    medians(values, replays->run_count, &total.bias, &total.abs);
     free(values);
-    return 0;
+    return total;
 }
 
 /* --- output ------------------------------------------------------------------------------------
@@ -344,25 +328,17 @@ static int print_json(const struct replays *replays, const struct total *model,
 }
 
 static int report(struct replays *replays) {
-    struct total model = {0}, measured = {0};
-    int r = fill_rows(replays);
-    if (r != SY_EXIT_OK) {
-        return r;
-    }
-    if (total_of(replays, false, &model) < 0 || total_of(replays, true, &measured) < 0) {
-        return no_memory();
-    }
+    fill_rows(replays);
+    struct total model = total_of(replays, false), measured = total_of(replays, true);
     return replays->args->common.json ? print_json(replays, &model, &measured)
                                       : print_text(replays, &model, &measured);
 }
 
 int sy_simulate_replay(const struct sy_simulate_args *args) {
-    struct replays replays = {.args = args, .arena = sy_arena_create()};
-    replays.runs = calloc(args->replays.count, sizeof *replays.runs);
+    struct replays replays = {.args = args, .arena = sy_need(sy_arena_create())};
+    replays.runs = sy_need(calloc(args->replays.count, sizeof *replays.runs));
     bool charge = false;
-    int r = replays.arena && replays.runs ? SY_EXIT_OK : no_memory();
-    r = r ? r
-          : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
+    int r = sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
                                       &replays.decision_ns, &charge);
     if (!r && charge) {
         r = sy_options_usage(sy_simulate_command(),

@@ -207,11 +207,7 @@ static int exit_code(const struct pool *pool) {
 }
 
 int sy_simulate_run(struct sy_simulate *simulate) {
-    struct pool *pool = calloc(1, sizeof *pool);
-    if (!pool) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct pool *pool = sy_need(calloc(1, sizeof *pool));
     *pool = (struct pool){.simulate = simulate, .failed_case = UINT32_MAX};
     pthread_mutex_init(&pool->lock, NULL);
     sy_interrupt_watch();

@@ -219,10 +219,6 @@ static int list_policies(bool json) {
 static int report(struct sy_simulate *simulate) {
     uint32_t best = 0;
     struct sy_summary *summary = sy_simulate_summary(simulate, &best);
-    if (!summary) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
     int r = simulate->args->common.json ? sy_simulate_print_json(simulate, summary, best)
                                         : sy_simulate_print_table(simulate, summary);
     free(summary);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const headers[] = {
     "policy",        "makespan/bound", "95 % interval", "vs best",
@@ -19,8 +20,8 @@ static const char *const headers[] = {
 
 /* Policies in the order of their score: an insertion sort keeps equal ones as they were named. */
 static uint32_t *rank_policies(const struct sy_summary *summary, uint32_t count) {
-    uint32_t *order = calloc(count, sizeof(*order));
-    for (uint32_t i = 0; order && i < count; i++) {
+    uint32_t *order = sy_need(calloc(count, sizeof(*order)));
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t at = i;
         while (at > 0 && summary[order[at - 1]].over_best.value > summary[i].over_best.value) {
             order[at] = order[at - 1];
@@ -91,12 +92,9 @@ static uint32_t count_seeds(const struct sy_simulate *simulate, uint32_t first) 
 }
 
 /* Geometric mean over the seeds of one graph. */
-static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_t seeds,
-                     const uint32_t *order, struct sy_table *table) {
-    double *values = calloc(seeds, sizeof(*values));
-    if (!values) {
-        return -ENOMEM;
-    }
+static void put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_t seeds,
+                      const uint32_t *order, struct sy_table *table) {
+    double *values = sy_need(calloc(seeds, sizeof(*values)));
     sy_table_cell(table, "%s", simulate->cases[first].graph);
     sy_table_cell(table, "%s", sy_units_time(simulate->cases[first].bound_ns).text);
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
@@ -107,39 +105,33 @@ static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_
         sy_table_cell(table, "%.3f", sy_geomean(values, seeds));
     }
     free(values);
-    return 0;
 }
 
-static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
-                      struct sy_buffer *buffer) {
+static void put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
+                       struct sy_buffer *buffer) {
     uint32_t columns = simulate->policies.count + 2;
-    const char **names = calloc(columns, sizeof(*names));
-    char *align = calloc(columns + 1, 1);
-    int r = names && align ? 0 : -ENOMEM;
-    if (r == 0) {
-        names[0] = "graph";
-        names[1] = "lower bound";
-        align[0] = 'l';
-        align[1] = 'r';
-        for (uint32_t p = 0; p < simulate->policies.count; p++) {
-            names[p + 2] = simulate->policies.items[order[p]];
-            align[p + 2] = 'r';
-        }
-        struct sy_table table;
-        sy_table_init(&table, names, align);
-        for (uint32_t i = 0, seeds; i < simulate->case_count && r == 0; i += seeds) {
-            seeds = count_seeds(simulate, i);
-            r = put_graph(simulate, i, seeds, order, &table);
-        }
-        sy_print(buffer, "\nMakespan / lower bound:\n");
-        sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
-        sy_table_legend("lower bound: the larger of critical path and area; below each policy: "
-                        "makespan / lower bound, geometric mean over the seeds.",
-                        0, buffer);
+    const char **names = sy_need(calloc(columns, sizeof(*names)));
+    char *align = sy_need(calloc(columns + 1, 1));
+    names[0] = "graph";
+    names[1] = "lower bound";
+    memset(align, 'r', columns);
+    align[0] = 'l';
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        names[p + 2] = simulate->policies.items[order[p]];
     }
+    struct sy_table table;
+    sy_table_init(&table, names, align);
+    for (uint32_t i = 0, seeds; i < simulate->case_count; i += seeds) {
+        seeds = count_seeds(simulate, i);
+        put_graph(simulate, i, seeds, order, &table);
+    }
+    sy_print(buffer, "\nMakespan / lower bound:\n");
+    sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("lower bound: the larger of critical path and area; below each policy: "
+                    "makespan / lower bound, geometric mean over the seeds.",
+                    0, buffer);
     free(names);
     free(align);
-    return r;
 }
 
 const char *sy_simulate_resource(enum sy_resource_kind kind) {
@@ -193,10 +185,6 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
 int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_summary *summary) {
     struct sy_buffer buffer = {0};
     uint32_t *order = rank_policies(summary, simulate->policies.count);
-    if (!order) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
     struct sy_table table;
     sy_table_init(&table, headers, simulate->timed ? "lrrrrrrrrrrr" : "lrrrrrrrr");
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
@@ -215,8 +203,8 @@ int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_
     if (simulate->args->judge) {
         put_judgement(simulate, summary, order, &buffer);
     }
-    if (simulate->args->per_graph && put_graphs(simulate, order, &buffer) < 0) {
-        buffer.failed = true;
+    if (simulate->args->per_graph) {
+        put_graphs(simulate, order, &buffer);
     }
     free(order);
     return sy_output(&buffer);

@@ -289,8 +289,7 @@ static int show(const struct plan *plan) {
 static int execute(const struct args *args, struct plan *plan) {
     for (uint32_t i = 0; i < plan->setting_count; i++) {
         if (setenv(plan->settings[i].name, plan->settings[i].value, 1) < 0) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
+            return sy_no_memory();
         }
     }
     const char *how = plan->settings[0].name;
@@ -300,11 +299,7 @@ static int execute(const struct args *args, struct plan *plan) {
                     known ? plan->use.library : "", known ? ")" : "",
                     plan->policy ? plan->policy : sy_scheduler_default(), how,
                     plan->settings[0].value);
-    char **argv = calloc(args->command.count + 1, sizeof(*argv));
-    if (!argv) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    char **argv = sy_need(calloc(args->command.count + 1, sizeof(*argv)));
     memcpy(argv, args->command.items, args->command.count * sizeof(*argv));
     signal(SIGXFSZ, SIG_DFL); /* which main ignores */
     execv(plan->path, argv);
@@ -323,11 +318,7 @@ static int run(const struct args *args) {
     if (args->command.count == 0) {
         return sy_options_usage(&command, "name a program: symph starpu ./cholesky");
     }
-    struct plan *plan = calloc(1, sizeof(*plan));
-    if (!plan) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct plan *plan = sy_need(calloc(1, sizeof(*plan)));
     const char *named = given(args->plugin, "SYMPH_STARPU_PLUGIN");
     plan->policy = given(args->policy, "SYMPH_POLICY");
     int r = refuse_policy(plan->policy);

@@ -170,14 +170,10 @@ static int open_session(struct session *s) {
     s->out = args->out ? args->out : s->out_default;
     s->pool.thread_count = sy_threads_count(args->threads);
     s->world_count = args->validation;
-    s->scenarios = calloc(s->world_count, sizeof(struct sy_scenario *));
-    s->worlds = calloc(s->world_count, sizeof *s->worlds);
-    s->ratios = calloc(s->world_count, sizeof *s->ratios);
-    s->best = calloc(SY_PAPER_COUNT, sizeof *s->best);
-    if (!s->scenarios || !s->worlds || !s->ratios || !s->best) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    s->scenarios = sy_need(calloc(s->world_count, sizeof(struct sy_scenario *)));
+    s->worlds = sy_need(calloc(s->world_count, sizeof *s->worlds));
+    s->ratios = sy_need(calloc(s->world_count, sizeof *s->ratios));
+    s->best = sy_need(calloc(SY_PAPER_COUNT, sizeof *s->best));
     sy_train_settings(args, &s->settings);
     int code = sy_catalogue_open(&options, &s->catalogue, &error);
     struct sy_parallel parallel = sy_train_parallel(&s->pool);

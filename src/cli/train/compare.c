@@ -36,11 +36,6 @@ struct compare {
     uint32_t *groups;
 };
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* A file of weights for --policy, or the name of a policy. */
 static int add_contender(struct compare *c, const char *text, size_t length) {
     uint32_t i = c->comparison.contender_count, worlds = c->args->scenarios;
@@ -77,7 +72,7 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
     c->comparison.contender_count++;
     contender->score = sy_arena_alloc(c->arena, worlds, sizeof(double));
     contender->cost = sy_arena_alloc(c->arena, (size_t)worlds * SY_MEASURE_COUNT, sizeof(double));
-    return contender->score && contender->cost ? SY_EXIT_OK : no_memory();
+    return contender->score && contender->cost ? SY_EXIT_OK : sy_no_memory();
 }
 
 static int add_list(struct compare *c, const char *list) {
@@ -98,15 +93,11 @@ static int setup(struct compare *c) {
     comparison->references = args->references;
     comparison->scenario_count = n;
     comparison->contenders = c->contenders;
-    comparison->families = sy_arena_alloc(c->arena, n, sizeof(char *));
-    comparison->machines = sy_arena_alloc(c->arena, n, sizeof(char *));
-    comparison->streams = sy_arena_alloc(c->arena, n, sizeof(bool));
-    c->scratch = sy_arena_alloc(c->arena, n, sizeof(double));
-    c->groups = sy_arena_alloc(c->arena, n, sizeof(uint32_t));
-    if (!comparison->families || !comparison->machines || !comparison->streams || !c->scratch ||
-        !c->groups) {
-        return no_memory();
-    }
+    comparison->families = sy_need(sy_arena_alloc(c->arena, n, sizeof(char *)));
+    comparison->machines = sy_need(sy_arena_alloc(c->arena, n, sizeof(char *)));
+    comparison->streams = sy_need(sy_arena_alloc(c->arena, n, sizeof(bool)));
+    c->scratch = sy_need(sy_arena_alloc(c->arena, n, sizeof(double)));
+    c->groups = sy_need(sy_arena_alloc(c->arena, n, sizeof(uint32_t)));
     if (sy_utility_parse(args->utility, &comparison->utility, &error)) {
         sy_message_about("--utility", args->utility, &error);
         return SY_EXIT_USAGE;
@@ -307,7 +298,7 @@ int sy_train_compare(const struct sy_train_args *args) {
     struct compare *c = calloc(1, sizeof *c);
     if (!c || !(c->arena = sy_arena_create())) {
         free(c);
-        return no_memory();
+        return sy_no_memory();
     }
     c->args = args;
     int r = run(c);

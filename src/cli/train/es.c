@@ -102,8 +102,7 @@ static int setup(struct session *s) {
     }
     sy_buffer_printf(&s->checkpoint, "%s.checkpoint", s->out.text ? s->out.text : "");
     if (s->settings.failed || s->out.failed || s->checkpoint.failed) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     return r;
 }
@@ -164,11 +163,7 @@ static int write_weights(const struct session *s) {
 static int draw_curve(const struct session *s) {
     const struct sy_training *t = s->training;
     uint32_t n = t->history_count;
-    double *memory = calloc((size_t)n * 6 + 1, sizeof *memory);
-    if (!memory) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    double *memory = sy_need(calloc((size_t)n * 6 + 1, sizeof *memory));
     double *x = memory, *training = x + n, *mean = training + n, *low = mean + n, *high = low + n,
            *worst = high + n;
     for (uint32_t i = 0; i < n; i++) {
