@@ -551,7 +551,20 @@ static bool is_bench(const char *name) {
     return false;
 }
 
-static int run(const struct bench_args *args) {
+static int make_folder(const char *path) {
+    if (path && mkdir(path, 0777) < 0 && errno != EEXIST) {
+        sy_message_fail("%s: cannot make the folder: %s", path, strerror(errno));
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+static int run(void *given) {
+    const struct bench_args *args = given;
+    int made = make_folder(args->out);
+    if (made != SY_EXIT_OK) {
+        return made;
+    }
     if (!args->names.count) {
         return sy_options_usage(
             &command,
@@ -591,14 +604,6 @@ static int run(const struct bench_args *args) {
 }
 
 /* Now, not after an hour of work. */
-static int make_folder(const char *path) {
-    if (path && mkdir(path, 0777) < 0 && errno != EEXIST) {
-        sy_message_fail("%s: cannot make the folder: %s", path, strerror(errno));
-        return SY_EXIT_FAILED;
-    }
-    return SY_EXIT_OK;
-}
-
 int sy_bench_command(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,
@@ -608,14 +613,5 @@ int sy_bench_command(int argc, char **argv) {
                               .rollouts = 200,
                               .counters = {.counters = "4,8", .noise = 0.02, .outliers = 0.03}};
     args.data = args.data && *args.data ? args.data : NULL;
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = make_folder(args.out);
-        r = r ? r : run(&args);
-    }
-    sy_text_list_finish(&args.names);
-    sy_text_list_finish(&args.zero_shot);
-    sy_text_list_finish(&args.times);
-    sy_text_list_finish(&args.pipelines);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

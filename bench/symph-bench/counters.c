@@ -221,7 +221,7 @@ static void *work(void *data) {
     uint32_t jobs = bench->traces->series_count * bench->config_count, job;
     double *scratch = calloc(pool->longest * bench->traces->event_count, 3 * sizeof *scratch);
     struct sy_error error = {0};
-    int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
+    int code = scratch ? 0 : sy_out_of_memory(&error);
     while (!code && !sy_interrupt_seen() && (job = atomic_fetch_add(&pool->next, 1)) < jobs) {
         uint32_t series = job / bench->config_count;
         if (scored(bench, series)) {
@@ -247,7 +247,7 @@ static int run_all(struct bench *bench, struct sy_error *error) {
     bench->scores = calloc((size_t)bench->config_count * bench->slots_count * traces->series_count,
                            bench->args->seeds * sizeof *bench->scores);
     if (!bench->scores) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     pthread_mutex_init(&pool.lock, NULL);
     sy_progress_init(&pool.progress, "counters",

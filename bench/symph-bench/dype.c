@@ -39,10 +39,6 @@ struct sy_dype_case *sy_dype_case_at(const struct sy_dype *bench, uint32_t pipel
     return &bench->cases[at];
 }
 
-static int no_memory(struct sy_error *error) {
-    return sy_fail(error, -ENOMEM, "out of memory");
-}
-
 /* --- pipelines ----------------------------------------------------------------------------------
  */
 __attribute__((format(printf, 3, 4))) static int
@@ -54,7 +50,7 @@ leave_out(struct sy_dype *bench, struct sy_error *error, const char *format, ...
     va_end(arguments);
     char *kept = sy_arena_strdup(bench->arena, text);
     if (!kept || sy_text_list_add(&bench->left_out, kept) < 0) {
-        return no_memory(error);
+        return sy_out_of_memory(error);
     }
     return 0;
 }
@@ -134,7 +130,7 @@ static int add_pipeline(struct sy_dype *bench, struct sy_pipeline *description, 
     if (sy_grow(&bench->pipelines, capacity, bench->pipeline_count + 1, sizeof *bench->pipelines) <
         0) {
         sy_pipeline_destroy(description);
-        return no_memory(error);
+        return sy_out_of_memory(error);
     }
     struct sy_dype_pipeline *of = &bench->pipelines[bench->pipeline_count++];
     *of = (struct sy_dype_pipeline){.description = description, .name = description->name};
@@ -142,7 +138,7 @@ static int add_pipeline(struct sy_dype *bench, struct sy_pipeline *description, 
     of->examples = sy_arena_alloc(bench->arena, examples + 1, sizeof *of->examples);
     of->numbers = sy_arena_alloc(bench->arena, examples * expressions + 1, sizeof *of->numbers);
     if (!of->examples || !of->numbers) {
-        return no_memory(error);
+        return sy_out_of_memory(error);
     }
     for (uint32_t e = 0; e < examples; e++) {
         double *numbers = &of->numbers[e * expressions];
@@ -209,7 +205,7 @@ static int lay_out(struct sy_dype *bench, struct sy_error *error) {
     bench->cases = sy_arena_alloc(bench->arena, bench->case_count + 1u, sizeof *bench->cases);
     bench->units = sy_arena_alloc(bench->arena, bench->unit_count + 1u, sizeof *bench->units);
     if (!bench->cases || !bench->units) {
-        return no_memory(error);
+        return sy_out_of_memory(error);
     }
     for (uint32_t u = 0; u < bench->unit_count; u++) {
         bench->units[u].bench = bench;
@@ -248,7 +244,7 @@ static int read_times(struct sy_dype *bench, struct sy_error *error) {
 static int run_all(struct sy_dype *bench, struct sy_error *error) {
     struct sy_kernel_set *set = NULL;
     bench->arena = sy_arena_create();
-    int code = bench->arena ? read_times(bench, error) : no_memory(error);
+    int code = bench->arena ? read_times(bench, error) : sy_out_of_memory(error);
     code = code ? code : sy_kernel_set_open(bench->args->kernels, &set, error);
     code = code ? code : find_pipelines(bench, set, error);
     code = code ? code

@@ -252,7 +252,7 @@ int sy_dype_space_search(struct sy_dype_unit *unit, uint32_t example, struct sy_
     const struct sy_dype_pipeline *of = &unit->bench->pipelines[unit->pipeline];
     struct search *search = calloc(1, sizeof *search);
     if (!search) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     search->unit = unit;
     search->example = example;

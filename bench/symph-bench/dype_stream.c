@@ -79,7 +79,7 @@ static int stream_item(struct streaming *streaming, uint32_t example, uint32_t s
     add_item(stream, SY_DYPE_STREAM_BEST, &item->best);
     if (sy_dype_run_item(unit, example, &streaming->plan, &streaming->rng, streaming->replanner) <
         0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     return 0;
 }
@@ -109,7 +109,7 @@ int sy_dype_stream_run(struct sy_dype_unit *unit, const struct sy_plan *fixed,
                                       sy_rng_make(1, PURPOSE, unit->pipeline * 64u + unit->link)};
     int code = store ? sy_replanner_create(pipeline, &unit->system, store, &options,
                                            &streaming.replanner, error)
-                     : sy_fail(error, -ENOMEM, "out of memory");
+                     : sy_out_of_memory(error);
     code = code ? code : stream_all(&streaming, error);
     sy_replanner_destroy(streaming.replanner);
     sy_store_close(store);

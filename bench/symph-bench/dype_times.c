@@ -55,7 +55,7 @@ static int take_row(void *user, const struct sy_cost_sample *sample) {
     }
     if (sy_grow(&times->rows, &times->capacity, times->count + 1, sizeof *times->rows) < 0 ||
         !copy_row(times->arena, sample, &times->rows[times->count])) {
-        return sy_fail(reading->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(reading->error);
     }
     times->count++;
     return 0;
@@ -98,7 +98,7 @@ int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_
     char folder[PATH_MAX];
     times->arena = times->arena ? times->arena : sy_arena_create();
     if (!times->arena) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     if (path) {
         return read_one(times, path, error);

@@ -476,7 +476,7 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
     struct point points[2][SY_COUNT(published)];
     double *scratch = malloc(sizeof *scratch * 3 * WINDOWS * NODES);
     struct sy_error error = {0};
-    int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
+    int code = scratch ? 0 : sy_out_of_memory(&error);
     for (size_t n = 0; !code && n < SY_COUNT(noises); n++) {
         for (size_t i = 0; !code && i < SY_COUNT(published); i++) {
             code = run_point(published[i].events, noises[n], args->seeds, scratch, &points[n][i],
@@ -489,8 +489,7 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
     }
     free(scratch);
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     return args->plot ? draw(args->plot, points, noises) : SY_EXIT_OK;
 }

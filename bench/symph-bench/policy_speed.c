@@ -80,7 +80,7 @@ static int run_timed(const struct sy_workload *workload, const char *policy,
     struct sy_sim *sim = NULL;
     struct sy_sim_result result;
     int r = notes.call_ns && notes.decision_ns ? sy_sim_create(workload, &options, &sim, &error)
-                                               : sy_fail(&error, -ENOMEM, "out of memory");
+                                               : sy_out_of_memory(&error);
     r = r ? r : sy_sim_run(sim, policy, &result, &error);
     if (r == 0) {
         *ret_figures = (struct figures){

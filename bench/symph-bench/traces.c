@@ -277,7 +277,7 @@ int sy_traces_parse(const char *file, const char *text, size_t length,
     r.traces = arena ? sy_arena_alloc(arena, 1, sizeof *r.traces) : NULL;
     if (!r.traces) {
         sy_arena_destroy(arena);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     r.traces->arena = arena;
     r.traces->source = "unknown";
@@ -376,7 +376,7 @@ static int read_series(const char *folder, struct sy_traces *traces, uint32_t in
     char *path = NULL, *text = NULL;
     size_t length;
     if (asprintf(&path, "%s/%s", folder, traces->series[index].file) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = sy_read_file(path, &text, &length, error);
     code = code ? code : sy_traces_parse_series(traces, index, path, text, length, error);
@@ -390,7 +390,7 @@ int sy_traces_read(const char *folder, struct sy_traces **ret_traces, struct sy_
     char *path = NULL, *text = NULL;
     size_t length;
     if (asprintf(&path, "%s/traces.json", folder) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = sy_read_file(path, &text, &length, error);
     if (code) {

@@ -42,11 +42,19 @@ __attribute__((format(printf, 3, 4))) int sy_fail(struct sy_error *error, int co
 __attribute__((format(printf, 6, 7))) int sy_fail_at(struct sy_error *error, int code,
                                                      const char *file, uint32_t line,
                                                      uint32_t column, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const char *format, ...);
+/* The same with -EINVAL, for functions that take a format themselves. */
+int sy_fail_list(struct sy_error *error, const char *file, uint32_t line, uint32_t column,
+                 const char *format, va_list args);
+/* The same at a place of a text, whose lines are counted. */
+int sy_fail_in(struct sy_error *error, const char *file, const char *text, const char *at,
+               const char *format, va_list args);
+/* Returns -ENOMEM. */
+int sy_out_of_memory(struct sy_error *error);
+/* What to do about it. Returns -EINVAL, which is the code of nearly all that people can mend. */
+__attribute__((format(printf, 2, 3))) int sy_hint(struct sy_error *error, const char *format, ...);
 
-/* The nearest of names, or all of them, as a hint for a word that is none of them. */
-void sy_hint_names(struct sy_error *error, const char *word, const char *const *names,
-                   size_t count);
+/* The nearest of names, or all of them, as a hint for a word that is none of them. -EINVAL too. */
+int sy_hint_names(struct sy_error *error, const char *word, const char *const *names, size_t count);
 
 /* --- text --------------------------------------------------------------------------------- */
 /* Whole file into malloc'ed memory, terminated by a NUL that length does not count. What has more

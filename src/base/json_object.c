@@ -40,8 +40,7 @@ int sy_json_next_of(struct sy_json *json, const char *what, const char *const *n
         }
     }
     sy_json_fail(json, "%s has no member \"%.60s\"", what, name);
-    sy_hint_names(json->error, name, names, count);
-    return -EINVAL;
+    return sy_hint_names(json->error, name, names, count);
 }
 
 int sy_json_members(void *reader, const char *what, const struct sy_json_member *members,
@@ -137,7 +136,7 @@ int sy_json_text(struct sy_json *json, struct sy_arena *arena, const char **ret_
     int code = sy_json_string(json, &text, &length);
     const char *copy = code ? NULL : sy_arena_strndup(arena, text, length);
     if (!code && !copy) {
-        code = sy_fail(json->error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(json->error);
     }
     *ret_text = code ? *ret_text : copy;
     return code;

@@ -115,7 +115,7 @@ int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
                         struct sy_model **ret_model, struct sy_error *error) {
     bool core = scope == SY_SCOPE_CORE;
     if (scope == SY_SCOPE_GPU) {
-        return build_gpu(ret_model) ? sy_fail(error, -ENOMEM, "out of memory") : 0;
+        return build_gpu(ret_model) ? sy_out_of_memory(error) : 0;
     }
     if (!core && scope != SY_SCOPE_PACKAGE) {
         return sy_fail(error, -EINVAL, "there are models of a core, a package and a GPU only");
@@ -124,7 +124,7 @@ int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
     struct sy_signal *signals =
         calloc(listing->event_count + listing->name_count + 1u, sizeof *signals);
     if (!signals) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     uint32_t count = list_signals(listing, unit, core, signals);
     struct sy_build build;

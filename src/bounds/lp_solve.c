@@ -128,8 +128,7 @@ static int find_named(const char *name, const struct solver **ret_solver, char *
         }
     }
     sy_fail(error, -EINVAL, "LP solver %s: how to call it is not known", name);
-    sy_hint(error, "the program's name must begin with clp, cbc or glpsol");
-    return -EINVAL;
+    return sy_hint(error, "the program's name must begin with clp, cbc or glpsol");
 }
 
 static int find_solver(const struct solver **ret_solver, char *ret_path, struct sy_error *error) {

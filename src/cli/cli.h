@@ -43,8 +43,10 @@ struct sy_common_args {
 
 /* --- messages (stderr) ------------------------------------------------------------------------ */
 void sy_message_error(const struct sy_error *error);
+/* The same where code is not 0. Returns sy_message_exit(code). */
+int sy_message_code(int code, const struct sy_error *error);
 /* The same for an error in an argument: unless it is about a file, the argument is named. */
-void sy_message_about(const char *what, const char *text, const struct sy_error *error);
+int sy_message_about(const char *what, const char *text, int code, const struct sy_error *error);
 __attribute__((format(printf, 1, 2))) void sy_message_fail(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void sy_message_note(bool quiet, const char *format, ...);
 /* Colour on this stream: a terminal, and NO_COLOR is not set. */

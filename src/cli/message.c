@@ -35,13 +35,20 @@ void sy_message_error(const struct sy_error *error) {
     print_line(sy_error_format(error, text, sizeof(text)), true);
 }
 
-void sy_message_about(const char *what, const char *text, const struct sy_error *error) {
-    if (error->file[0]) {
+int sy_message_code(int code, const struct sy_error *error) {
+    if (code) {
         sy_message_error(error);
-        return;
     }
+    return sy_message_exit(code);
+}
+
+int sy_message_about(const char *what, const char *text, int code, const struct sy_error *error) {
     char message[2048];
+    if (!code || error->file[0]) {
+        return sy_message_code(code, error);
+    }
     sy_message_fail("%s '%s': %s", what, text, sy_error_format(error, message, sizeof(message)));
+    return sy_message_exit(code);
 }
 
 void sy_message_fail(const char *format, ...) {

@@ -330,3 +330,21 @@ bool sy_options_parse(const struct sy_command *command, int argc, char **argv, v
     }
     return r == SY_EXIT_OK;
 }
+
+int sy_options_run(const struct sy_command *command, int argc, char **argv, void *args,
+                   int (*run)(void *args)) {
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(command, argc, argv, args, &r)) {
+        r = run(args);
+    }
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct sy_option *option = &command->options[i];
+        if (option->type == SY_OPTION_LIST || option->type == SY_OPTION_REPEAT) {
+            sy_text_list_finish((void *)((char *)args + option->target));
+        }
+    }
+    if (command->operand_max) {
+        sy_text_list_finish((void *)((char *)args + command->operands));
+    }
+    return r;
+}

@@ -85,8 +85,7 @@ bool sy_feature_valid(const char *name) {
  */
 static int fail_column(struct table *t, const char *format, const char *name) {
     sy_csv_fail(&t->csv, format, name);
-    sy_hint(t->csv.error, COLUMNS);
-    return -EINVAL;
+    return sy_hint(t->csv.error, COLUMNS);
 }
 
 static int add_cost(struct table *t, const char *name) {
@@ -169,8 +168,7 @@ static int check_version(struct table *t, const char *text, size_t length) {
         return 0;
     }
     sy_fail_at(t->csv.error, -EINVAL, t->csv.file, 1, 1, "a table of a version that is not known");
-    sy_hint(t->csv.error, "this symph reads symph-costs-1 and older tables");
-    return -EINVAL;
+    return sy_hint(t->csv.error, "this symph reads symph-costs-1 and older tables");
 }
 
 /* --- fields -------------------------------------------------------------------------------------
@@ -206,7 +204,7 @@ static int read_name(struct table *t, const char *what, bool may_be_empty, const
     }
     char *name = code ? NULL : sy_arena_strndup(t->arena, t->csv.field, t->csv.field_length);
     if (!code && !name) {
-        code = sy_fail(t->csv.error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(t->csv.error);
     }
     if (!code && !t->has[COLUMN_TIME] && !unescape(name)) {
         code = sy_csv_fail(&t->csv, "%s: %% must be followed by two hexadecimal digits", what);

@@ -212,7 +212,7 @@ int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *g
     const struct sy_kernel_entry **entries =
         calloc((size_t)graph->kernel_count + 1, sizeof(const struct sy_kernel_entry *));
     if (!entries) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = 0;
     for (uint32_t i = 0; i < graph->kernel_count && !code; i++) {

@@ -58,7 +58,7 @@ static int read_run(struct sy_csv *csv, struct timings *timings) {
         return sy_csv_fail(csv, "more than %u runs", RUNS_MAX);
     }
     if (sy_grow(&timings->runs, &timings->capacity, timings->count + 1, sizeof run)) {
-        return sy_fail(csv->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(csv->error);
     }
     timings->runs[timings->count++] = run;
     return 0;
@@ -101,7 +101,7 @@ static int make_table(struct sy_csv *csv, struct timings *timings,
                       struct sy_noise_table *ret_table) {
     double *ratio = malloc(((size_t)timings->count + 1) * sizeof *ratio);
     if (!ratio) {
-        return sy_fail(csv->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(csv->error);
     }
     uint32_t count = timings->count ? pool(timings, ratio) : 0;
     if (count == 0) {

@@ -54,7 +54,7 @@ int sy_training_save(const struct sy_training *t, const char *settings, const ch
     put_history(&w, t);
     sy_json_close(&w, '}');
     sy_buffer_append(&w.buffer, "\n", 1);
-    int code = w.buffer.failed ? sy_fail(error, -ENOMEM, "out of memory")
+    int code = w.buffer.failed ? sy_out_of_memory(error)
                                : sy_write_file(path, w.buffer.text, w.buffer.length, error);
     sy_buffer_finish(&w.buffer);
     return code;
@@ -222,7 +222,7 @@ int sy_training_parse(struct sy_training *t, const char *settings, const char *n
     struct reader r = {.settings = settings, .count = t->options.count, .training = NAN};
     r.values = calloc(r.count, ARRAYS * sizeof(float));
     if (!r.values) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     sy_json_init(&r.json, name, text, length, error);
     int code = read_all(&r);

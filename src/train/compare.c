@@ -47,7 +47,7 @@ int sy_compare(struct sy_comparison *comparison, const struct sy_catalogue *cata
     struct context context = {comparison, catalogue, NULL, parallel->stop};
     context.runners = calloc(parallel->worker_count, sizeof *context.runners);
     if (!context.runners) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code =
         parallel->run(parallel->pool, comparison->scenario_count, run_world, &context, error);

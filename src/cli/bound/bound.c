@@ -175,8 +175,7 @@ static int bound_graph(const struct args *args, const struct sy_machine *machine
     struct sy_error error = {0};
     int r = sy_workload_create(machine, &job, 1, &workload_options, &workload, &error);
     if (r < 0) {
-        sy_message_error(&error);
-        return sy_message_exit(r);
+        return sy_message_code(r, &error);
     }
     int code = bound_workload(args, workload, told, ret_bounds);
     sy_workload_destroy(workload);
@@ -310,15 +309,12 @@ static int read_costs(const char *path, struct sy_store **ret_store) {
     }
     struct sy_error error = {0};
     *ret_store = sy_store_create();
-    int r = *ret_store ? sy_store_read(*ret_store, path, &error)
-                       : sy_fail(&error, -ENOMEM, "out of memory");
-    if (r < 0) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(r);
+    int r = *ret_store ? sy_store_read(*ret_store, path, &error) : sy_out_of_memory(&error);
+    return sy_message_code(r, &error);
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     if (args->specs.count == 0) {
         return sy_options_usage(&command,
                                 "name a graph: --graphs FILE or --graphs gen:cholesky:20");
@@ -338,10 +334,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_bound(int argc, char **argv) {
     struct args args = {.machine = "here", .seed = 1, .nodes = 2000000, .limit_s = 60};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.specs);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -354,16 +354,16 @@ static int call_to_stdout(const struct sy_call_args *args) {
     return r;
 }
 
+static int run(void *given) {
+    struct sy_call_args *args = given;
+    int r = check_forms(args);
+    r = r ? r : check_args(args);
+    return r ? r : is_stdout(args->out) ? call_to_stdout(args) : call(args, NULL);
+}
+
 int sy_cmd_call_variants(int argc, char **argv) {
     struct sy_call_args args = {.run = {.repeat = 1, .request = sy_request_default}};
     args.run.request.opencl = 0;
     args.run.request.limit_s = TASK_LIMIT_S;
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = check_forms(&args);
-        r = r ? r : check_args(&args);
-        r = r ? r : is_stdout(args.out) ? call_to_stdout(&args) : call(&args, NULL);
-    }
-    sy_text_list_finish(&args.reads);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -328,7 +328,7 @@ static int compile_all(const struct args *args) {
     struct sy_error error = {0};
     struct totals totals = {0};
     int code = arena ? sy_listing_tree_names(args->compile, arena, &names, &error)
-                     : sy_fail(&error, -ENOMEM, "out of memory");
+                     : sy_out_of_memory(&error);
     int r = code ? fail_with(&error, code) : SY_EXIT_OK;
     for (uint32_t i = 0; r == SY_EXIT_OK && names[i]; i++) {
         if (!args->arch || strcmp(args->arch, names[i]) == 0) {
@@ -362,7 +362,7 @@ static int run_shown(const struct args *args, const char *own) {
     struct sy_error error = {0};
     const char *const *names;
     const char *one[2] = {args->arch, NULL};
-    int code = arena ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
+    int code = arena ? 0 : sy_out_of_memory(&error);
     if (!code && !args->arch) {
         code = sy_listing_names(args->folder, arena, &names, &error);
     } else {
@@ -373,25 +373,6 @@ static int run_shown(const struct args *args, const char *own) {
         r = args->arch && !args->common.json ? show_one(args, args->arch) : show(args, names, own);
     }
     sy_arena_destroy(arena);
-    return r;
-}
-
-static int run(struct args *args) {
-    struct sy_buffer own = {0}, named = {0};
-    int r = SY_EXIT_OK;
-    if (args->compile) {
-        return compile_all(args);
-    }
-    if (args->processor || (args->arch && strcmp(args->arch, "own") == 0)) {
-        r = match(args, args->processor, &named);
-        args->arch = named.text;
-    }
-    if (r == SY_EXIT_OK) { /* not to be known is no error here */
-        (void)!sy_listing_match(args->folder, NULL, &own, NULL);
-        r = run_shown(args, own.text);
-    }
-    sy_buffer_finish(&own);
-    sy_buffer_finish(&named);
     return r;
 }
 
@@ -411,12 +392,31 @@ static const char *misuse(const struct args *args) {
     return NULL;
 }
 
+static int run(void *given) {
+    struct args *args = given;
+    struct sy_buffer own = {0}, named = {0};
+    const char *wrong = misuse(args);
+    int r = SY_EXIT_OK;
+    if (wrong) {
+        return sy_options_usage(&command, "%s", wrong);
+    }
+    if (args->compile) {
+        return compile_all(args);
+    }
+    if (args->processor || (args->arch && strcmp(args->arch, "own") == 0)) {
+        r = match(args, args->processor, &named);
+        args->arch = named.text;
+    }
+    if (r == SY_EXIT_OK) { /* not to be known is no error here */
+        (void)!sy_listing_match(args->folder, NULL, &own, NULL);
+        r = run_shown(args, own.text);
+    }
+    sy_buffer_finish(&own);
+    sy_buffer_finish(&named);
+    return r;
+}
+
 int sy_counters_listing(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        const char *wrong = misuse(&args);
-        r = wrong ? sy_options_usage(&command, "%s", wrong) : run(&args);
-    }
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

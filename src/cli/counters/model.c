@@ -216,11 +216,6 @@ static void show(struct shown *shown, const struct sy_model *model) {
     }
 }
 
-static int fail(const struct sy_error *error, int code) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
 static int show_machine(struct shown *shown) {
     struct sy_machine *machine;
     struct sy_error error = {0};
@@ -235,7 +230,7 @@ static int show_machine(struct shown *shown) {
         sy_model_destroy(model);
     }
     sy_machine_destroy(machine);
-    return code ? fail(&error, code) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int show_scope(struct shown *shown, const struct sy_listing *listing, enum sy_scope scope) {
@@ -243,7 +238,7 @@ static int show_scope(struct shown *shown, const struct sy_listing *listing, enu
     struct sy_error error = {0};
     int code = sy_model_of_listing(listing, scope, &model, &error);
     if (code) {
-        return fail(&error, code);
+        return sy_message_code(code, &error);
     }
     show(shown, model);
     sy_model_destroy(model);
@@ -257,7 +252,7 @@ static int open_listing(const struct args *args, struct sy_listing **ret_listing
     if (code && own) {
         sy_hint(&error, "symph counters listing shows the names for --arch");
     }
-    return code ? fail(&error, code) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int show_arch(struct shown *shown, bool core, bool package) {
@@ -308,7 +303,7 @@ static int show_row(struct shown *shown, const char *name) {
     struct sy_model *models[2] = {NULL, NULL};
     int code = sy_listing_open(name, shown->args->folder, &listing, &error);
     if (code) {
-        return fail(&error, code);
+        return sy_message_code(code, &error);
     }
     code = sy_model_of_listing(listing, SY_SCOPE_CORE, &models[0], &error);
     code = code ? code : sy_model_of_listing(listing, SY_SCOPE_PACKAGE, &models[1], &error);
@@ -321,7 +316,7 @@ static int show_row(struct shown *shown, const char *name) {
     sy_model_destroy(models[0]);
     sy_model_destroy(models[1]);
     sy_listing_destroy(listing);
-    return code ? fail(&error, code) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int show_all(struct shown *shown) {
@@ -329,8 +324,8 @@ static int show_all(struct shown *shown) {
     struct sy_arena *arena = sy_arena_create();
     const char *const *names = NULL;
     int code = arena ? sy_listing_names(shown->args->folder, arena, &names, &error)
-                     : sy_fail(&error, -ENOMEM, "out of memory");
-    int r = code ? fail(&error, code) : SY_EXIT_OK;
+                     : sy_out_of_memory(&error);
+    int r = sy_message_code(code, &error);
     sy_table_init(&shown->table, all_headers, "lrrrrrrrrrrrrrrr");
     for (uint32_t i = 0; r == SY_EXIT_OK && names[i]; i++) {
         r = show_row(shown, names[i]);
@@ -385,13 +380,18 @@ static int check(const struct args *args) {
     return SY_EXIT_OK;
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     struct shown shown = {.args = args};
     bool json = args->common.json;
+    int r = check(args);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
     if (json) {
         sy_json_print(&shown.json, "{schema: %s, models: [", "symph-counters-model-1");
     }
-    int r = show_what(&shown);
+    r = show_what(&shown);
     if (json) {
         sy_json_print(&shown.json, "]}");
         sy_print(&shown.json.buffer, "\n");
@@ -408,10 +408,5 @@ static int run(const struct args *args) {
 
 int sy_counters_model(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = check(&args);
-        r = r == SY_EXIT_OK ? run(&args) : r;
-    }
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

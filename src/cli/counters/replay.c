@@ -111,7 +111,8 @@ static int replay(const struct args *args, double interval_ns, double speed) {
     return r;
 }
 
-static int run(struct args *args) {
+static int run(void *given) {
+    struct args *args = given;
     double interval_ns = 1e9;
     int r = SY_EXIT_OK;
     if (args->files.count == 0) {
@@ -135,10 +136,5 @@ static int run(struct args *args) {
 
 int sy_counters_replay(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.files);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

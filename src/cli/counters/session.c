@@ -20,11 +20,6 @@
 #define MACHINE_WORD "#machine "
 #define ARCH_WORD    "#arch "
 
-static int fail(int code, const struct sy_error *error) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
 /* --- what a recording says of the machine it was made on ----------------------------------------
  */
 void sy_counters_write_machine(const struct sy_counters_session *session,
@@ -82,7 +77,7 @@ static int recorded_machine(const char *path, struct sy_counters_session *sessio
     size_t length = 0;
     int code = sy_read_file(path, &text, &length, &error);
     if (code) {
-        return fail(code, &error);
+        return sy_message_code(code, &error);
     }
     gather(text, length, MACHINE_WORD, &json);
     gather(text, length, ARCH_WORD, &arch);
@@ -115,8 +110,7 @@ static int open_named_listing(const char *name, struct sy_counters_session *sess
     struct sy_error error = {0};
     int code = sy_listing_open(name, NULL, &session->listing, &error);
     if (code) {
-        sy_message_about("architecture", name, &error);
-        return sy_message_exit(code);
+        return sy_message_about("architecture", name, code, &error);
     }
     session->arch = session->listing->name;
     return SY_EXIT_OK;

@@ -225,7 +225,8 @@ static bool is_stdout(const char *path) {
     return path && strcmp(path, "-") == 0;
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     if (args->list_generators) {
         return list_generators(args->common.json);
     }
@@ -265,10 +266,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_graph(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.specs);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

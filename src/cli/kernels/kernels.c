@@ -245,8 +245,7 @@ static int open_store(const struct args *args, const char *machine, const struct
     int code = sy_store_open(args->request.models, machine, false, ret_store, warning,
                              sizeof warning, &error);
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     if (warning[0]) {
         sy_message_note(args->common.quiet, "%s", warning);
@@ -289,13 +288,16 @@ static int run_with(const struct sy_kernel_set *set, const struct args *args) {
     return r;
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
+    if (args->request.samples && !args->calibrate) {
+        return sy_options_usage(&command, "--samples is for --calibrate");
+    }
     struct sy_kernel_set *set;
     struct sy_error error = {0};
     int code = sy_kernel_set_open(args->request.kernels, &set, &error);
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     const char *skipped;
     for (uint32_t i = 0; (skipped = sy_kernel_set_skipped(set, i)); i++) {
@@ -308,12 +310,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_kernels(int argc, char **argv) {
     struct args args = {.request = sy_request_default};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = args.request.samples && !args.calibrate
-                ? sy_options_usage(&command, "--samples is for --calibrate")
-                : run(&args);
-    }
-    sy_text_list_finish(&args.names);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

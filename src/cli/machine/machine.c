@@ -212,7 +212,8 @@ static int print_tables(const struct sy_machine *machine) {
     return sy_output(&buffer);
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     const char *spec = args->specs.count ? args->specs.items[0] : "here";
     struct sy_machine *machine = NULL;
     int r = sy_input_machine(spec, &machine);
@@ -243,10 +244,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_machine(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.specs);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

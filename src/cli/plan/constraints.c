@@ -112,8 +112,7 @@ static int bad_count(const struct sy_constraint *c, const char *name, struct sy_
                 "number",
                 c->text, name);
     }
-    sy_hint(error, ALLOWED);
-    return -EINVAL;
+    return sy_hint(error, ALLOWED);
 }
 
 static int parse_class(const char *name, bool at_least, const char *value, struct sy_constraint *c,
@@ -156,8 +155,7 @@ static int copy_text(const char *text, size_t length, struct sy_constraint *c,
     }
     sy_fail(error, -EINVAL, "constraint '%.*s' %s", (int)(length < 60 ? length : 60), text,
             used ? "is too long" : "is empty");
-    sy_hint(error, ALLOWED);
-    return -EINVAL;
+    return sy_hint(error, ALLOWED);
 }
 
 static int parse_one(const char *text, size_t length, struct sy_constraint *ret_constraint,

@@ -202,8 +202,7 @@ static int judge_beside(struct sy_planning *planning) {
                                        &beside->plan.outcome, &error);
         if (code) {
             hint_names(planning, text, &error);
-            sy_message_about("plan", text, &error);
-            return sy_message_exit(code);
+            return sy_message_about("plan", text, code, &error);
         }
         beside->text = text;
         beside->within = sy_plan_within(&bounds, &beside->plan.outcome);

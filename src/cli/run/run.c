@@ -275,7 +275,8 @@ static int check_args(const struct sy_run_args *args) {
     return r;
 }
 
-static int run(const struct sy_run_args *args) {
+static int run(void *given) {
+    const struct sy_run_args *args = given;
     int r = check_args(args);
     if (r != SY_EXIT_OK || args->pipeline) {
         return r != SY_EXIT_OK ? r : sy_run_pipeline(args);
@@ -301,11 +302,5 @@ static int run(const struct sy_run_args *args) {
 
 int sy_cmd_run(int argc, char **argv) {
     struct sy_run_args args = {.repeat = 1, .request = sy_request_default};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.graphs);
-    sy_text_list_finish(&args.constraints);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -21,10 +21,7 @@ static int create_workload(struct sy_simulate *simulate, const struct sy_job *jo
                                           .store = simulate->store};
     struct sy_error error = {0};
     int r = sy_workload_create(simulate->machine, jobs, count, &options, ret_workload, &error);
-    if (r < 0) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(r);
+    return sy_message_code(r, &error);
 }
 
 static double bound_ns(const struct sy_workload *workload) {

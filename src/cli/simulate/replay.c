@@ -116,7 +116,7 @@ static int replay_one(struct replays *replays, const char *spec) {
     }
     r = sy_replay(record, &options, &run->times, &error);
     if (r < 0) {
-        sy_message_about("run", path, &error);
+        sy_message_about("run", path, r, &error);
         sy_record_destroy(record);
         return r == -ECANCELED ? SY_EXIT_INTERRUPTED : sy_message_exit(r);
     }

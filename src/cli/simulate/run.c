@@ -147,7 +147,7 @@ static int run_case(struct pool *pool, uint32_t index, struct sy_error *error) {
     struct sy_device_event *events =
         make_events(simulate, item->bound_ns, &options.device_event_count);
     if (!events) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     options.device_events = events;
     struct sy_sim *sim = NULL;

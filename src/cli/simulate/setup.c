@@ -266,10 +266,7 @@ static int read_tables(struct sy_simulate *simulate) {
         simulate->store = sy_need(sy_store_create());
         r = sy_store_read(simulate->store, args->times, &error);
     }
-    if (r < 0) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(r);
+    return sy_message_code(r, &error);
 }
 
 /* What is shared, but not known. */

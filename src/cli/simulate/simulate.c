@@ -242,7 +242,8 @@ static int interrupted(struct sy_simulate *simulate) {
     return SY_EXIT_INTERRUPTED;
 }
 
-static int run(const struct sy_simulate_args *args) {
+static int run(void *given) {
+    const struct sy_simulate_args *args = given;
     if (args->list_policies) {
         return list_policies(args->common.json);
     }
@@ -275,12 +276,5 @@ int sy_cmd_simulate(int argc, char **argv) {
                                     .tenants = 1,
                                     .load = 0.7,
                                     .jobs = 100};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.graph_specs);
-    sy_text_list_finish(&args.fails);
-    sy_text_list_finish(&args.replays);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -314,7 +314,8 @@ static const char *given(const char *option, const char *variable) {
     return value && value[0] ? value : NULL;
 }
 
-static int run(const struct args *args) {
+static int run(void *context) {
+    const struct args *args = context;
     if (args->command.count == 0) {
         return sy_options_usage(&command, "name a program: symph starpu ./cholesky");
     }
@@ -335,10 +336,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_starpu(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.command);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -49,8 +49,7 @@ static int failed(int code, const struct sy_error *error) {
     if (sy_interrupt_seen()) {
         return SY_EXIT_INTERRUPTED;
     }
-    sy_message_error(error);
-    return sy_message_exit(code);
+    return sy_message_code(code, error);
 }
 
 /* --- worlds --------------------------------------------------------------------------------------
@@ -104,8 +103,7 @@ static int open_actor(struct session *s) {
     if (args->init) {
         int code = sy_weights_open(args->init, &init, &error);
         if (code) {
-            sy_message_about("--init", args->init, &error);
-            return sy_message_exit(code);
+            return sy_message_about("--init", args->init, code, &error);
         }
         if (strcmp(init.kind, args->policy) != 0 || init.shape != SY_PAPER_SHAPE ||
             init.count != SY_PAPER_COUNT) {
@@ -216,8 +214,8 @@ static int write_best(const struct session *s) {
     }
     weights.block = s->best;
     weights.origin = origin.text;
-    int code = origin.failed ? sy_fail(&error, -ENOMEM, "out of memory")
-                             : sy_weights_write(s->out, &weights, &error);
+    int code =
+        origin.failed ? sy_out_of_memory(&error) : sy_weights_write(s->out, &weights, &error);
     sy_buffer_finish(&origin);
     return code ? failed(code, &error) : SY_EXIT_OK;
 }
@@ -360,7 +358,7 @@ int sy_train_actor(const struct sy_train_args *args) {
             sy_fail(&error, -EINVAL, "only a heuristic can be imitated");
         }
         sy_message_about(reference ? "--imitate" : "--references",
-                         reference ? own.imitate : own.references, &error);
+                         reference ? own.imitate : own.references, -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
     sy_interrupt_watch();

@@ -52,8 +52,7 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
         const struct sy_scheduler_ops *ops = sy_train_policy(c->args->policy);
         int code = sy_weights_open(c->names[i], &c->weights[i], &error);
         if (code) {
-            sy_message_about("--compare", c->names[i], &error);
-            return sy_message_exit(code);
+            return sy_message_about("--compare", c->names[i], code, &error);
         }
         const struct sy_weights *w = &c->weights[i];
         if (strcmp(w->kind, ops->net->kind) != 0 || w->shape != ops->net->shape ||
@@ -66,7 +65,7 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
         contender->rollout = (struct sy_rollout){c->args->policy, w->kind,  w->shape,
                                                  w->count,        w->block, sy_interrupt_seen};
     } else if (!sy_scheduler_find(c->names[i], &args, &error)) {
-        sy_message_about("--compare", c->names[i], &error);
+        sy_message_about("--compare", c->names[i], -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
     c->comparison.contender_count++;
@@ -99,7 +98,7 @@ static int setup(struct compare *c) {
     c->scratch = sy_need(sy_arena_alloc(c->arena, n, sizeof(double)));
     c->groups = sy_need(sy_arena_alloc(c->arena, n, sizeof(uint32_t)));
     if (sy_utility_parse(args->utility, &comparison->utility, &error)) {
-        sy_message_about("--utility", args->utility, &error);
+        sy_message_about("--utility", args->utility, -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
     int r = sy_train_worlds(args, &c->worlds);
@@ -109,10 +108,7 @@ static int setup(struct compare *c) {
         return r;
     }
     int code = sy_catalogue_open(&c->worlds, &c->catalogue, &error);
-    if (code) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(code);
+    return sy_message_code(code, &error);
 }
 
 /* --- groups of worlds ---------------------------------------------------------------------------
@@ -288,8 +284,7 @@ static int run(struct compare *c) {
         return SY_EXIT_INTERRUPTED;
     }
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     return c->args->common.json ? print_json(c) : print_text(c);
 }

@@ -34,11 +34,6 @@ struct session {
     uint32_t shown; /* validations */
 };
 
-static int failed(int code, const struct sy_error *error) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
 /* --- setting up ---------------------------------------------------------------------------------
  */
 static int open_init(struct session *s) {
@@ -48,8 +43,7 @@ static int open_init(struct session *s) {
     }
     int code = sy_weights_open(s->args->init, &s->init, &error);
     if (code) {
-        sy_message_about("--init", s->args->init, &error);
-        return sy_message_exit(code);
+        return sy_message_about("--init", s->args->init, code, &error);
     }
     if (strcmp(s->init.kind, s->options.kind) != 0 || s->init.shape != s->options.shape ||
         s->init.count != s->options.count) {
@@ -89,7 +83,7 @@ static int setup(struct session *s) {
     };
     int code = sy_utility_parse(args->utility, &s->options.utility, &error);
     if (code) {
-        sy_message_about("--utility", args->utility, &error);
+        sy_message_about("--utility", args->utility, code, &error);
         return SY_EXIT_USAGE;
     }
     int r = sy_train_worlds(args, &s->options.worlds);
@@ -120,7 +114,7 @@ static int open_training(struct session *s) {
         return SY_EXIT_INTERRUPTED;
     }
     if (code) {
-        return failed(code, &error);
+        return sy_message_code(code, &error);
     }
     s->rollouts_before = s->training->rollout_count;
     s->shown = s->training->history_count;
@@ -154,10 +148,10 @@ static int write_weights(const struct session *s) {
                                  .block = t->best,
                                  .count = t->options.count,
                                  .origin = origin.text};
-    int code = origin.failed ? sy_fail(&error, -ENOMEM, "out of memory")
-                             : sy_weights_write(s->out.text, &weights, &error);
+    int code =
+        origin.failed ? sy_out_of_memory(&error) : sy_weights_write(s->out.text, &weights, &error);
     sy_buffer_finish(&origin);
-    return code ? failed(code, &error) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int draw_curve(const struct session *s) {
@@ -198,7 +192,7 @@ static int draw_curve(const struct session *s) {
 static int save(const struct session *s) {
     struct sy_error error = {0};
     int code = sy_training_save(s->training, s->settings.text, s->checkpoint.text, &error);
-    return code ? failed(code, &error) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 /* --- progress -----------------------------------------------------------------------------------
@@ -267,7 +261,7 @@ static int train(struct session *s) {
     code = code || r ? code : sy_training_validate(s->training, &error);
     r = code || r ? r : news(s);
     if (code) {
-        return sy_interrupt_seen() ? interrupted(s) : failed(code, &error);
+        return sy_interrupt_seen() ? interrupted(s) : sy_message_code(code, &error);
     }
     return r;
 }
