@@ -543,14 +543,10 @@ static int run_bench(const struct bench_args *args, const char *name) {
 }
 
 static bool is_bench(const char *name) {
-    for (size_t i = 0; i < SY_COUNT(bench_names); i++) {
-        if (strcmp(bench_names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return sy_index_of(name, bench_names, SY_COUNT(bench_names), sizeof *bench_names) != SY_NONE;
 }
 
+/* Now, not after an hour of work. */
 static int make_folder(const char *path) {
     if (path && mkdir(path, 0777) < 0 && errno != EEXIST) {
         sy_message_fail("%s: cannot make the folder: %s", path, strerror(errno));
@@ -603,7 +599,6 @@ static int run(void *given) {
     return r;
 }
 
-/* Now, not after an hour of work. */
 int sy_bench_command(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,

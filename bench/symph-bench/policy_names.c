@@ -16,12 +16,7 @@ static void leave_out(const char *name, const char *reason, bool quiet, struct s
 }
 
 bool sy_policies_has(const struct sy_text_list *list, const char *name) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (strcmp(list->items[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return sy_index_of(name, list->items, list->count, sizeof *list->items) != SY_NONE;
 }
 
 /* What a name lacks to be run; NULL: nothing. */

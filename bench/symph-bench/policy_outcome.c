@@ -160,12 +160,7 @@ void sy_outcome_finish(struct sy_suite_outcome *outcome) {
 /* --- statistics ---------------------------------------------------------------------------------
  */
 uint32_t sy_outcome_find(const struct sy_suite_outcome *o, const char *policy) {
-    for (uint32_t p = 0; p < o->policy_count; p++) {
-        if (strcmp(o->policies[p], policy) == 0) {
-            return p;
-        }
-    }
-    return SY_NONE;
+    return sy_index_of(policy, o->policies, o->policy_count, sizeof *o->policies);
 }
 
 static double value(const struct sy_suite_outcome *o, uint32_t policy, uint32_t world,

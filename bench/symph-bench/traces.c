@@ -41,12 +41,7 @@ static int copy_text(struct reader *r, const char *what, const char **ret_text) 
 }
 
 static uint32_t find_event(const struct sy_traces *traces, const char *name) {
-    for (uint32_t i = 0; i < traces->event_count; i++) {
-        if (strcmp(traces->events[i], name) == 0) {
-            return i;
-        }
-    }
-    return SY_NONE;
+    return sy_index_of(name, traces->events, traces->event_count, sizeof *traces->events);
 }
 
 static int named_event(struct reader *r, const char *name, uint32_t *ret_event) {

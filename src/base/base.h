@@ -91,6 +91,10 @@ uint32_t sy_utf8_code(const char *text, size_t length);
 /* The candidate that word is likely to be a misspelling or the beginning of; NULL: none. */
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count);
 
+/* Where among count things, each size bytes and beginning with its name, one of that name is;
+ * SY_NONE: there is none. Names alone will do: they are things of a pointer's size. */
+uint32_t sy_index_of(const char *name, const void *things, uint32_t count, size_t size);
+
 /* A growing string. All calls are no-ops after one that failed. Numbers ignore the locale. */
 struct sy_buffer {
     char *text;

@@ -13,12 +13,8 @@
 #include <string.h>
 
 static uint32_t unit_index(const struct sy_listing *listing, const char *unit) {
-    for (uint32_t i = 0; i < listing->unit_count; i++) {
-        if (strcmp(listing->units[i].name, unit) == 0) {
-            return i;
-        }
-    }
-    return listing->unit_count;
+    uint32_t i = sy_index_of(unit, listing->units, listing->unit_count, sizeof *listing->units);
+    return i == SY_NONE ? listing->unit_count : i;
 }
 
 static bool is_nest_name(const struct sy_listing *listing, uint32_t name) {

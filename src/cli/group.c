@@ -10,12 +10,9 @@
 #include <string.h>
 
 static const struct sy_group_entry *find(const struct sy_commands *group, const char *name) {
-    for (size_t i = 0; i < group->entry_count; i++) {
-        if (strcmp(group->entries[i].name, name) == 0) {
-            return &group->entries[i];
-        }
-    }
-    return NULL;
+    uint32_t count = (uint32_t)group->entry_count;
+    uint32_t i = sy_index_of(name, group->entries, count, sizeof *group->entries);
+    return i == SY_NONE ? NULL : &group->entries[i];
 }
 
 static int print_help(const struct sy_commands *group) {

@@ -70,10 +70,8 @@ struct row {
 
 bool sy_feature_valid(const char *name) {
     size_t length = strlen(name), i = 0;
-    for (size_t c = 0; c < SY_COUNT(column_names); c++) {
-        if (strcmp(column_names[c], name) == 0) {
-            return false; /* a table would have two columns of that name */
-        }
+    if (sy_index_of(name, column_names, SY_COUNT(column_names), sizeof(char *)) != SY_NONE) {
+        return false; /* a table would have two columns of that name */
     }
     while (i < length && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
         i++;

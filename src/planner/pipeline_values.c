@@ -39,10 +39,9 @@ uint32_t sy_values_feature(const struct sy_pipeline *pipeline, const char *name,
                            struct sy_error *error) {
     const char *names[SY_PIPELINE_FEATURE_MAX];
     uint32_t count = feature_names(pipeline, names);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return i;
-        }
+    uint32_t i = sy_index_of(name, names, count, sizeof *names);
+    if (i != SY_NONE) {
+        return i;
     }
     const char *near = strlen(name) < 200 ? sy_nearest(name, names, count) : NULL;
     sy_fail(error, -EINVAL, "\"%.64s\" is not a feature of this pipeline", name);

@@ -18,11 +18,10 @@ static const char *const names[SY_MEASURE_COUNT] = {
 static int find(const char *text, size_t length, uint32_t *ret_measure, struct sy_error *error) {
     char word[32];
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 31, text);
-    for (uint32_t i = 0; i < SY_MEASURE_COUNT; i++) {
-        if (strcmp(names[i], word) == 0) {
-            *ret_measure = i;
-            return 0;
-        }
+    uint32_t i = sy_index_of(word, names, SY_MEASURE_COUNT, sizeof *names);
+    if (i != SY_NONE) {
+        *ret_measure = i;
+        return 0;
     }
     sy_fail(error, -EINVAL, "there is no utility '%s'", word);
     return sy_hint_names(error, word, names, SY_MEASURE_COUNT);

@@ -56,12 +56,8 @@ static const struct sy_command command = {
 };
 
 static bool is_named(const struct sy_text_list *names, const char *name) {
-    for (uint32_t i = 0; i < names->count; i++) {
-        if (strcmp(names->items[i], name) == 0) {
-            return true;
-        }
-    }
-    return names->count == 0;
+    return names->count == 0 ||
+           sy_index_of(name, names->items, names->count, sizeof *names->items) != SY_NONE;
 }
 
 bool sy_kernel_list_wants(const struct sy_kernel_list *list, const struct sy_kernel_table *table,

@@ -43,12 +43,8 @@ static const struct quantity quantities[] = {
 };
 
 static const struct quantity *find(const char *name) {
-    for (size_t i = 0; i < SY_COUNT(quantities); i++) {
-        if (strcmp(quantities[i].name, name) == 0) {
-            return &quantities[i];
-        }
-    }
-    return NULL;
+    uint32_t i = sy_index_of(name, quantities, SY_COUNT(quantities), sizeof *quantities);
+    return i == SY_NONE ? NULL : &quantities[i];
 }
 
 /* --- one constraint -----------------------------------------------------------------------------

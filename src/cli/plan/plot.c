@@ -38,13 +38,9 @@ static uint32_t group_of(struct picture *picture, const struct sy_plan *plan) {
     struct sy_buffer mix = {0};
     sy_planning_mix(picture->planning, plan, &mix);
     const char *name = keep(picture, &mix);
-    for (uint32_t g = 0; g < picture->group_count; g++) {
-        if (strcmp(picture->groups[g], name) == 0) {
-            return g;
-        }
-    }
-    if (picture->group_count == GROUP_MAX) {
-        return GROUP_MAX - 1;
+    uint32_t g = sy_index_of(name, picture->groups, picture->group_count, sizeof(char *));
+    if (g != SY_NONE || picture->group_count == GROUP_MAX) {
+        return g != SY_NONE ? g : GROUP_MAX - 1;
     }
     picture->groups[picture->group_count] = name;
     return picture->group_count++;

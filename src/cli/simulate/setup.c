@@ -178,14 +178,11 @@ static int unknown_device(const struct sy_machine *machine, const char *name) {
 }
 
 static uint32_t find_device(const struct sy_machine *machine, const char *name) {
-    for (uint32_t d = 0; d < machine->device_count; d++) {
-        if (strcmp(machine->devices[d].name, name) == 0) {
-            return d;
-        }
-    }
+    uint32_t d =
+        sy_index_of(name, machine->devices, machine->device_count, sizeof *machine->devices);
     uint64_t index = 0;
-    bool number = sy_parse_u64(name, strlen(name), &index);
-    return number && index < machine->device_count ? (uint32_t)index : SY_NONE;
+    bool number = d == SY_NONE && sy_parse_u64(name, strlen(name), &index);
+    return number && index < machine->device_count ? (uint32_t)index : d;
 }
 
 /* "2ms", or "30%" of the lower bound. */
