@@ -68,7 +68,7 @@ bool sy_suite_runs(const struct sy_report *report, const struct sy_suite *suite)
     if (bench->only && fnmatch(bench->only, suite->name, 0) != 0) {
         return false;
     }
-    if (suite->needs_data && !bench->worlds.data) {
+    if (sy_scenario_needs_data(&suite->scenario) && !bench->worlds.data) {
         sy_message_note(bench->worlds.quiet, "left out: %s: needs --data", suite->name);
         sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", suite->name);
         return false;

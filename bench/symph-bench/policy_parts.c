@@ -192,7 +192,7 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
     struct sy_text_list policies = {0};
     struct sy_suite_outcome o;
     bool quiet = report->bench->worlds.quiet;
-    if (kind->needs_data && !report->bench->worlds.data) {
+    if (sy_scenario_needs_data(&kind->scenario) && !report->bench->worlds.data) {
         sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", kind->what);
         return SY_EXIT_OK;
     }

@@ -72,6 +72,14 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
     return SY_EXIT_OK;
 }
 
+bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario) {
+    bool needs = scenario->costs || scenario->smt_table;
+    for (uint32_t i = 0; i < SY_BENCH_GRAPHS && scenario->graphs[i]; i++) {
+        needs = needs || strncmp(scenario->graphs[i], "data:", 5) == 0;
+    }
+    return needs;
+}
+
 void sy_scene_measure_lp(struct sy_scene *scene) {
     struct sy_simulate *simulate = &scene->simulate;
     for (uint32_t i = 0; i < simulate->case_count; i++) {

@@ -565,13 +565,10 @@ int sy_record_read_text(const char *name, const char *text, size_t length,
 }
 
 int sy_record_read_file(const char *path, struct sy_record **ret_record, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_record_read_text(path, text, length, ret_record, error);
+    code = code ? code : sy_record_read_text(path, text, length, ret_record, error);
     free(text);
     return code;
 }

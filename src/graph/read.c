@@ -150,13 +150,10 @@ static int read_terminated(const char *name, const char *text, size_t length,
 
 int sy_graph_read_file(const char *path, const struct sy_graph_read_options *options,
                        struct sy_graph_list *ret_list, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = read_terminated(path, text, length, options, ret_list, error);
+    code = code ? code : read_terminated(path, text, length, options, ret_list, error);
     free(text);
     return code;
 }

@@ -287,13 +287,10 @@ int sy_interference_read_text(const char *name, const char *text, size_t length,
 
 int sy_interference_read(const char *path, struct sy_interference **ret_table,
                          struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_interference_read_text(path, text, length, ret_table, error);
+    code = code ? code : sy_interference_read_text(path, text, length, ret_table, error);
     free(text);
     return code;
 }

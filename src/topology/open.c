@@ -74,13 +74,10 @@ static int read_text(const char *path, const char *text, size_t length, bool csv
 
 static int read_path(const char *path, bool csv, double dram_bytes_per_s,
                      struct sy_machine **ret_machine, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = read_text(path, text, length, csv, dram_bytes_per_s, ret_machine, error);
+    code = code ? code : read_text(path, text, length, csv, dram_bytes_per_s, ret_machine, error);
     free(text);
     return code;
 }

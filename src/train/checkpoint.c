@@ -237,13 +237,10 @@ int sy_training_parse(struct sy_training *t, const char *settings, const char *n
 
 int sy_training_load(struct sy_training *t, const char *settings, const char *path,
                      struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_training_parse(t, settings, path, text, length, error);
+    code = code ? code : sy_training_parse(t, settings, path, text, length, error);
     free(text);
     return code;
 }
