@@ -20,6 +20,9 @@
     ((condition) ? (void)0 : sy_assert_failed(#condition, __FILE__, __LINE__))
 _Noreturn void sy_assert_failed(const char *condition, const char *file, int line);
 
+/* Which comes first, for comparisons: -1, 0 or 1. */
+#define SY_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 #define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- arena: memory that lives and dies together; zeroed ----------------------------------- */
@@ -34,6 +37,10 @@ size_t sy_arena_bytes(const struct sy_arena *arena);
 
 /* Grows *array (malloc'ed) so that it holds need elements; doubles. 0 or -ENOMEM. */
 SY_MUST_CHECK int sy_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t size);
+
+/* The same for one more element, which is copied to the end. 0 or -ENOMEM. */
+SY_MUST_CHECK int sy_append(void *array_pointer, uint32_t *capacity, uint32_t *count,
+                            const void *element, size_t size);
 
 /* --- error -------------------------------------------------------------------------------- */
 /* Both return code, so that "return sy_fail(...)" reads well. error may be NULL. */

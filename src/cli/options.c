@@ -23,12 +23,7 @@ struct parser {
 };
 
 int sy_text_list_add(struct sy_text_list *list, const char *text) {
-    int r = sy_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (r < 0) {
-        return r;
-    }
-    list->items[list->count++] = text;
-    return 0;
+    return sy_append(&list->items, &list->capacity, &list->count, &text, sizeof(*list->items));
 }
 
 void sy_text_list_finish(struct sy_text_list *list) {

@@ -23,10 +23,7 @@ struct build {
 
 static int by_arrival(const void *a, const void *b) {
     const struct sy_job *x = a, *y = b;
-    if (x->arrive_ns != y->arrive_ns) {
-        return x->arrive_ns < y->arrive_ns ? -1 : 1;
-    }
-    return 0;
+    return SY_ORDER(x->arrive_ns, y->arrive_ns);
 }
 
 struct totals {

@@ -287,11 +287,10 @@ static int add_waits(struct reader *reader, uint32_t task) {
             }
             continue;
         }
-        if (sy_grow(&reader->pending, &reader->pending_capacity, reader->pending_count + 1,
-                    sizeof *reader->pending) < 0) {
+        if (sy_append(&reader->pending, &reader->pending_capacity, &reader->pending_count, wait,
+                      sizeof *reader->pending)) {
             return sy_out_of_memory(reader->json.error);
         }
-        reader->pending[reader->pending_count++] = *wait;
     }
     return 0;
 }

@@ -86,12 +86,12 @@ static int read_job(struct reader *reader) {
 
 static int read_depends(struct reader *reader) {
     while (sy_lines_word(&reader->lines)) {
-        if (sy_grow(&reader->waits, &reader->wait_capacity, reader->wait_count + 1,
-                    sizeof *reader->waits) < 0) {
+        if (sy_append(&reader->waits, &reader->wait_capacity, &reader->wait_count,
+                      &(struct wait){.job = {reader->lines.word, (size_t)(reader->lines.word_end -
+                                                                          reader->lines.word)}},
+                      sizeof *reader->waits)) {
             return sy_out_of_memory(reader->lines.error);
         }
-        reader->waits[reader->wait_count++] = (struct wait){
-            .job = {reader->lines.word, (size_t)(reader->lines.word_end - reader->lines.word)}};
     }
     return 0;
 }

@@ -55,11 +55,9 @@ static int read_array(struct reader *reader, int (*on_element)(struct reader *re
 
 static int push_ref(struct reader *reader, struct sy_wf_ref ref) {
     struct sy_wf *wf = &reader->wf;
-    if (sy_grow(&wf->refs, &wf->ref_capacity, wf->ref_count + 1, sizeof *wf->refs) < 0) {
-        return sy_out_of_memory(reader->json.error);
-    }
-    wf->refs[wf->ref_count++] = ref;
-    return 0;
+    return sy_append(&wf->refs, &wf->ref_capacity, &wf->ref_count, &ref, sizeof *wf->refs)
+               ? sy_out_of_memory(reader->json.error)
+               : 0;
 }
 
 static int read_refs(struct reader *reader, enum sy_wf_ref_kind kind) {
@@ -230,11 +228,10 @@ static int read_file(struct reader *reader) {
     if (!text.name) {
         return sy_json_fail(&reader->json, "a file before here has no \"id\"");
     }
-    if (sy_grow(&wf->files, &wf->file_capacity, wf->file_count + 1, sizeof *wf->files) < 0) {
-        return sy_out_of_memory(reader->json.error);
-    }
-    wf->files[wf->file_count++] = (struct sy_wf_file){text.name, text.bytes};
-    return 0;
+    return sy_append(&wf->files, &wf->file_capacity, &wf->file_count,
+                     &(struct sy_wf_file){text.name, text.bytes}, sizeof *wf->files)
+               ? sy_out_of_memory(reader->json.error)
+               : 0;
 }
 
 static int specification_member(struct reader *reader, const char *name, void *context) {

@@ -560,12 +560,13 @@ static int add_unit(struct sy_compilation *c, const struct sy_json_record *recor
     if (code) {
         return code;
     }
-    if (sy_grow(&c->units, &c->unit_capacity, c->unit_count + 1, sizeof *c->units)) {
-        return sy_out_of_memory(c->error);
-    }
-    c->units[c->unit_count++] = (struct sy_unit){
-        .name = unit, .counters = (uint32_t)counters, .fixed_counters = (uint32_t)fixed};
-    return 0;
+    return sy_append(&c->units, &c->unit_capacity, &c->unit_count,
+                     &(struct sy_unit){.name = unit,
+                                       .counters = (uint32_t)counters,
+                                       .fixed_counters = (uint32_t)fixed},
+                     sizeof *c->units)
+               ? sy_out_of_memory(c->error)
+               : 0;
 }
 
 /* *ret_encoding: the record that says how the event is encoded, this one or the standard one. */

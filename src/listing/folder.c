@@ -79,11 +79,9 @@ static int visit(struct walk *walk, const char *path, const char *name, uint32_t
         return 0;
     }
     struct sy_name_list *list = walk->list;
-    if (sy_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names)) {
-        return sy_out_of_memory(walk->error);
-    }
-    list->names[list->count++] = name;
-    return 0;
+    return sy_append(&list->names, &list->capacity, &list->count, &name, sizeof *list->names)
+               ? sy_out_of_memory(walk->error)
+               : 0;
 }
 
 int sy_folder_files(const char *folder, const char *suffix, uint32_t depth, struct sy_arena *arena,

@@ -161,11 +161,8 @@ static int read_unit(struct reader *r, struct field rest) {
             code = fail(r, word.text, "expected on=, counters=, fixed= or package");
         }
     }
-    if (!code && sy_grow(&r->units, &r->unit_capacity, r->unit_count + 1, sizeof unit)) {
+    if (!code && sy_append(&r->units, &r->unit_capacity, &r->unit_count, &unit, sizeof unit)) {
         code = sy_out_of_memory(r->error);
-    }
-    if (!code) {
-        r->units[r->unit_count++] = unit;
     }
     return code;
 }

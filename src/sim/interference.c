@@ -203,11 +203,8 @@ static int read_pairs(struct reader *reader) {
     while (!code && sy_csv_next_line(&reader->csv)) {
         struct pair pair = {0};
         code = pair_row(reader, &columns, &pair);
-        if (!code && sy_grow(&pairs, &capacity, count + 1, sizeof *pairs)) {
+        if (!code && sy_append(&pairs, &capacity, &count, &pair, sizeof *pairs)) {
             code = sy_out_of_memory(reader->csv.error);
-        }
-        if (!code) {
-            pairs[count++] = pair;
         }
     }
     code = code ? code : allocate_ratios(reader);

@@ -57,19 +57,15 @@ static int read_run(struct sy_csv *csv, struct timings *timings) {
     if (timings->count == RUNS_MAX) {
         return sy_csv_fail(csv, "more than %u runs", RUNS_MAX);
     }
-    if (sy_grow(&timings->runs, &timings->capacity, timings->count + 1, sizeof run)) {
-        return sy_out_of_memory(csv->error);
-    }
-    timings->runs[timings->count++] = run;
-    return 0;
+    return sy_append(&timings->runs, &timings->capacity, &timings->count, &run, sizeof run)
+               ? sy_out_of_memory(csv->error)
+               : 0;
 }
 
 static int by_size(const void *a, const void *b) {
     const struct timing *x = a, *y = b;
-    if (x->size != y->size) {
-        return x->size < y->size ? -1 : 1;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
+    int order = SY_ORDER(x->size, y->size);
+    return order ? order : SY_ORDER(x->order, y->order);
 }
 
 /* runs[0..count) are of one size, in file order. Returns how many ratios were written. */

@@ -161,11 +161,9 @@ static int parse_part(struct sy_text *text, enum sy_device_kind kind, uint32_t s
     if (code) {
         return code;
     }
-    if (sy_grow(&text->parts, &text->part_capacity, text->part_count + 1, sizeof part) < 0) {
-        return sy_out_of_memory(text->error);
-    }
-    text->parts[text->part_count++] = part;
-    return 0;
+    return sy_append(&text->parts, &text->part_capacity, &text->part_count, &part, sizeof part)
+               ? sy_out_of_memory(text->error)
+               : 0;
 }
 
 static int fail_word(struct sy_text *text, const char *start, size_t length) {

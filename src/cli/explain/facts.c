@@ -13,13 +13,9 @@
 static int by_start(const void *a, const void *b, void *context) {
     const struct sy_record_task *tasks = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (tasks[x].start_ns != tasks[y].start_ns) {
-        return tasks[x].start_ns < tasks[y].start_ns ? -1 : 1;
-    }
-    if (tasks[x].end_ns != tasks[y].end_ns) {
-        return tasks[x].end_ns < tasks[y].end_ns ? -1 : 1;
-    }
-    return x < y ? -1 : x > y;
+    int order = SY_ORDER(tasks[x].start_ns, tasks[y].start_ns);
+    order = order ? order : SY_ORDER(tasks[x].end_ns, tasks[y].end_ns);
+    return order ? order : SY_ORDER(x, y);
 }
 
 /* Tasks dealt out to their devices, then each device's by start. */

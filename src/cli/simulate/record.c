@@ -20,10 +20,8 @@ struct sorting {
 static int by_key(const void *a, const void *b, void *context) {
     const struct sorting *sorting = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (sorting->key[x] != sorting->key[y]) {
-        return sorting->key[x] < sorting->key[y] ? -1 : 1;
-    }
-    return sorting->place[x] < sorting->place[y] ? -1 : sorting->place[x] > sorting->place[y];
+    int order = SY_ORDER(sorting->key[x], sorting->key[y]);
+    return order ? order : SY_ORDER(sorting->place[x], sorting->place[y]);
 }
 
 /* Starts as recorded, pushed behind those of the predecessors: sorted by them, and then by the

@@ -27,13 +27,10 @@ struct pool {
 
 static int compare_events(const void *a, const void *b) {
     const struct sy_device_event *x = a, *y = b;
-    if (x->at_ns != y->at_ns) {
-        return x->at_ns < y->at_ns ? -1 : 1;
-    }
-    if (x->device != y->device) {
-        return x->device < y->device ? -1 : 1;
-    }
-    return (int)y->lost - (int)x->lost; /* lost again in the moment it is back: it stays away */
+    int order = SY_ORDER(x->at_ns, y->at_ns);
+    order = order ? order : SY_ORDER(x->device, y->device);
+    /* lost again in the moment it is back: it stays away */
+    return order ? order : SY_ORDER(y->lost, x->lost);
 }
 
 /* Loss and return of devices for a case; NULL when out of memory. */
