@@ -219,9 +219,10 @@ static void *work(void *data) {
     struct pool *pool = data;
     const struct bench *bench = pool->bench;
     uint32_t jobs = bench->traces->series_count * bench->config_count, job;
-    double *scratch = calloc(pool->longest * bench->traces->event_count, 3 * sizeof *scratch);
+    double *scratch =
+        sy_need(calloc(pool->longest * bench->traces->event_count, 3 * sizeof *scratch));
     struct sy_error error = {0};
-    int code = scratch ? 0 : sy_out_of_memory(&error);
+    int code = 0;
     while (!code && !sy_interrupt_seen() && (job = atomic_fetch_add(&pool->next, 1)) < jobs) {
         uint32_t series = job / bench->config_count;
         if (scored(bench, series)) {
@@ -244,11 +245,9 @@ static int run_all(struct bench *bench, struct sy_error *error) {
         size_t windows = traces->series[s].windows;
         pool.longest = windows > pool.longest ? windows : pool.longest;
     }
-    bench->scores = calloc((size_t)bench->config_count * bench->slots_count * traces->series_count,
-                           bench->args->seeds * sizeof *bench->scores);
-    if (!bench->scores) {
-        return sy_out_of_memory(error);
-    }
+    bench->scores =
+        sy_need(calloc((size_t)bench->config_count * bench->slots_count * traces->series_count,
+                       bench->args->seeds * sizeof *bench->scores));
     pthread_mutex_init(&pool.lock, NULL);
     sy_progress_init(&pool.progress, "counters",
                      (uint64_t)traces->series_count * bench->config_count, bench->args->quiet);

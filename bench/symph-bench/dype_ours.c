@@ -140,13 +140,12 @@ static int solve_guess(struct sy_dype_unit *unit, const struct sy_dype_case *ite
 
 static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
                        const struct sy_store *store, struct sy_error *error) {
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     struct sy_plan_problem problem;
     struct sy_plan plan;
-    int code = arena ? sy_pipeline_problem(pipeline_of(unit)->description,
-                                           sy_dype_values(unit, item->example), &unit->system,
-                                           store, 0, arena, &problem, NULL, error)
-                     : sy_out_of_memory(error);
+    int code =
+        sy_pipeline_problem(pipeline_of(unit)->description, sy_dype_values(unit, item->example),
+                            &unit->system, store, 0, arena, &problem, NULL, error);
     code = code ? code : solve_guess(unit, item, &problem, sy_plan_solve, &plan, error);
     if (!code) {
         item->first_plan = sy_dype_plan_text(unit, item->example, &plan);
@@ -160,9 +159,9 @@ static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
 }
 
 int sy_dype_ours(struct sy_dype_unit *unit, struct sy_dype_case *item, struct sy_error *error) {
-    struct sy_store *store = sy_store_copy(unit->taught);
+    struct sy_store *store = sy_need(sy_store_copy(unit->taught));
     struct sy_plan plan;
-    int code = store ? first_plans(unit, item, store, error) : sy_out_of_memory(error);
+    int code = first_plans(unit, item, store, error);
     code = code ? code : probe(unit, item, store, &plan, error);
     if (!code) {
         item->our_plan = sy_dype_plan_text(unit, item->example, &plan);

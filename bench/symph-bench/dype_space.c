@@ -250,10 +250,7 @@ static int judge(const struct search *search, struct sy_error *error) {
 
 int sy_dype_space_search(struct sy_dype_unit *unit, uint32_t example, struct sy_error *error) {
     const struct sy_dype_pipeline *of = &unit->bench->pipelines[unit->pipeline];
-    struct search *search = calloc(1, sizeof *search);
-    if (!search) {
-        return sy_out_of_memory(error);
-    }
+    struct search *search = sy_need(calloc(1, sizeof *search));
     search->unit = unit;
     search->example = example;
     search->sparse = sparse_kernels(of->description);

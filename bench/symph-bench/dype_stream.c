@@ -102,14 +102,13 @@ int sy_dype_stream_run(struct sy_dype_unit *unit, const struct sy_plan *fixed,
     const struct sy_pipeline *pipeline = unit->bench->pipelines[unit->pipeline].description;
     struct sy_plan_request request = {SY_PLAN_THROUGHPUT, sy_plan_unbounded, false};
     struct sy_replan_options options = sy_dype_replan_options(&request);
-    struct sy_store *store = sy_store_copy(unit->taught);
+    struct sy_store *store = sy_need(sy_store_copy(unit->taught));
     struct streaming streaming = {.unit = unit,
                                   .fixed = fixed,
                                   .rng =
                                       sy_rng_make(1, PURPOSE, unit->pipeline * 64u + unit->link)};
-    int code = store ? sy_replanner_create(pipeline, &unit->system, store, &options,
-                                           &streaming.replanner, error)
-                     : sy_out_of_memory(error);
+    int code =
+        sy_replanner_create(pipeline, &unit->system, store, &options, &streaming.replanner, error);
     code = code ? code : stream_all(&streaming, error);
     sy_replanner_destroy(streaming.replanner);
     sy_store_close(store);

@@ -136,7 +136,7 @@ static void relate_all(struct sy_traces *traces) {
     relate(traces, CPU, cores, SY_COUNT(cores));
 }
 
-static const char *node_name(struct sy_arena *arena, uint32_t node) {
+static char *node_name(struct sy_arena *arena, uint32_t node) {
     char text[48];
     uint32_t in_socket = node % PER_SOCKET;
     if (node >= INTERCONNECT) {
@@ -244,54 +244,35 @@ static void fill(const struct sy_traces *traces, struct sy_series *series, uint6
 }
 
 static struct sy_traces *empty_traces(void) {
-    struct sy_arena *arena = sy_arena_create();
-    struct sy_traces *traces = arena ? sy_arena_alloc(arena, 1, sizeof *traces) : NULL;
-    if (!traces) {
-        sy_arena_destroy(arena);
-        return NULL;
-    }
-    *traces = (struct sy_traces){.arena = arena,
-                                 .events = calloc(NODES, sizeof *traces->events),
-                                 .fixed = sy_arena_alloc(arena, NODES, sizeof *traces->fixed),
-                                 .hidden = sy_arena_alloc(arena, NODES, sizeof *traces->hidden),
-                                 .event_count = NODES,
-                                 .relations = calloc(RELATIONS, sizeof *traces->relations),
-                                 .terms = calloc(TERMS, sizeof *traces->terms),
-                                 .series = calloc(2, sizeof *traces->series)};
-    bool made = traces->events && traces->fixed && traces->hidden && traces->relations &&
-                traces->terms && traces->series;
-    if (!made) {
-        sy_traces_destroy(traces);
-    }
-    return made ? traces : NULL;
+    struct sy_arena *arena = sy_need(sy_arena_create());
+    struct sy_traces *traces = sy_need(sy_arena_alloc(arena, 1, sizeof *traces));
+    *traces =
+        (struct sy_traces){.arena = arena,
+                           .events = sy_need(calloc(NODES, sizeof *traces->events)),
+                           .fixed = sy_need(sy_arena_alloc(arena, NODES, sizeof *traces->fixed)),
+                           .hidden = sy_need(sy_arena_alloc(arena, NODES, sizeof *traces->hidden)),
+                           .event_count = NODES,
+                           .relations = sy_need(calloc(RELATIONS, sizeof *traces->relations)),
+                           .terms = sy_need(calloc(TERMS, sizeof *traces->terms)),
+                           .series = sy_need(calloc(2, sizeof *traces->series))};
+    return traces;
 }
 
 /* Two runs of the same machine: one is learned from, the other is scored. */
-static int make_traces(uint64_t seed, struct sy_traces **ret_traces) {
+static struct sy_traces *make_traces(uint64_t seed) {
     struct sy_traces *traces = empty_traces();
-    bool made = traces;
-    for (uint32_t i = 0; made && i < NODES; i++) {
-        traces->events[i] = node_name(traces->arena, i);
-        made = traces->events[i];
+    for (uint32_t i = 0; i < NODES; i++) {
+        traces->events[i] = sy_need(node_name(traces->arena, i));
     }
-    if (made) {
-        relate_all(traces);
+    relate_all(traces);
+    for (uint32_t i = 0; i < 2; i++) {
+        traces->series[traces->series_count++] =
+            (struct sy_series){.name = i ? "scored" : "learned from",
+                               .windows = WINDOWS,
+                               .rates = sy_need(malloc(sizeof(double) * WINDOWS * NODES))};
+        fill(traces, &traces->series[i], seed, i);
     }
-    for (uint32_t i = 0; made && i < 2; i++) {
-        double *rates = malloc(sizeof *rates * WINDOWS * NODES);
-        traces->series[traces->series_count++] = (struct sy_series){
-            .name = i ? "scored" : "learned from", .windows = WINDOWS, .rates = rates};
-        made = rates;
-        if (made) {
-            fill(traces, &traces->series[i], seed, i);
-        }
-    }
-    if (!made) {
-        sy_traces_destroy(traces);
-        return -ENOMEM;
-    }
-    *ret_traces = traces;
-    return 0;
+    return traces;
 }
 
 /* --- the bench ----------------------------------------------------------------------------------
@@ -347,14 +328,11 @@ struct point {
 static int run_point(uint32_t events, double noise, uint32_t seeds, double *scratch,
                      struct point *ret_point, struct sy_error *error) {
     struct point point = {0};
-    double *ours = calloc(seeds, sizeof *ours);
-    int code = ours ? 0 : -ENOMEM;
+    double *ours = sy_need(calloc(seeds, sizeof *ours));
+    int code = 0;
     for (uint32_t seed = 1; !code && seed <= seeds; seed++) {
-        struct sy_traces *traces = NULL;
-        code = make_traces(seed, &traces);
-        if (!code) {
-            choose_events(traces, events, seed);
-        }
+        struct sy_traces *traces = make_traces(seed);
+        choose_events(traces, events, seed);
         for (uint32_t c = 0; !code && c < COLUMNS; c++) {
             struct sy_score score = {0};
             code = run_column(traces, &columns[c], noise, seed, scratch, &score, error);
@@ -474,9 +452,9 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
                              struct sy_json_writer *writer, struct sy_buffer *buffer) {
     static const double noises[2] = {0.4, 0.02};
     struct point points[2][SY_COUNT(published)];
-    double *scratch = malloc(sizeof *scratch * 3 * WINDOWS * NODES);
+    double *scratch = sy_need(malloc(sizeof *scratch * 3 * WINDOWS * NODES));
     struct sy_error error = {0};
-    int code = scratch ? 0 : sy_out_of_memory(&error);
+    int code = 0;
     for (size_t n = 0; !code && n < SY_COUNT(noises); n++) {
         for (size_t i = 0; !code && i < SY_COUNT(published); i++) {
             code = run_point(published[i].events, noises[n], args->seeds, scratch, &points[n][i],

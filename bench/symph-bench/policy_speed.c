@@ -65,8 +65,8 @@ struct figures {
 static int run_timed(const struct sy_workload *workload, const char *policy,
                      struct figures *ret_figures) {
     struct sy_error error = {0};
-    struct notes notes = {.call_ns = calloc(SAMPLES, sizeof(double)),
-                          .decision_ns = calloc(SAMPLES, sizeof(double))};
+    struct notes notes = {.call_ns = sy_need(calloc(SAMPLES, sizeof(double))),
+                          .decision_ns = sy_need(calloc(SAMPLES, sizeof(double)))};
     struct sy_sim_options options = {.seed = 1,
                                      .noise_sigma = 0.15,
                                      .contention = true,
@@ -79,8 +79,7 @@ static int run_timed(const struct sy_workload *workload, const char *policy,
                                      .observer = &notes};
     struct sy_sim *sim = NULL;
     struct sy_sim_result result;
-    int r = notes.call_ns && notes.decision_ns ? sy_sim_create(workload, &options, &sim, &error)
-                                               : sy_out_of_memory(&error);
+    int r = sy_sim_create(workload, &options, &sim, &error);
     r = r ? r : sy_sim_run(sim, policy, &result, &error);
     if (r == 0) {
         *ret_figures = (struct figures){

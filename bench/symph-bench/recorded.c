@@ -47,10 +47,7 @@ static int split_policies(struct recorded *r) {
         if (r->policy_count == POLICIES_MAX) {
             return -E2BIG;
         }
-        r->policies[r->policy_count] = sy_arena_strndup(r->arena, at, length);
-        if (!r->policies[r->policy_count++]) {
-            return -ENOMEM;
-        }
+        r->policies[r->policy_count++] = sy_need(sy_arena_strndup(r->arena, at, length));
         at += length + (at[length] == ',');
     }
     return r->policy_count < 2 ? -EINVAL : 0;
@@ -72,8 +69,8 @@ static int read_folder(struct recorded *r, const char *path) {
             code = -E2BIG;
             break;
         }
-        r->files[r->file_count] = sy_arena_strndup(r->arena, entry->d_name, length - ending);
-        code = r->files[r->file_count++] ? 0 : -ENOMEM;
+        r->files[r->file_count++] =
+            sy_need(sy_arena_strndup(r->arena, entry->d_name, length - ending));
     }
     if (folder) {
         closedir(folder);
@@ -226,7 +223,7 @@ static void put_json(const struct recorded *r, struct sy_json_writer *out) {
 }
 
 static int run(struct recorded *r, struct sy_json_writer *out, struct sy_buffer *buffer) {
-    int code = r->arena ? split_policies(r) : -ENOMEM;
+    int code = split_policies(r);
     if (code) {
         sy_message_fail("--policies: two to %d, the first is what the others are held against",
                         POLICIES_MAX);

@@ -6,6 +6,7 @@
  * them, and which programs are held out. Invariants: every table has the same columns; every rate
  * is finite and not negative; a relation names events that exist.
  */
+#include "cli/cli.h"
 #include "symph-bench/counters.h"
 
 #include "base/csv.h"
@@ -36,8 +37,8 @@ static int copy_text(struct reader *r, const char *what, const char **ret_text) 
     if (!length) {
         return sy_json_fail(&r->json, "%s is empty", what);
     }
-    *ret_text = sy_arena_strndup(r->traces->arena, text, length);
-    return *ret_text ? 0 : -ENOMEM;
+    *ret_text = sy_need(sy_arena_strndup(r->traces->arena, text, length));
+    return 0;
 }
 
 static uint32_t find_event(const struct sy_traces *traces, const char *name) {
@@ -65,17 +66,11 @@ static int read_events(struct reader *r) {
             code = sy_json_fail(&r->json, "more than %d events", EVENTS_MAX);
         }
         code = code ? code
-                    : sy_grow(&traces->events, &r->event_capacity, traces->event_count + 1,
-                              sizeof *traces->events);
-        if (!code) {
-            traces->events[traces->event_count++] = name;
-        }
+                    : sy_append(&traces->events, &r->event_capacity, &traces->event_count, &name,
+                                sizeof *traces->events);
     }
-    if (!code) {
-        traces->fixed = sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->fixed);
-        traces->hidden = sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->hidden);
-        code = traces->fixed && traces->hidden ? 0 : -ENOMEM;
-    }
+    traces->fixed = sy_need(sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->fixed));
+    traces->hidden = sy_need(sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->hidden));
     return code;
 }
 
@@ -268,12 +263,8 @@ static int check_whole(struct reader *r) {
 int sy_traces_parse(const char *file, const char *text, size_t length,
                     struct sy_traces **ret_traces, struct sy_error *error) {
     struct reader r = {0};
-    struct sy_arena *arena = sy_arena_create();
-    r.traces = arena ? sy_arena_alloc(arena, 1, sizeof *r.traces) : NULL;
-    if (!r.traces) {
-        sy_arena_destroy(arena);
-        return sy_out_of_memory(error);
-    }
+    struct sy_arena *arena = sy_need(sy_arena_create());
+    r.traces = sy_need(sy_arena_alloc(arena, 1, sizeof *r.traces));
     r.traces->arena = arena;
     r.traces->source = "unknown";
     sy_json_init(&r.json, file, text, length, error);

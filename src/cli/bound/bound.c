@@ -282,10 +282,7 @@ static int bound_all(const struct args *args, const struct sy_machine *machine,
                         .machine = machine,
                         .store = store,
                         .list = list,
-                        .bounds = calloc(list->count, sizeof(struct bounds))};
-    if (!work.bounds) {
-        return sy_no_memory();
-    }
+                        .bounds = sy_need(calloc(list->count, sizeof(struct bounds)))};
     sy_interrupt_watch();
     sy_progress_init(&work.progress, "bounding", list->count, args->common.quiet);
     if (!sy_threads_try(1, bound_graphs, &work)) {
@@ -308,8 +305,8 @@ static int read_costs(const char *path, struct sy_store **ret_store) {
         return SY_EXIT_OK;
     }
     struct sy_error error = {0};
-    *ret_store = sy_store_create();
-    int r = *ret_store ? sy_store_read(*ret_store, path, &error) : sy_out_of_memory(&error);
+    *ret_store = sy_need(sy_store_create());
+    int r = sy_store_read(*ret_store, path, &error);
     return sy_message_code(r, &error);
 }
 

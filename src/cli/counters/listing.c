@@ -323,12 +323,11 @@ static int compile_map(const struct args *args, const char *name, const char *la
 }
 
 static int compile_all(const struct args *args) {
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     const char *const *names = NULL;
     struct sy_error error = {0};
     struct totals totals = {0};
-    int code = arena ? sy_listing_tree_names(args->compile, arena, &names, &error)
-                     : sy_out_of_memory(&error);
+    int code = sy_listing_tree_names(args->compile, arena, &names, &error);
     int r = code ? fail_with(&error, code) : SY_EXIT_OK;
     for (uint32_t i = 0; r == SY_EXIT_OK && names[i]; i++) {
         if (!args->arch || strcmp(args->arch, names[i]) == 0) {
@@ -358,12 +357,12 @@ static int match(const struct args *args, const char *processor, struct sy_buffe
 }
 
 static int run_shown(const struct args *args, const char *own) {
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     struct sy_error error = {0};
     const char *const *names;
     const char *one[2] = {args->arch, NULL};
-    int code = arena ? 0 : sy_out_of_memory(&error);
-    if (!code && !args->arch) {
+    int code = 0;
+    if (!args->arch) {
         code = sy_listing_names(args->folder, arena, &names, &error);
     } else {
         names = one;

@@ -321,10 +321,9 @@ static int show_row(struct shown *shown, const char *name) {
 
 static int show_all(struct shown *shown) {
     struct sy_error error = {0};
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     const char *const *names = NULL;
-    int code = arena ? sy_listing_names(shown->args->folder, arena, &names, &error)
-                     : sy_out_of_memory(&error);
+    int code = sy_listing_names(shown->args->folder, arena, &names, &error);
     int r = sy_message_code(code, &error);
     sy_table_init(&shown->table, all_headers, "lrrrrrrrrrrrrrrr");
     for (uint32_t i = 0; r == SY_EXIT_OK && names[i]; i++) {

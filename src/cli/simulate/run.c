@@ -33,12 +33,12 @@ static int compare_events(const void *a, const void *b) {
     return order ? order : SY_ORDER(y->lost, x->lost);
 }
 
-/* Loss and return of devices for a case; NULL when out of memory. */
+/* Loss and return of devices for a case. */
 static struct sy_device_event *make_events(const struct sy_simulate *simulate, double bound_ns,
                                            uint32_t *ret_count) {
     uint32_t fails = simulate->args->fails.count, count = 0;
-    struct sy_device_event *events = calloc(2u * fails + 1, sizeof(*events));
-    for (uint32_t i = 0; events && i < fails; i++) {
+    struct sy_device_event *events = sy_need(calloc(2u * fails + 1, sizeof(*events)));
+    for (uint32_t i = 0; i < fails; i++) {
         const struct sy_fail *fail = &simulate->fails[i];
         double lost_ns = fail->lost_at * (fail->lost_relative ? bound_ns : 1);
         double back_ns = fail->back_at * (fail->back_relative ? bound_ns : 1);
@@ -143,9 +143,6 @@ static int run_case(struct pool *pool, uint32_t index, struct sy_error *error) {
     struct sy_sim_options options = make_options(simulate, index);
     struct sy_device_event *events =
         make_events(simulate, item->bound_ns, &options.device_event_count);
-    if (!events) {
-        return sy_out_of_memory(error);
-    }
     options.device_events = events;
     struct sy_sim *sim = NULL;
     int r = sy_sim_create(item->workload, &options, &sim, error);
