@@ -13,7 +13,6 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "trace/trace.h"
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,8 +8,6 @@
  * energy of the whole stream, ours and others'.
  */
 #include "symph-bench/dype.h"
-#include <errno.h>
-#include <math.h>
 
 #define STREAM_REPEAT 40 /* items of an input, one after the other */
 #define PURPOSE       0x64797066u

@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "symph-bench/counters.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,6 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "trace/trace.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

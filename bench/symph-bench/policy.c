@@ -10,7 +10,6 @@
 #include "cli/table.h"
 #include <fnmatch.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIVE  "heft,peft,dmdas,heteroprio,dmda"

@@ -9,8 +9,6 @@
 
 #include "cli/table.h"
 #include "schedulers/schedulers.h"
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PLAIN "lb-cont+wspt" /* what a correction corrects */

@@ -13,7 +13,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 #include "sim/sim.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
  * CSV lines and fields with positions.
  */
 #include "base/csv.h"
-#include <errno.h>
 #include <string.h>
 
 #define IDENTITY_DIGITS 16

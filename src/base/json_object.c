@@ -6,7 +6,6 @@
  * where, and what was likely meant.
  */
 #include "base/json.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

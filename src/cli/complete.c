@@ -8,7 +8,6 @@
 
 #include "cli/cli.h"
 #include "kernels/kernels.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <symph/scheduler.h>

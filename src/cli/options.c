@@ -11,7 +11,6 @@
 #include "cli/complete.h"
 #include "cli/units.h"
 #include "engine/request.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #include "cost/store.h"
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const columns[] = {"kernel",  "arch",      "bytes",  "flops",

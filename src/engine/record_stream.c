@@ -4,7 +4,6 @@
  */
 #include "base/json.h"
 #include "engine/record.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * was seen, never with a number in it. Blank lines and lines that start with # are skipped.
  */
 #include "graph/dag.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * Lines of words, and where each word stands: for .dag and tasks.rec files.
  */
 #include "graph/internal.h"
-#include <errno.h>
 #include <string.h>
 
 void sy_lines_init(struct sy_lines *lines, const char *file, const char *text, size_t length,

@@ -5,7 +5,6 @@
 #include "kernels/set.h"
 
 #include "base/shipped.h"
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
  * records give the same bytes, in whatever order the files came.
  */
 #include "listing/compile.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * Kinds of input, and what is believed and known of each.
  */
 #include "planner/replan.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

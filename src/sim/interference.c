@@ -9,7 +9,6 @@
  */
 #include "base/csv.h"
 #include "sim/tables.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

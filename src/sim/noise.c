@@ -8,7 +8,6 @@
  */
 #include "base/csv.h"
 #include "sim/tables.h"
-#include <errno.h>
 #include <stdlib.h>
 
 #define RUNS_MAX 50000000u

@@ -6,7 +6,6 @@
 #include "sim/state.h"
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define LOOK_EVERY 256 /* events between two looks at options.stop */
 

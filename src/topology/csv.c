@@ -11,7 +11,6 @@
 #include "base/csv.h"
 #include "topology/topology.h"
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * the limits before anything is expanded.
  */
 #include "topology/text.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
  */
 #include "topology/text.h"
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

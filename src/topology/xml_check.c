@@ -8,7 +8,6 @@
  */
 #include "topology/topology.h"
 #include <ctype.h>
-#include <errno.h>
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  */
 #include "base/json.h"
 #include "train/train.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * Invariant: a world exists only while it is compared in, so thousands need little memory.
  */
 #include "train/train.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

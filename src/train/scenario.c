@@ -6,7 +6,6 @@
  * number in the same catalogue gives the same world, whoever draws it and when.
  */
 #include "train/worlds.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "cli/counters/commands.h"
 #include "cli/table.h"
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct args {

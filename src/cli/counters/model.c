@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "cli/counters/commands.h"
 #include "cli/table.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

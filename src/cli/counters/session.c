@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MACHINE_WORD "#machine "
 #define ARCH_WORD    "#arch "

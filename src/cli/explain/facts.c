@@ -4,7 +4,6 @@
  */
 #include "cli/explain/explain.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -5,8 +5,6 @@
 #include "base/json.h"
 #include "cli/explain/explain.h"
 
-#include <math.h>
-
 static void put_name(struct sy_json_writer *writer, const char *key,
                      const struct sy_explain *explain, uint32_t task) {
     char name[32];

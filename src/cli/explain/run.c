@@ -7,8 +7,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <math.h>
-
 #define SHOWN 10 /* links at either end of a long chain */
 
 static const char *name_of(const struct sy_explain *explain, uint32_t task, char *buffer) {

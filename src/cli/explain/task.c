@@ -10,7 +10,6 @@
 #include "cli/units.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SURPRISE 1.1 /* a prediction within this ratio was right */

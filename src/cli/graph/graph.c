@@ -11,7 +11,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

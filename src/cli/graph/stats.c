@@ -5,7 +5,6 @@
 #include "cli/graph/stats.h"
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

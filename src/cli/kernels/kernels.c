@@ -9,7 +9,6 @@
 #include "cli/kernels/list.h"
 #include "cli/run/run.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

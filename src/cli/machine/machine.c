@@ -11,7 +11,6 @@
 #include "cli/units.h"
 #include "topology/topology.h"
 
-#include <math.h>
 #include <string.h>
 
 struct args {

@@ -4,7 +4,6 @@
  */
 #include "cli/plan/constraints.h"
 
-#include "cli/units.h"
 #include "topology/topology.h"
 #include <errno.h>
 #include <math.h>

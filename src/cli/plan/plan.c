@@ -7,7 +7,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include <math.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct sy_planning_args, field)

@@ -9,7 +9,6 @@
  */
 #include "cli/run/run.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -12,7 +12,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

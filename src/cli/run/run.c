@@ -8,9 +8,7 @@
  */
 #include "cli/run/run.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct sy_run_args, field)

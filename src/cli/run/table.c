@@ -9,7 +9,6 @@
 #include "cli/run/run.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 
 static void put_title(const struct sy_runs *runs, struct sy_buffer *buffer) {

@@ -8,7 +8,6 @@
 #include "cli/simulate/simulate.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

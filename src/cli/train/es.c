@@ -12,7 +12,6 @@
 #include "cli/train/methods.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

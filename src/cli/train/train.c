@@ -9,9 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define AT(field) offsetof(struct sy_train_args, field)
 #define SEED_MAX  65535 /* worlds of different seeds are different up to here */
