@@ -555,12 +555,7 @@ static int make_folder(const char *path) {
     return SY_EXIT_OK;
 }
 
-static int run(void *given) {
-    const struct bench_args *args = given;
-    int made = make_folder(args->out);
-    if (made != SY_EXIT_OK) {
-        return made;
-    }
+static int run_named(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(
             &command,
@@ -597,6 +592,11 @@ static int run(void *given) {
         }
     }
     return r;
+}
+
+static int run(void *args) {
+    int r = make_folder(((const struct bench_args *)args)->out);
+    return r ? r : run_named(args);
 }
 
 int sy_bench_command(int argc, char **argv) {

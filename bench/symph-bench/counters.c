@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/units.h"
 #include "trace/trace.h"
 #include <math.h>
 #include <pthread.h>
@@ -300,12 +301,8 @@ static struct summary summarise(const struct bench *bench, uint32_t config, uint
     return summary;
 }
 
-static void put_percent(struct sy_table *table, double ratio) {
-    if (isfinite(ratio)) {
-        sy_table_cell(table, "%.1f", ratio * 100);
-    } else {
-        sy_table_cell(table, "-");
-    }
+static struct sy_units percent(double ratio) {
+    return sy_units_number(ratio * 100, 1);
 }
 
 static void put_row(struct sy_json_writer *out, const struct bench *bench, uint32_t config,
@@ -336,13 +333,10 @@ static void main_table(const struct bench *bench, uint32_t slots, int split,
         struct summary summary = summarise(bench, c, slots, split);
         programs = summary.programs;
         sy_table_cell(&table, "%s", bench->configs[c].name);
-        put_percent(&table, summary.mean.wape);
-        sy_table_cell(&table, "%.1f to %.1f", summary.interval.low * 100,
-                      summary.interval.high * 100);
-        put_percent(&table, summary.mean.median);
-        put_percent(&table, summary.mean.rotation_wape);
-        put_percent(&table, summary.mean.coverage);
-        sy_table_cell(&table, "%.2f", scaling / summary.mean.wape);
+        sy_table_cell(&table, "%s|%.1f to %.1f|%s|%s|%s|%.2f", percent(summary.mean.wape).text,
+                      summary.interval.low * 100, summary.interval.high * 100,
+                      percent(summary.mean.median).text, percent(summary.mean.rotation_wape).text,
+                      percent(summary.mean.coverage).text, scaling / summary.mean.wape);
     }
     sy_buffer_printf(text, "%u %s programs, %u counters\n\n", programs, split_names[split],
                      bench->slots[slots]);
@@ -365,10 +359,10 @@ static void program_table(const struct bench *bench, uint32_t slots, struct sy_b
         sy_table_cell(&table, "%s|%s|%u", series->name, split_names[series->held_out],
                       series->windows);
         for (uint32_t c = 0; c < SY_COUNT(methods); c++) {
-            put_percent(&table, over_seeds(bench, c, slots, s).wape);
+            sy_table_cell(&table, "%s", percent(over_seeds(bench, c, slots, s).wape).text);
         }
-        put_percent(&table, over_seeds(bench, 3, slots, s).coverage);
-        put_percent(&table, over_seeds(bench, 4, slots, s).coverage);
+        sy_table_cell(&table, "%s|%s", percent(over_seeds(bench, 3, slots, s).coverage).text,
+                      percent(over_seeds(bench, 4, slots, s).coverage).text);
     }
     sy_buffer_printf(text, "WAPE %% by program, %u counters\n\n", bench->slots[slots]);
     sy_table_write(&table, 0, false, text);
@@ -409,7 +403,7 @@ static void section_table(const struct bench *bench, uint32_t first, struct sy_b
                     summarise(bench, plain(bench->configs[c].method), k, split).mean.wape;
                 sy_table_cell(&table, summary.mean.wape < 10 ? "%.1f x%.2f" : "%.1e x%.1e",
                               summary.mean.wape * 100, summary.mean.wape / before);
-                put_percent(&table, summary.mean.coverage);
+                sy_table_cell(&table, "%s", percent(summary.mean.coverage).text);
             }
         }
     }

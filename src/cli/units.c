@@ -63,6 +63,10 @@ struct sy_units sy_units_number(double value, int decimals) {
     return isfinite(value) ? sy_units_text("%.*f", decimals, value) : sy_units_text("-");
 }
 
+struct sy_units sy_units_percent(double ratio) {
+    return isfinite(ratio) ? sy_units_text("%.1f %%", 100 * ratio) : sy_units_text("-");
+}
+
 struct sy_units sy_units_count(uint64_t count, const char *one, const char *many) {
     return sy_units_text("%llu %s", (unsigned long long)count, count == 1 ? one : many);
 }

@@ -24,6 +24,8 @@ struct sy_units sy_units_bytes(double bytes);
 struct sy_units sy_units_rate(double bytes_per_s);
 /* A number with the given decimals, or "-". */
 struct sy_units sy_units_number(double value, int decimals);
+/* A ratio as "12.3 %", or "-". */
+struct sy_units sy_units_percent(double ratio);
 /* "1 memory", "2 memories". */
 struct sy_units sy_units_count(uint64_t count, const char *one, const char *many);
 

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/counters/commands.h"
 #include "cli/table.h"
+#include "cli/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -101,15 +102,12 @@ static void put_variables(const struct sy_model *model, struct sy_buffer *text) 
     for (uint32_t i = 0; i < model->variable_count; i++) {
         const struct sy_variable *variable = &model->variables[i];
         bool hidden = variable->counter == SY_NONE;
-        sy_table_cell(&table, "%s|%s|%s", variable->role, variable->name,
+        bool bounded = isfinite(variable->capacity);
+        sy_table_cell(&table, "%s|%s|%s|%s", variable->role, variable->name,
                       hidden                         ? "hidden"
                       : variable->pmu == SY_PMU_NONE ? "always"
-                                                     : "takes a counter");
-        char capacity[32] = "";
-        if (isfinite(variable->capacity)) {
-            snprintf(capacity, sizeof capacity, "%.4g", variable->capacity);
-        }
-        sy_table_cell(&table, "%s", capacity);
+                                                     : "takes a counter",
+                      bounded ? sy_units_text("%.4g", variable->capacity).text : "");
     }
     sy_table_write(&table, 2, false, text);
 }

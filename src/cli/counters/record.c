@@ -20,16 +20,18 @@
 
 struct args {
     struct sy_counters_args base;
-    const char *out, *interval, *duration;
+    const char *out;
+    double interval_s, duration_s;
 };
 
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "out", "FILE", AT(out), "write the recording to FILE ('-': standard output)"},
-    {SY_OPTION_TEXT, "interval", "T", AT(interval),
-     "time between two readings, such as 10ms or 1s (default 100ms)"},
-    {SY_OPTION_TEXT, "duration", "T", AT(duration), "stop after this time (default: until Ctrl-C)"},
+    {SY_OPTION_TIME, "interval", "T", AT(interval_s),
+     "time between two readings, such as 10ms or 1s (default 100ms)", 1e-3, 3600},
+    {SY_OPTION_TIME, "duration", "T", AT(duration_s),
+     "stop after this time (default: until Ctrl-C)", 1e-3, 1e9},
     {SY_OPTION_TEXT, "only", "SOURCES", AT(base.only),
      "read only these sources, separated by commas; symph counters sources lists them"},
     {SY_OPTION_TEXT, "arch", "NAME", AT(base.arch),
@@ -150,8 +152,8 @@ static int print_summary(const struct args *args, const struct sy_counters_sessi
     return sy_output(&json.buffer);
 }
 
-static int record(const struct args *args, struct sy_counters_session *session, double interval_ns,
-                  double duration_ns) {
+static int record(const struct args *args, struct sy_counters_session *session) {
+    double interval_ns = args->interval_s * 1e9, duration_ns = args->duration_s * 1e9;
     struct tape tape;
     signal(SIGPIPE, SIG_IGN);
     sy_interrupt_watch_quietly();
@@ -175,30 +177,22 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     return r == SY_EXIT_OK && cut_short ? SY_EXIT_INTERRUPTED : r;
 }
 
-static int run(const struct args *args, double interval_ns, double duration_ns) {
+static int run(void *given) {
+    const struct args *args = given;
     struct sy_counters_session session;
-    int r = sy_counters_open(&args->base, &session);
-    if (r == SY_EXIT_OK) {
-        r = record(args, &session, interval_ns, duration_ns);
+    if (!args->out) {
+        return sy_options_usage(&command, "say where to write: -o FILE");
     }
+    if (args->base.common.json && strcmp(args->out, "-") == 0) {
+        return sy_options_usage(&command, "--json and the recording cannot both go to stdout");
+    }
+    int r = sy_counters_open(&args->base, &session);
+    r = r ? r : record(args, &session);
     sy_counters_close(&session);
     return r;
 }
 
 int sy_counters_record(int argc, char **argv) {
-    struct args args = {0};
-    int r = SY_EXIT_OK;
-    double interval_ns = 1e8, duration_ns = INFINITY;
-    if (!sy_options_parse(&command, argc, argv, &args, &r) ||
-        !sy_counters_time(&command, "interval", args.interval, 1e6, 3600e9, &interval_ns, &r) ||
-        !sy_counters_time(&command, "duration", args.duration, 1e6, 1e18, &duration_ns, &r)) {
-        return r;
-    }
-    if (!args.out) {
-        return sy_options_usage(&command, "say where to write: -o FILE");
-    }
-    if (args.base.common.json && strcmp(args.out, "-") == 0) {
-        return sy_options_usage(&command, "--json and the recording cannot both go to stdout");
-    }
-    return run(&args, interval_ns, duration_ns);
+    struct args args = {.interval_s = 0.1, .duration_s = INFINITY};
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -257,26 +257,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
     sy_buffer_append(buffer, "", 1);
 }
 
-bool sy_counters_time(const struct sy_command *command, const char *name, const char *text,
-                      double low_ns, double high_ns, double *ret_ns, int *ret_exit) {
-    double ns = 0;
-    if (!text) {
-        return true;
-    }
-    if (!sy_parse_time(text, strlen(text), &ns)) {
-        *ret_exit = sy_options_usage(
-            command, "--%s takes a time such as 100ms, 2s or 5min, not '%s'", name, text);
-        return false;
-    }
-    if (!(ns >= low_ns && ns <= high_ns)) {
-        *ret_exit = sy_options_usage(command, "--%s must be %s to %s, not %s", name,
-                                     sy_units_time(low_ns).text, sy_units_time(high_ns).text, text);
-        return false;
-    }
-    *ret_ns = ns;
-    return true;
-}
-
 void sy_counters_sleep_until(double then_ns) {
     struct timespec then = {.tv_sec = (time_t)(then_ns / 1e9)};
     then.tv_nsec = (long)(then_ns - (double)then.tv_sec * 1e9);

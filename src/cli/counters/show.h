@@ -50,9 +50,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
 /* Lines of a recording that say on which machine it was made; replay finds them again. */
 void sy_counters_write_machine(const struct sy_counters_session *session, struct sy_buffer *buffer);
 
-/* A time of the command line in [low, high]; NULL text leaves it. False: stop with *ret_exit. */
-bool sy_counters_time(const struct sy_command *command, const char *name, const char *text,
-                      double low_ns, double high_ns, double *ret_ns, int *ret_exit);
 /* Sleeps until then (CLOCK_MONOTONIC); comes back early where a signal is taken. */
 void sy_counters_sleep_until(double then_ns);
 /* When the step of this number is due; steps that were slept through are left out. */

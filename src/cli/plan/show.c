@@ -305,11 +305,7 @@ static void put_beside(const struct sy_planning *planning, bool bold, struct sy_
         const struct sy_planning_beside *beside = &planning->beside[i];
         put_outcome(&table, &beside->plan.outcome);
         double ratio = sy_plan_value(planning->objective, &beside->plan.outcome) / value;
-        if (isfinite(ratio)) {
-            sy_table_cell(&table, "%.3gx", ratio);
-        } else {
-            sy_table_cell(&table, "-");
-        }
+        sy_table_cell(&table, isfinite(ratio) ? "%.3gx" : "-", ratio);
         sy_table_cell(&table, "%s", beside->within ? "" : "breaks a constraint");
         put_plan_cell(planning, &beside->plan, &table);
     }

@@ -213,12 +213,8 @@ static struct total total_of(const struct replays *replays, bool measured) {
 /* --- output ------------------------------------------------------------------------------------
  */
 
-static void cell_percent(struct sy_table *table, double ratio, bool has_sign) {
-    if (isfinite(ratio)) {
-        sy_table_cell(table, has_sign ? "%+.1f %%" : "%.1f %%", 100 * ratio);
-    } else {
-        sy_table_cell(table, "-");
-    }
+static struct sy_units with_sign(double ratio) {
+    return isfinite(ratio) ? sy_units_text("%+.1f %%", 100 * ratio) : sy_units_text("-");
 }
 
 static void put_runs(const struct replays *replays, const struct total *model,
@@ -229,12 +225,12 @@ static void put_runs(const struct replays *replays, const struct total *model,
     sy_table_init(&table, headers, "llrrrrrr");
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct replay_run *run = &replays->runs[i];
-        sy_table_cell(&table, "%s|%s|%u|%s|%s", run->path, run->policy, run->task_count,
-                      sy_units_time(run->times.real_ns).text,
-                      sy_units_time(run->times.simulated_ns).text);
-        cell_percent(&table, error_of(run->times.simulated_ns, run->times.real_ns), true);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.measured_ns).text);
-        cell_percent(&table, error_of(run->times.measured_ns, run->times.real_ns), true);
+        const struct sy_replayed *times = &run->times;
+        sy_table_cell(&table, "%s|%s|%u|%s|%s|%s|%s|%s", run->path, run->policy, run->task_count,
+                      sy_units_time(times->real_ns).text, sy_units_time(times->simulated_ns).text,
+                      with_sign(error_of(times->simulated_ns, times->real_ns)).text,
+                      sy_units_time(times->measured_ns).text,
+                      with_sign(error_of(times->measured_ns, times->real_ns)).text);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
     sy_table_legend("real: measured makespan; model's times, measured times: makespan simulated "
@@ -255,13 +251,11 @@ static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
     sy_table_init(&table, headers, "llrrrrrrr");
     for (uint32_t i = 0; i < replays->row_count; i++) {
         const struct row *row = &replays->rows[i];
-        sy_table_cell(&table, "%s|%s|%u|%s", row->kernel, row->class_name, row->count,
-                      sy_units_time(row->median_ns).text);
-        cell_percent(&table, row->model_abs, false);
-        cell_percent(&table, row->model_bias, true);
-        sy_table_cell(&table, "%u", row->decided_count);
-        cell_percent(&table, row->decided_abs, false);
-        cell_percent(&table, row->decided_bias, true);
+        sy_table_cell(&table, "%s|%s|%u|%s|%s|%s|%u|%s|%s", row->kernel, row->class_name,
+                      row->count, sy_units_time(row->median_ns).text,
+                      sy_units_percent(row->model_abs).text, with_sign(row->model_bias).text,
+                      row->decided_count, sy_units_percent(row->decided_abs).text,
+                      with_sign(row->decided_bias).text);
     }
     sy_print(out, "\nPredicted and actual execution times (medians): predicted by the model at "
                   "the end of the run, and at each decision.\n");

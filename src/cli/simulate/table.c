@@ -138,15 +138,6 @@ const char *sy_simulate_resource(enum sy_resource_kind kind) {
     return names[kind];
 }
 
-/* A share; '-' where there was nothing to judge. */
-static void put_share(struct sy_table *table, double share) {
-    if (isfinite(share)) {
-        sy_table_cell(table, "%.1f %%", 100 * share);
-    } else {
-        sy_table_cell(table, "-");
-    }
-}
-
 static void put_judgement(const struct sy_simulate *simulate, const struct sy_summary *summary,
                           const uint32_t *order, struct sy_buffer *buffer) {
     static const char *const titles[] = {"policy",       "dram error",           "link error",
@@ -158,16 +149,12 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
         const struct sy_sim_accuracy *a = &summary[order[p]].accuracy;
         sy_table_cell(&table, "%s", simulate->policies.items[order[p]]);
         for (uint32_t k = 0; k < SY_COUNT(a->error_points); k++) {
-            if (isfinite(a->error_points[k])) {
-                sy_table_cell(&table, "%.1f", a->error_points[k]);
-            } else {
-                sy_table_cell(&table, "-");
-            }
+            sy_table_cell(&table, "%s", sy_units_number(a->error_points[k], 1).text);
         }
-        put_share(&table, a->covered);
-        put_share(&table, a->slowed);
-        put_share(&table, a->slowdown_within_10);
-        put_share(&table, a->slowdown_covered);
+        sy_table_cell(&table, "%s|%s|%s|%s", sy_units_percent(a->covered).text,
+                      sy_units_percent(a->slowed).text,
+                      sy_units_percent(a->slowdown_within_10).text,
+                      sy_units_percent(a->slowdown_covered).text);
     }
     sy_print(buffer,
              "\nAccuracy of what policies knew about shared resources, and of the slowdowns "
