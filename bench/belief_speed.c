@@ -112,13 +112,10 @@ static int measure(struct sy_json_writer *out, uint32_t n, uint32_t relations, u
         }
     }
     if (!code) {
-        sy_json_open(out, '{');
-        sy_json_member_u64(out, "variables", n);
-        sy_json_member_u64(out, "relations", relations);
-        sy_json_member_number(out, "p50_us", sy_quantile(times, steps, 0.5) / 1e3);
-        sy_json_member_number(out, "p99_us", sy_quantile(times, steps, 0.99) / 1e3);
-        sy_json_member_u64(out, "filter_bytes", sy_filter_bytes(filter));
-        sy_json_close(out, '}');
+        sy_json_print(out,
+                      "{variables: %u, relations: %u, p50_us: %g, p99_us: %g, filter_bytes: %zu}",
+                      n, relations, sy_quantile(times, steps, 0.5) / 1e3,
+                      sy_quantile(times, steps, 0.99) / 1e3, sy_filter_bytes(filter));
     }
     sy_filter_destroy(filter);
     sy_model_destroy(model);
@@ -162,14 +159,11 @@ static void put_machine(struct sy_json_writer *out, const struct sy_belief *beli
     for (uint32_t i = 0; i < filters; i++) {
         variables += sy_belief_model(belief, i)->variable_count;
     }
-    sy_json_open_member(out, "this_machine", '{');
-    sy_json_member_u64(out, "counters", counter_count);
-    sy_json_member_u64(out, "filters", filters);
-    sy_json_member_u64(out, "variables", variables);
-    sy_json_member_number(out, "read_us", spent->read_ns / 1e3 / TICKS);
-    sy_json_member_number(out, "update_us", spent->update_ns / 1e3 / TICKS);
-    sy_json_member_number(out, "core_share_at_100_hz", share);
-    sy_json_close(out, '}');
+    sy_json_print(out,
+                  "this_machine: {counters: %u, filters: %u, variables: %u, read_us: %g, "
+                  "update_us: %g, core_share_at_100_hz: %g}",
+                  counter_count, filters, variables, spent->read_ns / 1e3 / TICKS,
+                  spent->update_ns / 1e3 / TICKS, share);
 }
 
 static int measure_machine(struct sy_json_writer *out) {
@@ -205,10 +199,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct sy_json_writer out = {.compact_from = 3};
-    sy_json_open(&out, '{');
-    sy_json_member_string(&out, "schema", "symph-bench-belief-1");
-    sy_json_member_u64(&out, "steps", steps);
-    sy_json_open_member(&out, "filters", '[');
+    sy_json_print(&out, "{schema: %s, steps: %u, filters: [", "symph-bench-belief-1", steps);
     int code = 0;
     for (size_t i = 0; !code && i < SY_COUNT(sizes); i++) {
         code = measure(&out, sizes[i][0], sizes[i][1], steps);

@@ -192,15 +192,12 @@ static int time_item(struct setting *s, struct sy_replanner *replanner, uint32_t
 
 static void print(struct setting *s) {
     struct sy_json_writer out = {.compact_from = 2};
-    sy_json_open(&out, '{');
-    sy_json_member_string(&out, "schema", "symph-bench-estimate-1");
-    sy_json_member_u64(&out, "seed", SEED);
-    sy_json_member_u64(&out, "rounds", s->rounds);
+    sy_json_print(&out, "{schema: %s, seed: %u, rounds: %u", "symph-bench-estimate-1", SEED,
+                  s->rounds);
     for (uint32_t i = 0; i < WHATS; i++) {
-        sy_json_open_member(&out, names[i], '{');
-        sy_json_member_number(&out, "median_us", sy_quantile(s->times[i], s->rounds, 0.5));
-        sy_json_member_number(&out, "p99_us", sy_quantile(s->times[i], s->rounds, 0.99));
-        sy_json_close(&out, '}');
+        sy_json_print(&out, "%s: {median_us: %g, p99_us: %g}", names[i],
+                      sy_quantile(s->times[i], s->rounds, 0.5),
+                      sy_quantile(s->times[i], s->rounds, 0.99));
     }
     sy_json_close(&out, '}');
     printf("%s", out.buffer.text);

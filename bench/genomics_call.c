@@ -15,7 +15,6 @@
 #include "genomics/call/hmm.h"
 #include "genomics/call/sort.h"
 #include "genomics/call/vcf.h"
-#include <errno.h>
 #include <htslib/sam.h>
 #include <stdio.h>
 #include <stdlib.h>

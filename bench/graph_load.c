@@ -129,18 +129,12 @@ static struct result load_apart(const char *path) {
 
 static void report(struct sy_json_writer *writer, const char *format, const struct result *result,
                    double limit_s) {
-    sy_json_open_member(writer, format, '{');
-    sy_json_member_u64(writer, "tasks", result->tasks);
-    sy_json_member_u64(writer, "edges", result->edges);
-    sy_json_member_number(writer, "seconds", result->seconds);
-    sy_json_member_number(writer, "cpu_s", result->cpu_s);
-    sy_json_member_number(writer, "limit_s", limit_s);
-    sy_json_member_number(writer, "peak_bytes", result->peak_bytes);
-    sy_json_member_number(writer, "limit_bytes", 1e9);
-    sy_json_key(writer, "holds");
-    sy_json_put_bool(writer,
-                     !result->code && result->seconds < limit_s && result->peak_bytes < 1e9);
-    sy_json_close(writer, '}');
+    sy_json_print(writer,
+                  "%s: {tasks: %u, edges: %u, seconds: %g, cpu_s: %g, limit_s: %g, peak_bytes: %g, "
+                  "limit_bytes: %g, holds: %d}",
+                  format, result->tasks, result->edges, result->seconds, result->cpu_s, limit_s,
+                  result->peak_bytes, 1e9,
+                  !result->code && result->seconds < limit_s && result->peak_bytes < 1e9);
 }
 
 int main(int argc, char **argv) {
@@ -164,10 +158,7 @@ int main(int argc, char **argv) {
     unlink(json);
     rmdir(directory);
     struct sy_json_writer writer = {0};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "bench", "graph_load");
-    sy_json_member_string(&writer, "version", sy_version());
-    sy_json_member_u64(&writer, "seed", SEED);
+    sy_json_print(&writer, "{bench: %s, version: %s, seed: %u", "graph_load", sy_version(), SEED);
     report(&writer, "dag", &results[0], 3);
     report(&writer, "json", &results[1], 12);
     sy_json_close(&writer, '}');

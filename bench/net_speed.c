@@ -172,12 +172,8 @@ static void measure_net(struct sy_json_writer *out, uint32_t vertices, uint32_t 
             graphs[i - WARM_UP] = fmax(took - cost, 0);
         }
     }
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "net", width ? "wide" : "papers");
-    sy_json_member_u64(out, "width", width);
-    sy_json_member_u64(out, "vertices", vertices);
-    sy_json_member_u64(out, "edges", job.edges);
-    sy_json_member_u64(out, "parameters", net.count);
+    sy_json_print(out, "{net: %s, width: %u, vertices: %u, edges: %u, parameters: %u",
+                  width ? "wide" : "papers", width, vertices, job.edges, net.count);
     put_times(out, "graph_p50_us", "graph_p99_us", graphs, decisions);
     put_times(out, "decision_p50_us", "decision_p99_us", whole, decisions);
     sy_json_close(out, '}');
@@ -201,10 +197,7 @@ static void measure_rows(struct sy_json_writer *out, uint32_t in, uint32_t hidde
         sy_mlp_forward(&net, block, x, rows, tape);
         times[i] = fmax(now_ns() - start - cost, 0);
     }
-    sy_json_open(out, '{');
-    sy_json_member_u64(out, "in", in);
-    sy_json_member_u64(out, "hidden", hidden);
-    sy_json_member_u64(out, "rows", rows);
+    sy_json_print(out, "{in: %u, hidden: %u, rows: %u", in, hidden, rows);
     put_times(out, "p50_us", "p99_us", times, decisions);
     sy_json_close(out, '}');
     sy_arena_destroy(arena);
@@ -220,20 +213,15 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct sy_json_writer out = {.compact_from = 3};
-    sy_json_open(&out, '{');
-    sy_json_member_string(&out, "schema", "symph-bench-net-1");
-    sy_json_member_u64(&out, "decisions", decisions);
-    sy_json_open_member(&out, "nets", '[');
+    sy_json_print(&out, "{schema: %s, decisions: %u, nets: [", "symph-bench-net-1", decisions);
     for (size_t i = 0; i < SY_COUNT(nets); i++) {
         measure_net(&out, nets[i][0], nets[i][1], nets[i][0] > 1000 ? decisions / 10 : decisions);
     }
-    sy_json_close(&out, ']');
-    sy_json_open_member(&out, "rows", '[');
+    sy_json_print(&out, "], rows: [");
     for (size_t i = 0; i < SY_COUNT(rows); i++) {
         measure_rows(&out, rows[i][0], rows[i][1], rows[i][2], decisions);
     }
-    sy_json_close(&out, ']');
-    sy_json_close(&out, '}');
+    sy_json_print(&out, "]}");
     printf("%s", out.buffer.text);
     sy_buffer_finish(&out.buffer);
     return 0;

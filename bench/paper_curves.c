@@ -13,7 +13,6 @@
  */
 #include "papers/papers.h"
 #include "schedulers/schedulers.h"
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -178,24 +178,21 @@ static int measure(struct sy_planner *planner, const struct setting *setting, ui
 static void put(struct sy_json_writer *out, const struct setting *setting, uint32_t question,
                 bool bounded, struct measured *measured) {
     uint32_t n = measured->count;
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "system", setting->name);
-    sy_json_member_u64(out, "kernels", setting->kernels);
-    sy_json_member_string(out, "times", setting->wild ? "wild" : "modelled");
-    sy_json_member_string(
-        out, "question",
-        question == FRONT ? "front" : sy_plan_objective_name((enum sy_plan_objective)question));
-    sy_json_member_string(out, "bounds", bounded ? "period and latency" : "none");
-    sy_json_member_u64(out, "instances", n);
-    sy_json_member_number(out, "best_p50_us", sy_quantile(measured->best_ns, n, 0.5) / 1e3);
-    sy_json_member_number(out, "best_p99_us", sy_quantile(measured->best_ns, n, 0.99) / 1e3);
-    sy_json_member_number(out, "all_p50_us", sy_quantile(measured->all_ns, n * REPEATS, 0.5) / 1e3);
-    sy_json_member_number(out, "all_p99_us",
-                          sy_quantile(measured->all_ns, n * REPEATS, 0.99) / 1e3);
-    sy_json_member_number(out, "labels_p50", sy_quantile(measured->labels, n, 0.5));
-    sy_json_member_number(out, "labels_max", sy_quantile(measured->labels, n, 1));
-    sy_json_member_number(out, "plans_p50", sy_quantile(measured->plans, n, 0.5));
-    sy_json_close(out, '}');
+    sy_json_print(
+        out,
+        "{system: %s, kernels: %u, times: %s, question: %s, bounds: %s, instances: %u, "
+        "best_p50_us: %g",
+        setting->name, setting->kernels, setting->wild ? "wild" : "modelled",
+        question == FRONT ? "front" : sy_plan_objective_name((enum sy_plan_objective)question),
+        bounded ? "period and latency" : "none", n, sy_quantile(measured->best_ns, n, 0.5) / 1e3);
+    sy_json_print(out,
+                  "best_p99_us: %g, all_p50_us: %g, all_p99_us: %g, labels_p50: %g, "
+                  "labels_max: %g, plans_p50: %g}",
+                  sy_quantile(measured->best_ns, n, 0.99) / 1e3,
+                  sy_quantile(measured->all_ns, n * REPEATS, 0.5) / 1e3,
+                  sy_quantile(measured->all_ns, n * REPEATS, 0.99) / 1e3,
+                  sy_quantile(measured->labels, n, 0.5), sy_quantile(measured->labels, n, 1),
+                  sy_quantile(measured->plans, n, 0.5));
 }
 
 static int measure_setting(struct sy_json_writer *out, struct sy_planner *planner,
@@ -235,15 +232,11 @@ int main(int argc, char **argv) {
     struct sy_json_writer out = {.compact_from = 3};
     int code = !planner || !measured.best_ns || !measured.all_ns || !measured.labels ||
                !measured.plans || instances < 1;
-    sy_json_open(&out, '{');
-    sy_json_member_string(&out, "schema", "symph-bench-plan-1");
-    sy_json_member_u64(&out, "repeats", REPEATS);
-    sy_json_open_member(&out, "measured", '[');
+    sy_json_print(&out, "{schema: %s, repeats: %u, measured: [", "symph-bench-plan-1", REPEATS);
     for (size_t i = 0; !code && i < SY_COUNT(settings); i++) {
         code = measure_setting(&out, planner, &settings[i], &measured);
     }
-    sy_json_close(&out, ']');
-    sy_json_close(&out, '}');
+    sy_json_print(&out, "]}");
     if (!code) {
         printf("%s", out.buffer.text);
     }

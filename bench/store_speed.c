@@ -74,8 +74,7 @@ int main(void) {
     static const char *const names[] = {"observe_ns", "find_ns", "estimate_measured_ns",
                                         "estimate_regressed_ns"};
     struct sy_json_writer writer = {0};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-bench-store-1");
+    sy_json_print(&writer, "{schema: %s", "symph-bench-store-1");
     for (uint32_t i = 0; i < SY_COUNT(names); i++) {
         sy_json_member_number(&writer, names[i], sy_quantile(times[i], ROUNDS, 0.5));
     }

@@ -324,8 +324,7 @@ static int save_graph(const struct hunt *hunt, const char *folder, const char *n
     struct sy_graph *graph = NULL;
     struct sy_buffer text = {0};
     if (build(&hunt->worst, name, first, end, &graph) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     sy_graph_write_json(graph, &text);
     sy_graph_destroy(graph);
@@ -356,23 +355,14 @@ static int save(const struct hunt *hunt, const char *folder) {
 static void put_row(const struct hunt *hunt, struct sy_table *table, struct sy_json_writer *out) {
     const char *machine = machines[hunt->worst.machine];
     bool two = hunt->baseline->two_jobs;
-    sy_table_cell(table, "%s", hunt->baseline->policy);
-    sy_table_cell(table, "%d", two ? 2 : 1);
-    sy_table_cell(table, "%u", hunt->judged);
-    sy_table_cell(table, "%.4f", hunt->worst_ratio);
-    sy_table_cell(table, "%u", hunt->worst.task_count);
-    sy_table_cell(table, "%s", machine);
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "policy", hunt->policy);
-    sy_json_member_string(out, "baseline", hunt->baseline->policy);
-    sy_json_member_u64(out, "jobs", two ? 2 : 1);
-    sy_json_member_u64(out, "mutations", hunt->judged);
-    sy_json_member_number(out, "worst_ratio", hunt->worst_ratio);
-    sy_json_member_number(out, "policy_ns", hunt->policy_ns);
-    sy_json_member_number(out, "baseline_ns", hunt->baseline_ns);
-    sy_json_member_u64(out, "tasks", hunt->worst.task_count);
-    sy_json_member_string(out, "machine", machine);
-    sy_json_close(out, '}');
+    sy_table_cell(table, "%s|%d|%u|%.4f|%u|%s", hunt->baseline->policy, two ? 2 : 1, hunt->judged,
+                  hunt->worst_ratio, hunt->worst.task_count, machine);
+    sy_json_print(out,
+                  "{policy: %s, baseline: %s, jobs: %u, mutations: %u, worst_ratio: %g, "
+                  "policy_ns: %g, baseline_ns: %g, tasks: %u, machine: %s}",
+                  hunt->policy, hunt->baseline->policy, two ? 2 : 1, hunt->judged,
+                  hunt->worst_ratio, hunt->policy_ns, hunt->baseline_ns, hunt->worst.task_count,
+                  machine);
 }
 
 static int hunt_baseline(const struct sy_bench_adversarial *bench, uint32_t index,

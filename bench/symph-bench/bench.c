@@ -193,11 +193,10 @@ static struct sy_spread figure(const struct sy_scene *scene, const char *policy,
 }
 
 static void put_cell(struct sy_table *table, struct sy_spread value, enum sy_figure which) {
-    char text[SY_UNITS_SIZE];
     if (!isfinite(value.value)) {
         sy_table_cell(table, "-");
     } else if (which >= SY_FIGURE_DECISION_P50) {
-        sy_table_cell(table, "%s", sy_units_time(value.value, text));
+        sy_table_cell(table, "%s", sy_units_time(value.value).text);
     } else if (isfinite(value.low) && value.high > value.low) {
         sy_table_cell(table, "%.3f [%.3f, %.3f]", value.value, value.low, value.high);
     } else {
@@ -258,28 +257,19 @@ static void sheet_text(const struct sy_sheet *sheet, const struct sy_scene *scen
 
 static void sheet_json(const struct sy_sheet *sheet, const struct sy_scene *scenes,
                        struct sy_json_writer *out) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", sheet->bench);
-    sy_json_member_string(out, "title", sheet->title);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, title: %s, rows: [", sheet->bench, sheet->title);
     char policy[NAME_SIZE];
     for (const char *at = sheet->policies; next_policy(&at, policy);) {
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "policy", policy);
+        sy_json_print(out, "{policy: %s", policy);
         for (uint32_t c = 0; c < column_count(sheet); c++) {
             const struct sy_column *column = &sheet->columns[c];
             struct sy_spread value = figure(&scenes[column->scenario], policy, column->figure);
-            sy_json_open_member(out, column->title, '{');
-            sy_json_member_number(out, "value", value.value);
-            sy_json_member_number(out, "low", value.low);
-            sy_json_member_number(out, "high", value.high);
-            sy_json_member_u64(out, "seeds", scenes[column->scenario].args.seeds);
-            sy_json_close(out, '}');
+            sy_json_print(out, "%s: {value: %g, low: %g, high: %g, seeds: %u}", column->title,
+                          value.value, value.low, value.high, scenes[column->scenario].args.seeds);
         }
         sy_json_close(out, '}');
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 static int run_sheet(const struct bench_args *args, const struct sy_sheet *sheet,
@@ -312,7 +302,7 @@ static int run_sheets(const struct bench_args *args, const char *name, struct sy
         if (strcmp(sheet->bench, name) != 0 && (!sheet->also || strcmp(sheet->also, name) != 0)) {
             continue;
         }
-        if (sheet->needs_data && !args->data) {
+        if (sy_scenario_needs_data(&sheet->scenarios[0]) && !args->data) {
             sy_message_note(args->common.quiet, "left out: %s: needs --data", sheet->title);
             sy_buffer_printf(text, "%s\n(left out: needs --data)\n\n", sheet->title);
             continue;
@@ -398,9 +388,8 @@ static void put_host(struct sy_json_writer *out) {
     if (file) {
         fclose(file);
     }
-    sy_json_member_string(out, "commit", SYMPH_COMMIT);
-    sy_json_member_string(out, "processor", model);
-    sy_json_member_u64(out, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    sy_json_print(out, "commit: %s, processor: %s, cores: %zu", SYMPH_COMMIT, model,
+                  (size_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static int run_counters(const struct bench_args *args, struct sy_json_writer *out,
@@ -420,13 +409,9 @@ static int run_belief(const struct bench_args *args, struct sy_json_writer *out,
 
 static struct sy_json_writer open_document(const struct bench_args *args, const char *name) {
     struct sy_json_writer out = {.compact_from = 4};
-    sy_json_open(&out, '{');
-    sy_json_member_string(&out, "schema", "symph-bench-1");
-    sy_json_member_string(&out, "bench", name);
-    sy_json_member_string(&out, "version", sy_version());
+    sy_json_print(&out, "{schema: %s, bench: %s, version: %s", "symph-bench-1", name, sy_version());
     put_host(&out);
-    sy_json_member_string(&out, "decision_time", args->decision_time);
-    sy_json_open_member(&out, "tables", '[');
+    sy_json_print(&out, "decision_time: %s, tables: [", args->decision_time);
     return out;
 }
 
@@ -434,8 +419,7 @@ static struct sy_json_writer open_document(const struct bench_args *args, const 
  * no page is replaced. */
 static int close_document(const struct bench_args *args, const char *name, const char *page,
                           struct sy_json_writer *out, struct sy_buffer *text, int r) {
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     if (!r && args->out && !nothing_ran(args, name)) {
         r = write_bench(args, name, page, text, &out->buffer);
     } else if (!r && !args->out) {
@@ -559,15 +543,19 @@ static int run_bench(const struct bench_args *args, const char *name) {
 }
 
 static bool is_bench(const char *name) {
-    for (size_t i = 0; i < SY_COUNT(bench_names); i++) {
-        if (strcmp(bench_names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return sy_index_of(name, bench_names, SY_COUNT(bench_names), sizeof *bench_names) != SY_NONE;
 }
 
-static int run(const struct bench_args *args) {
+/* Now, not after an hour of work. */
+static int make_folder(const char *path) {
+    if (path && mkdir(path, 0777) < 0 && errno != EEXIST) {
+        sy_message_fail("%s: cannot make the folder: %s", path, strerror(errno));
+        return SY_EXIT_FAILED;
+    }
+    return SY_EXIT_OK;
+}
+
+static int run_named(const struct bench_args *args) {
     if (!args->names.count) {
         return sy_options_usage(
             &command,
@@ -606,13 +594,9 @@ static int run(const struct bench_args *args) {
     return r;
 }
 
-/* Now, not after an hour of work. */
-static int make_folder(const char *path) {
-    if (path && mkdir(path, 0777) < 0 && errno != EEXIST) {
-        sy_message_fail("%s: cannot make the folder: %s", path, strerror(errno));
-        return SY_EXIT_FAILED;
-    }
-    return SY_EXIT_OK;
+static int run(void *args) {
+    int r = make_folder(((const struct bench_args *)args)->out);
+    return r ? r : run_named(args);
 }
 
 int sy_bench_command(int argc, char **argv) {
@@ -624,14 +608,5 @@ int sy_bench_command(int argc, char **argv) {
                               .rollouts = 200,
                               .counters = {.counters = "4,8", .noise = 0.02, .outliers = 0.03}};
     args.data = args.data && *args.data ? args.data : NULL;
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = make_folder(args.out);
-        r = r ? r : run(&args);
-    }
-    sy_text_list_finish(&args.names);
-    sy_text_list_finish(&args.zero_shot);
-    sy_text_list_finish(&args.times);
-    sy_text_list_finish(&args.pipelines);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -56,6 +56,9 @@ struct sy_bench_scenario {
     bool contention, timing;
 };
 
+/* Whether it speaks of files in the data folder. */
+bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario);
+
 struct sy_column {
     const char *title;
     uint32_t scenario; /* of its sheet */
@@ -65,7 +68,6 @@ struct sy_column {
 struct sy_sheet {
     const char *bench, *title;
     const char *also; /* another bench that prints it too; NULL: none */
-    bool needs_data;
     const char *policies;
     struct sy_bench_scenario scenarios[SY_BENCH_COLUMNS];
     struct sy_column columns[SY_BENCH_COLUMNS];

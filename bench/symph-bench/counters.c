@@ -13,8 +13,8 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/threads.h"
+#include "cli/units.h"
 #include "trace/trace.h"
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -164,10 +164,11 @@ static int run_one(const struct bench *bench, uint32_t config_index, uint32_t sl
                          .noise = config->noise,
                          .outliers = config->outliers,
                          .seed = seed + 1};
-    int code = sy_mux_init(&mux);
-    code = code ? code : guess(&mux, config, model, &said);
-    code = code ? code
-                : sy_score_guess(&mux, &said, &score_at(bench, config_index, slots, series)[seed]);
+    sy_mux_init(&mux);
+    int code = guess(&mux, config, model, &said);
+    if (!code) {
+        sy_score_guess(&mux, &said, &score_at(bench, config_index, slots, series)[seed]);
+    }
     sy_mux_finish(&mux);
     return code;
 }
@@ -219,9 +220,10 @@ static void *work(void *data) {
     struct pool *pool = data;
     const struct bench *bench = pool->bench;
     uint32_t jobs = bench->traces->series_count * bench->config_count, job;
-    double *scratch = calloc(pool->longest * bench->traces->event_count, 3 * sizeof *scratch);
+    double *scratch =
+        sy_need(calloc(pool->longest * bench->traces->event_count, 3 * sizeof *scratch));
     struct sy_error error = {0};
-    int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
+    int code = 0;
     while (!code && !sy_interrupt_seen() && (job = atomic_fetch_add(&pool->next, 1)) < jobs) {
         uint32_t series = job / bench->config_count;
         if (scored(bench, series)) {
@@ -244,11 +246,9 @@ static int run_all(struct bench *bench, struct sy_error *error) {
         size_t windows = traces->series[s].windows;
         pool.longest = windows > pool.longest ? windows : pool.longest;
     }
-    bench->scores = calloc((size_t)bench->config_count * bench->slots_count * traces->series_count,
-                           bench->args->seeds * sizeof *bench->scores);
-    if (!bench->scores) {
-        return sy_fail(error, -ENOMEM, "out of memory");
-    }
+    bench->scores =
+        sy_need(calloc((size_t)bench->config_count * bench->slots_count * traces->series_count,
+                       bench->args->seeds * sizeof *bench->scores));
     pthread_mutex_init(&pool.lock, NULL);
     sy_progress_init(&pool.progress, "counters",
                      (uint64_t)traces->series_count * bench->config_count, bench->args->quiet);
@@ -302,31 +302,23 @@ static struct summary summarise(const struct bench *bench, uint32_t config, uint
     return summary;
 }
 
-static void put_percent(struct sy_table *table, double ratio) {
-    if (isfinite(ratio)) {
-        sy_table_cell(table, "%.1f", ratio * 100);
-    } else {
-        sy_table_cell(table, "-");
-    }
+static struct sy_units percent(double ratio) {
+    return sy_units_number(ratio * 100, 1);
 }
 
 static void put_row(struct sy_json_writer *out, const struct bench *bench, uint32_t config,
                     uint32_t slots, int split, const char *program) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "section", bench->configs[config].section);
-    sy_json_member_string(out, "method", bench->configs[config].name);
-    sy_json_member_string(out, "split", split_names[split]);
-    sy_json_member_u64(out, "counters", bench->slots[slots]);
+    sy_json_print(out, "{section: %s, method: %s, split: %s, counters: %u",
+                  bench->configs[config].section, bench->configs[config].name, split_names[split],
+                  bench->slots[slots]);
     if (program) {
         sy_json_member_string(out, "program", program);
     }
 }
 
 static void put_score(struct sy_json_writer *out, const struct sy_score *score) {
-    sy_json_member_number(out, "wape", score->wape);
-    sy_json_member_number(out, "median", score->median);
-    sy_json_member_number(out, "rotation_wape", score->rotation_wape);
-    sy_json_member_number(out, "coverage", score->coverage);
+    sy_json_print(out, "wape: %g, median: %g, rotation_wape: %g, coverage: %g", score->wape,
+                  score->median, score->rotation_wape, score->coverage);
 }
 
 static void main_table(const struct bench *bench, uint32_t slots, int split,
@@ -342,13 +334,10 @@ static void main_table(const struct bench *bench, uint32_t slots, int split,
         struct summary summary = summarise(bench, c, slots, split);
         programs = summary.programs;
         sy_table_cell(&table, "%s", bench->configs[c].name);
-        put_percent(&table, summary.mean.wape);
-        sy_table_cell(&table, "%.1f to %.1f", summary.interval.low * 100,
-                      summary.interval.high * 100);
-        put_percent(&table, summary.mean.median);
-        put_percent(&table, summary.mean.rotation_wape);
-        put_percent(&table, summary.mean.coverage);
-        sy_table_cell(&table, "%.2f", scaling / summary.mean.wape);
+        sy_table_cell(&table, "%s|%.1f to %.1f|%s|%s|%s|%.2f", percent(summary.mean.wape).text,
+                      summary.interval.low * 100, summary.interval.high * 100,
+                      percent(summary.mean.median).text, percent(summary.mean.rotation_wape).text,
+                      percent(summary.mean.coverage).text, scaling / summary.mean.wape);
     }
     sy_buffer_printf(text, "%u %s programs, %u counters\n\n", programs, split_names[split],
                      bench->slots[slots]);
@@ -368,14 +357,13 @@ static void program_table(const struct bench *bench, uint32_t slots, struct sy_b
         if (!scored(bench, s)) {
             continue;
         }
-        sy_table_cell(&table, "%s", series->name);
-        sy_table_cell(&table, "%s", split_names[series->held_out]);
-        sy_table_cell(&table, "%u", series->windows);
+        sy_table_cell(&table, "%s|%s|%u", series->name, split_names[series->held_out],
+                      series->windows);
         for (uint32_t c = 0; c < SY_COUNT(methods); c++) {
-            put_percent(&table, over_seeds(bench, c, slots, s).wape);
+            sy_table_cell(&table, "%s", percent(over_seeds(bench, c, slots, s).wape).text);
         }
-        put_percent(&table, over_seeds(bench, 3, slots, s).coverage);
-        put_percent(&table, over_seeds(bench, 4, slots, s).coverage);
+        sy_table_cell(&table, "%s|%s", percent(over_seeds(bench, 3, slots, s).coverage).text,
+                      percent(over_seeds(bench, 4, slots, s).coverage).text);
     }
     sy_buffer_printf(text, "WAPE %% by program, %u counters\n\n", bench->slots[slots]);
     sy_table_write(&table, 0, false, text);
@@ -416,7 +404,7 @@ static void section_table(const struct bench *bench, uint32_t first, struct sy_b
                     summarise(bench, plain(bench->configs[c].method), k, split).mean.wape;
                 sy_table_cell(&table, summary.mean.wape < 10 ? "%.1f x%.2f" : "%.1e x%.1e",
                               summary.mean.wape * 100, summary.mean.wape / before);
-                put_percent(&table, summary.mean.coverage);
+                sy_table_cell(&table, "%s", percent(summary.mean.coverage).text);
             }
         }
     }
@@ -453,14 +441,11 @@ static void print_tables(const struct bench *bench, struct sy_buffer *text) {
 }
 
 static void print_json(const struct bench *bench, struct sy_json_writer *out) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "counters");
-    sy_json_member_string(out, "title", "Multiplexed counters against exact counts");
-    sy_json_member_string(out, "source", bench->traces->source);
-    sy_json_member_number(out, "noise_ratio", bench->args->noise);
-    sy_json_member_number(out, "outliers_ratio", bench->args->outliers);
-    sy_json_member_u64(out, "seeds", bench->args->seeds);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out,
+                  "{bench: %s, title: %s, source: %s, noise_ratio: %g, outliers_ratio: %g, "
+                  "seeds: %u, rows: [",
+                  "counters", "Multiplexed counters against exact counts", bench->traces->source,
+                  bench->args->noise, bench->args->outliers, bench->args->seeds);
     for (uint32_t c = 0; c < bench->config_count; c++) {
         for (uint32_t k = 0; k < bench->slots_count; k++) {
             for (int split = 0; split < SPLITS; split++) {
@@ -468,10 +453,8 @@ static void print_json(const struct bench *bench, struct sy_json_writer *out) {
                     struct summary summary = summarise(bench, c, k, split);
                     put_row(out, bench, c, k, split, NULL);
                     put_score(out, &summary.mean);
-                    sy_json_member_number(out, "wape_low", summary.interval.low);
-                    sy_json_member_number(out, "wape_high", summary.interval.high);
-                    sy_json_member_u64(out, "programs", summary.programs);
-                    sy_json_close(out, '}');
+                    sy_json_print(out, "wape_low: %g, wape_high: %g, programs: %u}",
+                                  summary.interval.low, summary.interval.high, summary.programs);
                 }
             }
             for (uint32_t s = 0; c < SY_COUNT(methods) && s < bench->traces->series_count; s++) {
@@ -485,8 +468,7 @@ static void print_json(const struct bench *bench, struct sy_json_writer *out) {
             }
         }
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 /* Errors over the number of counters, and one program as an example: the first that is held out. */

@@ -68,7 +68,7 @@ struct sy_mux {
     uint32_t *order; /* of the events that need slots, for turns */
     uint32_t order_count;
 };
-SY_MUST_CHECK int sy_mux_init(struct sy_mux *mux);
+void sy_mux_init(struct sy_mux *mux);
 void sy_mux_finish(struct sy_mux *mux);
 /* The same for every method: a reading depends on seed, program, window and event only. */
 double sy_mux_read(const struct sy_mux *mux, uint32_t window, uint32_t event);
@@ -91,8 +91,8 @@ struct sy_score {
     double coverage;      /* share of windows inside the 95 % band; NAN: no band */
 };
 /* Of the second half, over events that count at least 50 a window there. */
-SY_MUST_CHECK int sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
-                                 struct sy_score *ret_score);
+void sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
+                    struct sy_score *ret_score);
 
 /* --- ours ---------------------------------------------------------------------------------------
  */

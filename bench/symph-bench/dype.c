@@ -39,10 +39,6 @@ struct sy_dype_case *sy_dype_case_at(const struct sy_dype *bench, uint32_t pipel
     return &bench->cases[at];
 }
 
-static int no_memory(struct sy_error *error) {
-    return sy_fail(error, -ENOMEM, "out of memory");
-}
-
 /* --- pipelines ----------------------------------------------------------------------------------
  */
 __attribute__((format(printf, 3, 4))) static int
@@ -54,7 +50,7 @@ leave_out(struct sy_dype *bench, struct sy_error *error, const char *format, ...
     va_end(arguments);
     char *kept = sy_arena_strdup(bench->arena, text);
     if (!kept || sy_text_list_add(&bench->left_out, kept) < 0) {
-        return no_memory(error);
+        return sy_out_of_memory(error);
     }
     return 0;
 }
@@ -134,16 +130,14 @@ static int add_pipeline(struct sy_dype *bench, struct sy_pipeline *description, 
     if (sy_grow(&bench->pipelines, capacity, bench->pipeline_count + 1, sizeof *bench->pipelines) <
         0) {
         sy_pipeline_destroy(description);
-        return no_memory(error);
+        return sy_out_of_memory(error);
     }
     struct sy_dype_pipeline *of = &bench->pipelines[bench->pipeline_count++];
     *of = (struct sy_dype_pipeline){.description = description, .name = description->name};
     size_t expressions = description->expression_count, examples = description->example_count;
-    of->examples = sy_arena_alloc(bench->arena, examples + 1, sizeof *of->examples);
-    of->numbers = sy_arena_alloc(bench->arena, examples * expressions + 1, sizeof *of->numbers);
-    if (!of->examples || !of->numbers) {
-        return no_memory(error);
-    }
+    of->examples = sy_need(sy_arena_alloc(bench->arena, examples + 1, sizeof *of->examples));
+    of->numbers =
+        sy_need(sy_arena_alloc(bench->arena, examples * expressions + 1, sizeof *of->numbers));
     for (uint32_t e = 0; e < examples; e++) {
         double *numbers = &of->numbers[e * expressions];
         if (sy_pipeline_measure(description, description->examples[e].values, numbers, NULL) < 0) {
@@ -200,23 +194,21 @@ static int find_pipelines(struct sy_dype *bench, const struct sy_kernel_set *set
 
 /* --- all cases ----------------------------------------------------------------------------------
  */
-static int lay_out(struct sy_dype *bench, struct sy_error *error) {
+static void lay_out(struct sy_dype *bench) {
     for (uint32_t p = 0; p < bench->pipeline_count; p++) {
         bench->pipelines[p].first_case = bench->case_count;
         bench->case_count += bench->pipelines[p].example_count * SY_DYPE_LINKS * SY_DYPE_OBJECTIVES;
     }
     bench->unit_count = bench->pipeline_count * SY_DYPE_LINKS;
-    bench->cases = sy_arena_alloc(bench->arena, bench->case_count + 1u, sizeof *bench->cases);
-    bench->units = sy_arena_alloc(bench->arena, bench->unit_count + 1u, sizeof *bench->units);
-    if (!bench->cases || !bench->units) {
-        return no_memory(error);
-    }
+    bench->cases =
+        sy_need(sy_arena_alloc(bench->arena, bench->case_count + 1u, sizeof *bench->cases));
+    bench->units =
+        sy_need(sy_arena_alloc(bench->arena, bench->unit_count + 1u, sizeof *bench->units));
     for (uint32_t u = 0; u < bench->unit_count; u++) {
         bench->units[u].bench = bench;
         bench->units[u].pipeline = u / SY_DYPE_LINKS;
         bench->units[u].link = u % SY_DYPE_LINKS;
     }
-    return 0;
 }
 
 static int work_first(void *context, uint32_t worker, uint32_t item, struct sy_error *error) {
@@ -247,8 +239,8 @@ static int read_times(struct sy_dype *bench, struct sy_error *error) {
 
 static int run_all(struct sy_dype *bench, struct sy_error *error) {
     struct sy_kernel_set *set = NULL;
-    bench->arena = sy_arena_create();
-    int code = bench->arena ? read_times(bench, error) : no_memory(error);
+    bench->arena = sy_need(sy_arena_create());
+    int code = read_times(bench, error);
     code = code ? code : sy_kernel_set_open(bench->args->kernels, &set, error);
     code = code ? code : find_pipelines(bench, set, error);
     code = code ? code
@@ -261,7 +253,9 @@ static int run_all(struct sy_dype *bench, struct sy_error *error) {
                                       : "no plug-in with pipelines was found: give --kernels or "
                                         "--pipeline");
     }
-    code = code ? code : lay_out(bench, error);
+    if (!code) {
+        lay_out(bench);
+    }
     code = code ? code : run_units(bench, error);
     sy_kernel_set_close(set);
     return code;

@@ -65,19 +65,13 @@ static const char *verdict(const struct goal *goal) {
 }
 
 static void put_goal(const struct goal *goal, struct sy_table *table, struct sy_json_writer *out) {
-    sy_table_cell(table, "%s", goal->text);
-    sy_table_cell(table, "%s %.4g", goal->at_least ? ">=" : "<=", goal->asked_for);
+    sy_table_cell(table, "%s|%s %.4g", goal->text, goal->at_least ? ">=" : "<=", goal->asked_for);
     sy_report_spread(table, goal->value);
-    sy_table_cell(table, "%s", verdict(goal));
-    sy_table_cell(table, "%s", goal->published);
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "goal", goal->text);
-    sy_json_member_string(out, "sense", goal->at_least ? "at least" : "at most");
-    sy_json_member_number(out, "asked_for", goal->asked_for);
+    sy_table_cell(table, "%s|%s", verdict(goal), goal->published);
+    sy_json_print(out, "{goal: %s, sense: %s, asked_for: %g", goal->text,
+                  goal->at_least ? "at least" : "at most", goal->asked_for);
     sy_report_member(out, "measured", goal->value);
-    sy_json_member_string(out, "verdict", verdict(goal));
-    sy_json_member_string(out, "published", goal->published);
-    sy_json_close(out, '}');
+    sy_json_print(out, "verdict: %s, published: %s}", verdict(goal), goal->published);
 }
 
 static struct sy_spread gain(const struct sy_dype *bench, enum sy_dype_policy other,
@@ -120,16 +114,11 @@ void sy_dype_goals(const struct sy_dype *bench, struct sy_json_writer *out,
     };
     struct sy_table table;
     sy_table_init(&table, headers, "lrrll");
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "dype");
-    sy_json_member_string(out, "title", "goals");
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_print(out, "{bench: %s, title: %s, rows: [", "dype", "goals");
     for (size_t i = 0; i < SY_COUNT(goals); i++) {
         put_goal(&goals[i], &table, out);
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     sy_table_write(&table, 0, false, text);
     sy_buffer_printf(
         text,
@@ -149,11 +138,8 @@ int sy_dype_plot(const struct sy_dype *bench, const char *path) {
                                                 SY_DYPE_FLEET, SY_DYPE_GPU_ONLY, SY_DYPE_FPGA_ONLY,
                                                 SY_DYPE_GREEDY};
     struct sy_plot_line lines[SY_COUNT(shown)];
-    double *memory = calloc((2 * SY_COUNT(shown)) * (bench->case_count + 1u), sizeof *memory);
-    if (!memory) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    double *memory =
+        sy_need(calloc((2 * SY_COUNT(shown)) * (bench->case_count + 1u), sizeof *memory));
     for (size_t p = 0; p < SY_COUNT(shown); p++) {
         double *x = &memory[2 * p * bench->case_count], *y = x + bench->case_count;
         uint32_t count = 0;

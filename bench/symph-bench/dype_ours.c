@@ -78,7 +78,7 @@ static int settle(struct sy_dype_unit *unit, struct sy_dype_case *item,
         item->probes += cause == SY_REPLAN_PROBE;
         item->plans_run += cause != SY_REPLAN_KEPT;
         if (sy_dype_run_item(unit, item->example, ret_plan, rng, replanner) < 0) {
-            code = sy_fail(error, -ENOMEM, "out of memory");
+            code = sy_out_of_memory(error);
         }
     }
     return code;
@@ -140,13 +140,12 @@ static int solve_guess(struct sy_dype_unit *unit, const struct sy_dype_case *ite
 
 static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
                        const struct sy_store *store, struct sy_error *error) {
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     struct sy_plan_problem problem;
     struct sy_plan plan;
-    int code = arena ? sy_pipeline_problem(pipeline_of(unit)->description,
-                                           sy_dype_values(unit, item->example), &unit->system,
-                                           store, 0, arena, &problem, NULL, error)
-                     : sy_fail(error, -ENOMEM, "out of memory");
+    int code =
+        sy_pipeline_problem(pipeline_of(unit)->description, sy_dype_values(unit, item->example),
+                            &unit->system, store, 0, arena, &problem, NULL, error);
     code = code ? code : solve_guess(unit, item, &problem, sy_plan_solve, &plan, error);
     if (!code) {
         item->first_plan = sy_dype_plan_text(unit, item->example, &plan);
@@ -160,10 +159,9 @@ static int first_plans(struct sy_dype_unit *unit, struct sy_dype_case *item,
 }
 
 int sy_dype_ours(struct sy_dype_unit *unit, struct sy_dype_case *item, struct sy_error *error) {
-    struct sy_store *store = sy_store_copy(unit->taught);
+    struct sy_store *store = sy_need(sy_store_copy(unit->taught));
     struct sy_plan plan;
-    int code =
-        store ? first_plans(unit, item, store, error) : sy_fail(error, -ENOMEM, "out of memory");
+    int code = first_plans(unit, item, store, error);
     code = code ? code : probe(unit, item, store, &plan, error);
     if (!code) {
         item->our_plan = sy_dype_plan_text(unit, item->example, &plan);
@@ -208,7 +206,7 @@ int sy_dype_errors(struct sy_dype_unit *unit, struct sy_error *error) {
     uint32_t capacity = 0;
     for (uint32_t e = 0; e < pipeline_of(unit)->example_count; e++) {
         if (add_errors(unit, e, unit->taught, &capacity) < 0) {
-            return sy_fail(error, -ENOMEM, "out of memory");
+            return sy_out_of_memory(error);
         }
     }
     return 0;

@@ -94,10 +94,7 @@ static int make_room(struct sy_dype_unit *unit) {
     if (capacity > SPACE_MAX) {
         return -E2BIG;
     }
-    struct sy_dype_score *scores = calloc(capacity, sizeof *scores);
-    if (!scores) {
-        return -ENOMEM;
-    }
+    struct sy_dype_score *scores = sy_need(calloc(capacity, sizeof *scores));
     for (uint32_t i = 0; i < unit->score_capacity; i++) {
         if (unit->scores[i].hash) {
             *place(scores, capacity, unit->scores[i].hash) = unit->scores[i];
@@ -253,10 +250,7 @@ static int judge(const struct search *search, struct sy_error *error) {
 
 int sy_dype_space_search(struct sy_dype_unit *unit, uint32_t example, struct sy_error *error) {
     const struct sy_dype_pipeline *of = &unit->bench->pipelines[unit->pipeline];
-    struct search *search = calloc(1, sizeof *search);
-    if (!search) {
-        return sy_fail(error, -ENOMEM, "out of memory");
-    }
+    struct search *search = sy_need(calloc(1, sizeof *search));
     search->unit = unit;
     search->example = example;
     search->sparse = sparse_kernels(of->description);

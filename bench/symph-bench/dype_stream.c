@@ -8,8 +8,6 @@
  * energy of the whole stream, ours and others'.
  */
 #include "symph-bench/dype.h"
-#include <errno.h>
-#include <math.h>
 
 #define STREAM_REPEAT 40 /* items of an input, one after the other */
 #define PURPOSE       0x64797066u
@@ -79,7 +77,7 @@ static int stream_item(struct streaming *streaming, uint32_t example, uint32_t s
     add_item(stream, SY_DYPE_STREAM_BEST, &item->best);
     if (sy_dype_run_item(unit, example, &streaming->plan, &streaming->rng, streaming->replanner) <
         0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     return 0;
 }
@@ -102,14 +100,13 @@ int sy_dype_stream_run(struct sy_dype_unit *unit, const struct sy_plan *fixed,
     const struct sy_pipeline *pipeline = unit->bench->pipelines[unit->pipeline].description;
     struct sy_plan_request request = {SY_PLAN_THROUGHPUT, sy_plan_unbounded, false};
     struct sy_replan_options options = sy_dype_replan_options(&request);
-    struct sy_store *store = sy_store_copy(unit->taught);
+    struct sy_store *store = sy_need(sy_store_copy(unit->taught));
     struct streaming streaming = {.unit = unit,
                                   .fixed = fixed,
                                   .rng =
                                       sy_rng_make(1, PURPOSE, unit->pipeline * 64u + unit->link)};
-    int code = store ? sy_replanner_create(pipeline, &unit->system, store, &options,
-                                           &streaming.replanner, error)
-                     : sy_fail(error, -ENOMEM, "out of memory");
+    int code =
+        sy_replanner_create(pipeline, &unit->system, store, &options, &streaming.replanner, error);
     code = code ? code : stream_all(&streaming, error);
     sy_replanner_destroy(streaming.replanner);
     sy_store_close(store);

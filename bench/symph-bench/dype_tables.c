@@ -61,44 +61,30 @@ double sy_dype_share(const struct sy_dype *bench, enum sy_dype_policy policy, do
 }
 
 static void open_table(struct sy_json_writer *out, const char *title) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "dype");
-    sy_json_member_string(out, "title", title);
-    sy_json_key(out, "rows");
-    sy_json_open(out, '[');
+    sy_json_print(out, "{bench: %s, title: %s, rows: [", "dype", title);
 }
 
 static void close_table(struct sy_json_writer *out) {
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 static void put_nearness(const struct sy_dype *bench, uint32_t pipeline, enum sy_dype_policy policy,
                          struct sy_table *table, struct sy_json_writer *out) {
     struct nearness near = near_optimum(bench, policy, pipeline);
     const char *of = pipeline == SY_NONE ? "all" : bench->pipelines[pipeline].name;
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "pipeline", of);
-    sy_json_member_string(out, "policy", sy_dype_policy_name(policy));
-    sy_json_member_u64(out, "cases", near.cases);
-    sy_json_member_u64(out, "optimal", near.optimal);
-    sy_json_member_u64(out, "within_1_percent", near.within_1);
-    sy_json_member_u64(out, "within_5_percent", near.within_5);
-    sy_json_member_number(out, "mean_loss_of_rest", near.rest);
-    sy_json_member_number(out, "worst_loss", near.worst);
-    sy_json_close(out, '}');
+    sy_json_print(out,
+                  "{pipeline: %s, policy: %s, cases: %u, optimal: %u, within_1_percent: %u, "
+                  "within_5_percent: %u, mean_loss_of_rest: %g, worst_loss: %g}",
+                  of, sy_dype_policy_name(policy), near.cases, near.optimal, near.within_1,
+                  near.within_5, near.rest, near.worst);
     if (!near.cases) {
         return;
     }
     double all = near.cases;
-    sy_table_cell(table, "%s", of);
-    sy_table_cell(table, "%s", sy_dype_policy_name(policy));
-    sy_table_cell(table, "%u", near.cases);
-    sy_table_cell(table, "%u (%.1f %%)", near.optimal, 100 * near.optimal / all);
-    sy_table_cell(table, "%.1f %%", 100 * near.within_1 / all);
-    sy_table_cell(table, "%.1f %%", 100 * near.within_5 / all);
-    sy_table_cell(table, "%.2f %%", 100 * near.rest);
-    sy_table_cell(table, "%.1f %%", 100 * near.worst);
+    sy_table_cell(table, "%s|%s|%u|%u (%.1f %%)|%.1f %%|%.1f %%|%.2f %%|%.1f %%", of,
+                  sy_dype_policy_name(policy), near.cases, near.optimal, 100 * near.optimal / all,
+                  100 * near.within_1 / all, 100 * near.within_5 / all, 100 * near.rest,
+                  100 * near.worst);
 }
 
 static void nearness_table(const struct sy_dype *bench, struct sy_json_writer *out,
@@ -163,11 +149,8 @@ struct sy_spread sy_dype_gain(const struct sy_dype *bench, enum sy_dype_policy o
 static void put_gains(const struct sy_dype *bench, uint32_t pipeline, enum sy_dype_policy other,
                       struct sy_table *table, struct sy_json_writer *out) {
     const char *of = pipeline == SY_NONE ? "all" : bench->pipelines[pipeline].name;
-    sy_table_cell(table, "%s", of);
-    sy_table_cell(table, "%s", sy_dype_policy_name(other));
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "pipeline", of);
-    sy_json_member_string(out, "over", sy_dype_policy_name(other));
+    sy_table_cell(table, "%s|%s", of, sy_dype_policy_name(other));
+    sy_json_print(out, "{pipeline: %s, over: %s", of, sy_dype_policy_name(other));
     for (int o = 0; o < SY_DYPE_OBJECTIVES; o++) {
         enum sy_dype_objective objective = (enum sy_dype_objective)o;
         struct sy_spread gain = sy_dype_gain(bench, other, objective, pipeline);
@@ -257,20 +240,13 @@ static void put_errors(const struct sy_dype *bench, const char *kernel, double *
         if (!wrong.count) {
             continue;
         }
-        sy_table_cell(table, "%s", kernel);
-        sy_table_cell(table, "%s", bench->times.classes[c]);
-        sy_table_cell(table, "%u", wrong.count);
-        sy_table_cell(table, "%.1f %%", 100 * wrong.median);
-        sy_table_cell(table, "%.1f %%", 100 * wrong.p90);
-        sy_table_cell(table, "%.0f %%", 100 * wrong.covered);
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "kernel", kernel);
-        sy_json_member_string(out, "class", bench->times.classes[c]);
-        sy_json_member_u64(out, "guesses", wrong.count);
-        sy_json_member_number(out, "median_log_error", wrong.median);
-        sy_json_member_number(out, "p90_log_error", wrong.p90);
-        sy_json_member_number(out, "within_2_sigma", wrong.covered);
-        sy_json_close(out, '}');
+        sy_table_cell(table, "%s|%s|%u|%.1f %%|%.1f %%|%.0f %%", kernel, bench->times.classes[c],
+                      wrong.count, 100 * wrong.median, 100 * wrong.p90, 100 * wrong.covered);
+        sy_json_print(out,
+                      "{kernel: %s, class: %s, guesses: %u, median_log_error: %g, "
+                      "p90_log_error: %g, within_2_sigma: %g}",
+                      kernel, bench->times.classes[c], wrong.count, wrong.median, wrong.p90,
+                      wrong.covered);
     }
 }
 
@@ -310,37 +286,23 @@ static void put_stream(const struct sy_dype *bench, const struct sy_dype_unit *u
     const struct sy_dype_stream *stream = &unit->stream;
     double ours_ns = stream->time_ns[SY_DYPE_STREAM_OURS];
     double our_joules = stream->joules[SY_DYPE_STREAM_OURS];
-    sy_table_cell(table, "%s", bench->pipelines[unit->pipeline].name);
-    sy_table_cell(table, "%s", sy_dype_link_name(unit->link));
-    sy_table_cell(table, "%u", stream->items);
-    sy_table_cell(table, "%.4g", 1e9 * stream->items / ours_ns);
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "pipeline", bench->pipelines[unit->pipeline].name);
-    sy_json_member_string(out, "link", sy_dype_link_name(unit->link));
-    sy_json_member_u64(out, "items", stream->items);
+    sy_table_cell(table, "%s|%s|%u|%.4g", bench->pipelines[unit->pipeline].name,
+                  sy_dype_link_name(unit->link), stream->items, 1e9 * stream->items / ours_ns);
+    sy_json_print(out, "{pipeline: %s, link: %s, items: %u", bench->pipelines[unit->pipeline].name,
+                  sy_dype_link_name(unit->link), stream->items);
     for (int s = 0; s < SY_DYPE_STREAMERS; s++) {
-        char text[SY_UNITS_SIZE];
-        sy_json_key(out, names[s]);
-        sy_json_open(out, '{');
-        sy_json_member_number(out, "items_per_s", 1e9 * stream->items / stream->time_ns[s]);
-        sy_json_member_number(out, "joules_per_item", stream->joules[s] / stream->items);
-        sy_json_close(out, '}');
+        sy_json_print(out, "%s: {items_per_s: %g, joules_per_item: %g}", names[s],
+                      1e9 * stream->items / stream->time_ns[s], stream->joules[s] / stream->items);
         if (s != SY_DYPE_STREAM_OURS) {
-            sy_table_cell(table, "%s", sy_units_number(stream->time_ns[s] / ours_ns, 3, text));
+            sy_table_cell(table, "%s", sy_units_number(stream->time_ns[s] / ours_ns, 3).text);
         }
     }
-    char text[SY_UNITS_SIZE];
-    sy_table_cell(table, "%s",
-                  sy_units_number(stream->joules[SY_DYPE_STREAM_STATIC] / our_joules, 3, text));
-    sy_table_cell(table, "%s",
-                  sy_units_number(stream->joules[SY_DYPE_STREAM_GPU] / our_joules, 3, text));
-    sy_table_cell(table, "%u", stream->changes);
-    sy_table_cell(table, "%u", stream->probes);
-    sy_table_cell(table, "%u", stream->late_most);
-    sy_json_member_u64(out, "changes", stream->changes);
-    sy_json_member_u64(out, "probes", stream->probes);
-    sy_json_member_u64(out, "items_late_most", stream->late_most);
-    sy_json_close(out, '}');
+    sy_table_cell(table, "%s|%s|%u|%u|%u",
+                  sy_units_number(stream->joules[SY_DYPE_STREAM_STATIC] / our_joules, 3).text,
+                  sy_units_number(stream->joules[SY_DYPE_STREAM_GPU] / our_joules, 3).text,
+                  stream->changes, stream->probes, stream->late_most);
+    sy_json_print(out, "changes: %u, probes: %u, items_late_most: %u}", stream->changes,
+                  stream->probes, stream->late_most);
 }
 
 static void streams_table(const struct sy_dype *bench, struct sy_json_writer *out,
@@ -372,28 +334,23 @@ static void streams_table(const struct sy_dype *bench, struct sy_json_writer *ou
 static void put_case(const struct sy_dype *bench, const struct sy_dype_case *item,
                      struct sy_json_writer *out) {
     const struct sy_dype_pipeline *of = &bench->pipelines[item->pipeline];
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "pipeline", of->name);
-    sy_json_member_string(out, "example",
-                          of->description->examples[of->examples[item->example]].name);
-    sy_json_member_string(out, "link", sy_dype_link_name(item->link));
-    sy_json_member_string(out, "objective", sy_dype_objective_name(item->objective));
-    sy_json_member_string(out, "optimum", item->best_plan ? item->best_plan : "");
-    sy_json_member_number(out, "period_ns", item->best.period_ns);
-    sy_json_member_number(out, "latency_ns", item->best.latency_ns);
-    sy_json_member_number(out, "energy_joules", item->best.energy_joules);
-    sy_json_member_u64(out, "plans", item->space);
-    sy_json_member_string(out, "first_plan", item->first_plan ? item->first_plan : "");
-    sy_json_member_string(out, "our_plan", item->our_plan ? item->our_plan : "");
-    sy_json_member_u64(out, "probes", item->probes);
-    sy_json_key(out, "over_optimum");
-    sy_json_open(out, '{');
+    sy_json_print(out,
+                  "{pipeline: %s, example: %s, link: %s, objective: %s, optimum: %s, period_ns: %g",
+                  of->name, of->description->examples[of->examples[item->example]].name,
+                  sy_dype_link_name(item->link), sy_dype_objective_name(item->objective),
+                  item->best_plan ? item->best_plan : "", item->best.period_ns);
+    sy_json_print(
+        out,
+        "latency_ns: %g, energy_joules: %g, plans: %llu, first_plan: %s, our_plan: %s, probes: %u",
+        item->best.latency_ns, item->best.energy_joules, (unsigned long long)item->space,
+        item->first_plan ? item->first_plan : "", item->our_plan ? item->our_plan : "",
+        item->probes);
+    sy_json_print(out, "over_optimum: {");
     for (int p = 0; p < SY_DYPE_POLICIES; p++) {
         enum sy_dype_policy policy = (enum sy_dype_policy)p;
         sy_json_member_number(out, sy_dype_policy_name(policy), sy_dype_ratio(item, policy));
     }
-    sy_json_close(out, '}');
-    sy_json_close(out, '}');
+    sy_json_print(out, "}}");
 }
 
 static void cases_json(const struct sy_dype *bench, struct sy_json_writer *out) {

@@ -55,7 +55,7 @@ static int take_row(void *user, const struct sy_cost_sample *sample) {
     }
     if (sy_grow(&times->rows, &times->capacity, times->count + 1, sizeof *times->rows) < 0 ||
         !copy_row(times->arena, sample, &times->rows[times->count])) {
-        return sy_fail(reading->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(reading->error);
     }
     times->count++;
     return 0;
@@ -96,10 +96,7 @@ static int read_folder(struct sy_dype_times *times, const char *folder, struct s
 
 int sy_dype_times_read(struct sy_dype_times *times, const char *path, struct sy_error *error) {
     char folder[PATH_MAX];
-    times->arena = times->arena ? times->arena : sy_arena_create();
-    if (!times->arena) {
-        return sy_fail(error, -ENOMEM, "out of memory");
-    }
+    times->arena = times->arena ? times->arena : sy_need(sy_arena_create());
     if (path) {
         return read_one(times, path, error);
     }
@@ -355,8 +352,8 @@ static int learn_all(const struct sy_dype_times *times, const struct sy_system *
 int sy_dype_train(const struct sy_dype_times *times, const struct sy_system *system,
                   const struct sy_pipeline *pipeline, struct sy_store **ret_store,
                   struct sy_error *error) {
-    struct sy_store *store = sy_store_create();
-    int code = store ? learn_all(times, system, pipeline, store) : -ENOMEM;
+    struct sy_store *store = sy_need(sy_store_create());
+    int code = learn_all(times, system, pipeline, store);
     if (code) {
         sy_store_close(store);
         return sy_fail(error, code, "%s: a time cannot be used", pipeline->name);

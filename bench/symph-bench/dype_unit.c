@@ -15,10 +15,6 @@
 #define FLOOR_SHARE 0.7
 #define SAME        1e-9
 
-static int no_memory(struct sy_error *error) {
-    return sy_fail(error, -ENOMEM, "out of memory");
-}
-
 static const struct sy_dype_pipeline *pipeline_of(const struct sy_dype_unit *unit) {
     return &unit->bench->pipelines[unit->pipeline];
 }
@@ -65,11 +61,8 @@ static int fill_truth(struct sy_dype_unit *unit, uint32_t example, struct sy_err
         return code;
     }
     size_t cells = (size_t)problem->kernel_count * problem->shape_count;
-    double *time_ns = sy_arena_alloc(unit->arena, cells, sizeof *time_ns);
-    double *joules = sy_arena_alloc(unit->arena, cells, sizeof *joules);
-    if (!time_ns || !joules) {
-        return no_memory(error);
-    }
+    double *time_ns = sy_need(sy_arena_alloc(unit->arena, cells, sizeof *time_ns));
+    double *joules = sy_need(sy_arena_alloc(unit->arena, cells, sizeof *joules));
     for (uint32_t k = 0; k < problem->kernel_count; k++) {
         fill_kernel(unit, example, k, problem, time_ns, joules);
     }
@@ -81,17 +74,11 @@ static int fill_truth(struct sy_dype_unit *unit, uint32_t example, struct sy_err
 static int fill_all(struct sy_dype_unit *unit, struct sy_error *error) {
     const struct sy_dype_pipeline *of = pipeline_of(unit);
     size_t expressions = of->description->expression_count;
-    unit->arena = sy_arena_create();
-    unit->planner = sy_planner_create();
-    if (!unit->arena || !unit->planner) {
-        return no_memory(error);
-    }
-    unit->truth = sy_arena_alloc(unit->arena, of->example_count, sizeof *unit->truth);
-    unit->numbers =
-        sy_arena_alloc(unit->arena, of->example_count * expressions, sizeof *unit->numbers);
-    if (!unit->truth || !unit->numbers) {
-        return no_memory(error);
-    }
+    unit->arena = sy_need(sy_arena_create());
+    unit->planner = sy_need(sy_planner_create());
+    unit->truth = sy_need(sy_arena_alloc(unit->arena, of->example_count, sizeof *unit->truth));
+    unit->numbers = sy_need(
+        sy_arena_alloc(unit->arena, of->example_count * expressions, sizeof *unit->numbers));
     sy_dype_system(&unit->bench->times, unit->link, &unit->system);
     int code = 0;
     for (uint32_t e = 0; !code && e < of->example_count; e++) {
@@ -164,7 +151,7 @@ static int solve_truth(struct sy_dype_unit *unit, struct sy_dype_case *item,
             item->got[SY_DYPE_LANES] = plan.outcome;
         }
     }
-    return code == -ENOMEM ? no_memory(error) : 0;
+    return code == -ENOMEM ? sy_out_of_memory(error) : 0;
 }
 
 int sy_dype_unit_run(struct sy_dype_unit *unit, struct sy_error *error) {

@@ -7,9 +7,9 @@
  * Invariants: all methods get the same reading of the same event in the same window; the baselines
  * take turns in a seeded order, as perf rotates its events.
  */
+#include "cli/cli.h"
 #include "symph-bench/counters.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +25,9 @@ static uint64_t stream_seed(const struct sy_mux *mux) {
     return mux->seed ^ sy_hash(mux->series->name, strlen(mux->series->name));
 }
 
-int sy_mux_init(struct sy_mux *mux) {
+void sy_mux_init(struct sy_mux *mux) {
     uint32_t n = mux->traces->event_count;
-    mux->order = malloc(n * sizeof *mux->order);
-    if (!mux->order) {
-        return -ENOMEM;
-    }
+    mux->order = sy_need(malloc(n * sizeof *mux->order));
     mux->order_count = 0;
     struct sy_rng rng = sy_rng_make(stream_seed(mux), ORDER_PURPOSE, 0);
     for (uint32_t i = 0; i < n; i++) {
@@ -41,7 +38,6 @@ int sy_mux_init(struct sy_mux *mux) {
         mux->order[mux->order_count++] = mux->order[at];
         mux->order[at] = i;
     }
-    return 0;
 }
 
 void sy_mux_finish(struct sy_mux *mux) {
@@ -191,14 +187,12 @@ static void tally_event(const struct sy_mux *mux, const struct sy_mux_guess *gue
     }
 }
 
-int sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
-                   struct sy_score *ret_score) {
+void sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
+                    struct sy_score *ret_score) {
     uint32_t n = mux->traces->event_count, from = mux->series->windows / 2, scored = 0;
     struct tally tally = {0};
-    tally.relative = malloc((size_t)(mux->series->windows - from) * n * sizeof *tally.relative);
-    if (!tally.relative) {
-        return -ENOMEM;
-    }
+    tally.relative =
+        sy_need(malloc((size_t)(mux->series->windows - from) * n * sizeof *tally.relative));
     struct sy_score score = {.coverage = NAN};
     for (uint32_t i = 0; i < n; i++) {
         double mean = mean_truth(mux, i, from);
@@ -217,5 +211,4 @@ int sy_score_guess(const struct sy_mux *mux, const struct sy_mux_guess *guess,
     }
     free(tally.relative);
     *ret_score = score;
-    return 0;
 }

@@ -6,6 +6,7 @@
  * of that window. Invariant: the filter is causal; it sees a reading only where it has chosen the
  * event, or where the event needs no slot.
  */
+#include "cli/cli.h"
 #include "symph-bench/counters.h"
 
 #include <errno.h>
@@ -33,19 +34,14 @@ static bool teaches(const struct sy_traces *traces, uint32_t series, uint32_t ot
     return seen ? other == series : other != series && !traces->series[other].held_out;
 }
 
-static int gather(const struct sy_traces *traces, uint32_t series, bool seen,
-                  struct lesson *ret_lesson) {
+static struct lesson gather(const struct sy_traces *traces, uint32_t series, bool seen) {
     size_t n = traces->event_count, windows = 0;
-    struct lesson lesson = {.lengths = calloc(traces->series_count, sizeof *lesson.lengths)};
+    struct lesson lesson = {.lengths =
+                                sy_need(calloc(traces->series_count, sizeof *lesson.lengths))};
     for (uint32_t s = 0; s < traces->series_count; s++) {
         windows += traces->series[s].windows;
     }
-    lesson.rates = malloc(windows * n * sizeof *lesson.rates);
-    if (!lesson.rates || !lesson.lengths) {
-        free(lesson.rates);
-        free(lesson.lengths);
-        return -ENOMEM;
-    }
+    lesson.rates = sy_need(malloc(windows * n * sizeof *lesson.rates));
     size_t at = 0;
     for (uint32_t s = 0; s < traces->series_count; s++) {
         const struct sy_series *other = &traces->series[s];
@@ -56,8 +52,7 @@ static int gather(const struct sy_traces *traces, uint32_t series, bool seen,
             lesson.lengths[lesson.count++] = length;
         }
     }
-    *ret_lesson = lesson;
-    return 0;
+    return lesson;
 }
 
 static double mean_rate(const struct lesson *lesson, uint32_t n, uint32_t event) {
@@ -100,10 +95,7 @@ static int add_variables(struct sy_model *model, const struct sy_traces *traces,
 static int add_relations(struct sy_model *model, const struct sy_traces *traces, uint32_t keep,
                          uint64_t seed) {
     uint32_t count = traces->relation_count;
-    uint32_t *order = malloc((count + 1) * sizeof *order);
-    if (!order) {
-        return -ENOMEM;
-    }
+    uint32_t *order = sy_need(malloc((count + 1) * sizeof *order));
     struct sy_rng rng = sy_rng_make(seed, SUBSET_PURPOSE, 0);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = keep < count ? sy_rng_below(&rng, i + 1) : i;
@@ -132,10 +124,9 @@ int sy_mux_model(const struct sy_traces *traces, uint32_t series,
                  const struct sy_mux_config *config, uint64_t seed, struct sy_model **ret_model,
                  struct sy_error *error) {
     bool seen = config->method == SY_MUX_SEEN;
-    struct lesson lesson = {0};
-    struct sy_model *model = sy_model_create(traces->series[series].name);
-    int code = model ? gather(traces, series, seen, &lesson) : -ENOMEM;
-    code = code ? code : add_variables(model, traces, &lesson, config->noise);
+    struct lesson lesson = gather(traces, series, seen);
+    struct sy_model *model = sy_need(sy_model_create(traces->series[series].name));
+    int code = add_variables(model, traces, &lesson, config->noise);
     code = code ? code : add_relations(model, traces, config->relations, seed);
     if (!code) {
         model->step_ns = STEP_NS;
@@ -216,10 +207,10 @@ int sy_guess_filter(const struct sy_mux *mux, const struct sy_mux_config *config
         .seed = mux->seed,
         .no_relations = config->relations == 0,
     };
-    struct sy_observation *observations = malloc((n + mux->slots) * sizeof *observations);
-    uint32_t *chosen = malloc(mux->slots * sizeof *chosen);
+    struct sy_observation *observations = sy_need(malloc((n + mux->slots) * sizeof *observations));
+    uint32_t *chosen = sy_need(malloc(mux->slots * sizeof *chosen));
     struct sy_filter *filter = NULL;
-    int code = observations && chosen ? sy_filter_create(model, &options, &filter) : -ENOMEM;
+    int code = sy_filter_create(model, &options, &filter);
     for (uint32_t t = 0; !code && t < mux->series->windows; t++) {
         uint32_t count = sy_filter_choose(filter, &mux->slots, 1, chosen);
         SY_ASSERT(count <= mux->slots && all_take_slots(mux, chosen, count));

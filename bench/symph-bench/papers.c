@@ -14,7 +14,6 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "trace/trace.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +135,7 @@ static void relate_all(struct sy_traces *traces) {
     relate(traces, CPU, cores, SY_COUNT(cores));
 }
 
-static const char *node_name(struct sy_arena *arena, uint32_t node) {
+static char *node_name(struct sy_arena *arena, uint32_t node) {
     char text[48];
     uint32_t in_socket = node % PER_SOCKET;
     if (node >= INTERCONNECT) {
@@ -244,54 +243,35 @@ static void fill(const struct sy_traces *traces, struct sy_series *series, uint6
 }
 
 static struct sy_traces *empty_traces(void) {
-    struct sy_arena *arena = sy_arena_create();
-    struct sy_traces *traces = arena ? sy_arena_alloc(arena, 1, sizeof *traces) : NULL;
-    if (!traces) {
-        sy_arena_destroy(arena);
-        return NULL;
-    }
-    *traces = (struct sy_traces){.arena = arena,
-                                 .events = calloc(NODES, sizeof *traces->events),
-                                 .fixed = sy_arena_alloc(arena, NODES, sizeof *traces->fixed),
-                                 .hidden = sy_arena_alloc(arena, NODES, sizeof *traces->hidden),
-                                 .event_count = NODES,
-                                 .relations = calloc(RELATIONS, sizeof *traces->relations),
-                                 .terms = calloc(TERMS, sizeof *traces->terms),
-                                 .series = calloc(2, sizeof *traces->series)};
-    bool made = traces->events && traces->fixed && traces->hidden && traces->relations &&
-                traces->terms && traces->series;
-    if (!made) {
-        sy_traces_destroy(traces);
-    }
-    return made ? traces : NULL;
+    struct sy_arena *arena = sy_need(sy_arena_create());
+    struct sy_traces *traces = sy_need(sy_arena_alloc(arena, 1, sizeof *traces));
+    *traces =
+        (struct sy_traces){.arena = arena,
+                           .events = sy_need(calloc(NODES, sizeof *traces->events)),
+                           .fixed = sy_need(sy_arena_alloc(arena, NODES, sizeof *traces->fixed)),
+                           .hidden = sy_need(sy_arena_alloc(arena, NODES, sizeof *traces->hidden)),
+                           .event_count = NODES,
+                           .relations = sy_need(calloc(RELATIONS, sizeof *traces->relations)),
+                           .terms = sy_need(calloc(TERMS, sizeof *traces->terms)),
+                           .series = sy_need(calloc(2, sizeof *traces->series))};
+    return traces;
 }
 
 /* Two runs of the same machine: one is learned from, the other is scored. */
-static int make_traces(uint64_t seed, struct sy_traces **ret_traces) {
+static struct sy_traces *make_traces(uint64_t seed) {
     struct sy_traces *traces = empty_traces();
-    bool made = traces;
-    for (uint32_t i = 0; made && i < NODES; i++) {
-        traces->events[i] = node_name(traces->arena, i);
-        made = traces->events[i];
+    for (uint32_t i = 0; i < NODES; i++) {
+        traces->events[i] = sy_need(node_name(traces->arena, i));
     }
-    if (made) {
-        relate_all(traces);
+    relate_all(traces);
+    for (uint32_t i = 0; i < 2; i++) {
+        traces->series[traces->series_count++] =
+            (struct sy_series){.name = i ? "scored" : "learned from",
+                               .windows = WINDOWS,
+                               .rates = sy_need(malloc(sizeof(double) * WINDOWS * NODES))};
+        fill(traces, &traces->series[i], seed, i);
     }
-    for (uint32_t i = 0; made && i < 2; i++) {
-        double *rates = malloc(sizeof *rates * WINDOWS * NODES);
-        traces->series[traces->series_count++] = (struct sy_series){
-            .name = i ? "scored" : "learned from", .windows = WINDOWS, .rates = rates};
-        made = rates;
-        if (made) {
-            fill(traces, &traces->series[i], seed, i);
-        }
-    }
-    if (!made) {
-        sy_traces_destroy(traces);
-        return -ENOMEM;
-    }
-    *ret_traces = traces;
-    return 0;
+    return traces;
 }
 
 /* --- the bench ----------------------------------------------------------------------------------
@@ -319,18 +299,21 @@ static int run_column(const struct sy_traces *traces, const struct sy_mux_config
                          .seed = seed};
     struct sy_mux_guess guess = {.rates = scratch};
     struct sy_model *model = NULL;
-    int code = sy_mux_init(&mux);
-    if (!code && config.method == SY_MUX_UNSEEN) {
+    int code = 0;
+    sy_mux_init(&mux);
+    if (config.method == SY_MUX_UNSEEN) {
         guess.low = scratch + (size_t)WINDOWS * NODES;
         guess.high = scratch + (size_t)2 * WINDOWS * NODES;
         code = sy_mux_model(traces, 1, &config, seed, &model, error);
         code = code ? code : sy_guess_filter(&mux, &config, model, &guess);
-    } else if (!code && config.method == SY_MUX_INTERPOLATION) {
+    } else if (config.method == SY_MUX_INTERPOLATION) {
         sy_guess_interpolation(&mux, &guess);
-    } else if (!code) {
+    } else {
         sy_guess_time_scaling(&mux, &guess);
     }
-    code = code ? code : sy_score_guess(&mux, &guess, ret_score);
+    if (!code) {
+        sy_score_guess(&mux, &guess, ret_score);
+    }
     sy_model_destroy(model);
     sy_mux_finish(&mux);
     return code;
@@ -344,14 +327,11 @@ struct point {
 static int run_point(uint32_t events, double noise, uint32_t seeds, double *scratch,
                      struct point *ret_point, struct sy_error *error) {
     struct point point = {0};
-    double *ours = calloc(seeds, sizeof *ours);
-    int code = ours ? 0 : -ENOMEM;
+    double *ours = sy_need(calloc(seeds, sizeof *ours));
+    int code = 0;
     for (uint32_t seed = 1; !code && seed <= seeds; seed++) {
-        struct sy_traces *traces = NULL;
-        code = make_traces(seed, &traces);
-        if (!code) {
-            choose_events(traces, events, seed);
-        }
+        struct sy_traces *traces = make_traces(seed);
+        choose_events(traces, events, seed);
         for (uint32_t c = 0; !code && c < COLUMNS; c++) {
             struct sy_score score = {0};
             code = run_column(traces, &columns[c], noise, seed, scratch, &score, error);
@@ -371,31 +351,23 @@ static int run_point(uint32_t events, double noise, uint32_t seeds, double *scra
 
 static void put_json(struct sy_json_writer *out, const struct point *points, double noise,
                      uint32_t seeds) {
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "counters");
-    sy_json_member_string(out, "title", "The papers' setting, synthetic trace");
-    sy_json_member_number(out, "noise_ratio", noise);
-    sy_json_member_u64(out, "seeds", seeds);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, title: %s, noise_ratio: %g, seeds: %u, rows: [", "counters",
+                  "The papers' setting, synthetic trace", noise, seeds);
     for (size_t i = 0; i < SY_COUNT(published); i++) {
-        sy_json_open(out, '{');
-        sy_json_member_u64(out, "events", published[i].events);
-        sy_json_member_number(out, "published_linux", published[i].linux_percent / 100);
-        sy_json_member_number(out, "published_counterminer",
-                              published[i].counterminer_percent / 100);
-        sy_json_member_number(out, "published_bayesperf", published[i].bayesperf_percent / 100);
+        sy_json_print(
+            out,
+            "{events: %u, published_linux: %g, published_counterminer: %g, published_bayesperf: %g",
+            published[i].events, published[i].linux_percent / 100,
+            published[i].counterminer_percent / 100, published[i].bayesperf_percent / 100);
         for (uint32_t c = 0; c < COLUMNS; c++) {
             sy_json_member_number(out, columns[c].name, points[i].wape[c]);
         }
-        sy_json_member_number(out, "rotation, time-scaling", points[i].rotation_wape[0]);
-        sy_json_member_number(out, "rotation, ours", points[i].rotation_wape[COLUMNS - 1]);
-        sy_json_member_number(out, "low", points[i].interval.low);
-        sy_json_member_number(out, "high", points[i].interval.high);
-        sy_json_member_number(out, "coverage", points[i].coverage);
-        sy_json_close(out, '}');
+        sy_json_print(out, "%s: %g, %s: %g, low: %g, high: %g, coverage: %g}",
+                      "rotation, time-scaling", points[i].rotation_wape[0], "rotation, ours",
+                      points[i].rotation_wape[COLUMNS - 1], points[i].interval.low,
+                      points[i].interval.high, points[i].coverage);
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
 }
 
 static void put_text(struct sy_buffer *text, const struct point *points, double noise,
@@ -412,14 +384,11 @@ static void put_text(struct sy_buffer *text, const struct point *points, double 
         for (uint32_t c = 0; c < COLUMNS; c++) {
             sy_table_cell(&table, "%.1f", points[i].wape[c] * 100);
         }
-        sy_table_cell(&table, "%.1f to %.1f", points[i].interval.low * 100,
-                      points[i].interval.high * 100);
-        sy_table_cell(&table, "%.1f", points[i].coverage * 100);
-        sy_table_cell(&table, "%.1f", points[i].rotation_wape[0] * 100);
-        sy_table_cell(&table, "%.1f", points[i].rotation_wape[COLUMNS - 1] * 100);
-        sy_table_cell(&table, "%.0f", published[i].linux_percent);
-        sy_table_cell(&table, "%.0f", published[i].counterminer_percent);
-        sy_table_cell(&table, "%.0f", published[i].bayesperf_percent);
+        sy_table_cell(&table, "%.1f to %.1f|%.1f|%.1f|%.1f|%.0f|%.0f|%.0f",
+                      points[i].interval.low * 100, points[i].interval.high * 100,
+                      points[i].coverage * 100, points[i].rotation_wape[0] * 100,
+                      points[i].rotation_wape[COLUMNS - 1] * 100, published[i].linux_percent,
+                      published[i].counterminer_percent, published[i].bayesperf_percent);
     }
     sy_buffer_printf(
         text,
@@ -482,9 +451,9 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
                              struct sy_json_writer *writer, struct sy_buffer *buffer) {
     static const double noises[2] = {0.4, 0.02};
     struct point points[2][SY_COUNT(published)];
-    double *scratch = malloc(sizeof *scratch * 3 * WINDOWS * NODES);
+    double *scratch = sy_need(malloc(sizeof *scratch * 3 * WINDOWS * NODES));
     struct sy_error error = {0};
-    int code = scratch ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
+    int code = 0;
     for (size_t n = 0; !code && n < SY_COUNT(noises); n++) {
         for (size_t i = 0; !code && i < SY_COUNT(published); i++) {
             code = run_point(published[i].events, noises[n], args->seeds, scratch, &points[n][i],
@@ -497,8 +466,7 @@ int sy_bench_counters_papers(const struct sy_bench_counters_args *args,
     }
     free(scratch);
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     return args->plot ? draw(args->plot, points, noises) : SY_EXIT_OK;
 }

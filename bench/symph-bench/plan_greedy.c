@@ -109,7 +109,7 @@ int sy_plan_greedy(struct sy_planner *planner, const struct sy_plan_problem *pro
     uint32_t cells = planner->space.cut_count * planner->space.use_count;
     if (sy_grow(&planner->labels, &planner->label_capacity, cells, sizeof *planner->labels) ||
         sy_plan_block_reserve(&planner->block, cells * sizeof(double) + 64)) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     table.values = sy_plan_block_take(&planner->block, cells, sizeof(double));
     for (uint32_t i = 0; i < cells; i++) {

@@ -11,7 +11,6 @@
 
 #include "cli/cli.h"
 #include "trace/trace.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,18 +53,15 @@ static int run_filter(struct example *example, uint32_t series, enum sy_mux_meth
 
 static int run_example(struct example *example, uint32_t series, struct sy_error *error) {
     size_t cells = (size_t)example->mux.series->windows * example->mux.traces->event_count;
-    double *at = example->memory = calloc(cells, 10 * sizeof *example->memory);
-    int code = at ? sy_mux_init(&example->mux) : -ENOMEM;
-    if (code) {
-        return sy_fail(error, code, "out of memory");
-    }
+    double *at = example->memory = sy_need(calloc(cells, 10 * sizeof *example->memory));
+    sy_mux_init(&example->mux);
     example->scaling = (struct sy_mux_guess){.rates = at, .readings = at + cells};
     at += 2 * cells;
     example->unseen = (struct sy_mux_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
     at += 4 * cells;
     example->seen = (struct sy_mux_guess){at, at + cells, at + 2 * cells, at + 3 * cells};
     sy_guess_time_scaling(&example->mux, &example->scaling);
-    code = run_filter(example, series, SY_MUX_UNSEEN, &example->unseen, error);
+    int code = run_filter(example, series, SY_MUX_UNSEEN, &example->unseen, error);
     return code ? code : run_filter(example, series, SY_MUX_SEEN, &example->seen, error);
 }
 

@@ -10,7 +10,6 @@
 #include "cli/table.h"
 #include <fnmatch.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIVE  "heft,peft,dmdas,heteroprio,dmda"
@@ -68,7 +67,7 @@ bool sy_suite_runs(const struct sy_report *report, const struct sy_suite *suite)
     if (bench->only && fnmatch(bench->only, suite->name, 0) != 0) {
         return false;
     }
-    if (suite->needs_data && !bench->worlds.data) {
+    if (sy_scenario_needs_data(&suite->scenario) && !bench->worlds.data) {
         sy_message_note(bench->worlds.quiet, "left out: %s: needs --data", suite->name);
         sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", suite->name);
         return false;
@@ -137,12 +136,8 @@ static void suite_table(const struct single *s, const struct sy_suite_outcome *o
     struct sy_table table;
     struct sy_json_writer *out = s->report->out;
     sy_table_init(&table, headers, "lrrrr");
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "policy");
-    sy_json_member_string(out, "track", sy_track_name(s->track));
-    sy_json_member_string(out, "title", o->name);
-    sy_json_member_u64(out, "seeds", o->seed_count);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, track: %s, title: %s, seeds: %u, rows: [", "policy",
+                  sy_track_name(s->track), o->name, o->seed_count);
     uint32_t heft = sy_outcome_find(o, "heft"), dmdas = sy_outcome_find(o, "dmdas");
     double lp = 0;
     for (uint32_t g = 0; g < o->graph_count; g++) {
@@ -157,16 +152,14 @@ static void suite_table(const struct single *s, const struct sy_suite_outcome *o
         sy_report_spread(&table, (struct sy_spread){over.value / exp(lp), NAN, NAN});
         sy_report_spread(&table, over_heft);
         sy_report_spread(&table, over_dmdas);
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "policy", o->policies[p]);
+        sy_json_print(out, "{policy: %s", o->policies[p]);
         sy_report_member(out, "over_bound", over);
         sy_json_member_number(out, "over_lp", over.value / exp(lp));
         sy_report_member(out, "over_heft", over_heft);
         sy_report_member(out, "over_dmdas", over_dmdas);
         sy_json_close(out, '}');
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     sy_buffer_printf(s->report->text, "%s: %u graphs, %u seed%s; geometric means of makespans\n\n",
                      o->name, o->graph_count, o->seed_count, o->seed_count == 1 ? "" : "s from 1");
     sy_table_write(&table, 0, false, s->report->text);
@@ -186,26 +179,17 @@ static void instance_table(const struct single *s) {
         align[4 + i] = i < ours ? 'r' : 0;
     }
     sy_table_init(&table, headers, align);
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "policy");
-    sy_json_member_string(out, "track", sy_track_name(s->track));
-    sy_json_member_string(out, "title", "instances");
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, track: %s, title: %s, rows: [", "policy",
+                  sy_track_name(s->track), "instances");
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sy_suite_outcome *o = &s->outcomes[i];
         for (uint32_t g = 0; g < o->graph_count; g++) {
             const char *name = "-";
             double best = best_of_five(s, o, g, &name);
-            sy_table_cell(&table, "%s", o->graphs[g]);
-            sy_table_cell(&table, "%u", o->task_count[g]);
-            sy_table_cell(&table, "%s", name);
-            sy_table_cell(&table, "%.3f", best);
-            sy_json_open(out, '{');
-            sy_json_member_string(out, "suite", o->name);
-            sy_json_member_string(out, "graph", o->graphs[g]);
-            sy_json_member_u64(out, "tasks", o->task_count[g]);
-            sy_json_member_string(out, "best_of_five", name);
-            sy_json_member_number(out, "best_over_bound", best);
+            sy_table_cell(&table, "%s|%u|%s|%.3f", o->graphs[g], o->task_count[g], name, best);
+            sy_json_print(out,
+                          "{suite: %s, graph: %s, tasks: %u, best_of_five: %s, best_over_bound: %g",
+                          o->name, o->graphs[g], o->task_count[g], name, best);
             for (uint32_t k = 0; k < ours; k++) {
                 double mine = sy_outcome_graph(o, sy_outcome_find(o, s->ours.items[k]), g);
                 sy_table_cell(&table, "%.3f", mine / best);
@@ -214,8 +198,7 @@ static void instance_table(const struct single *s) {
             sy_json_close(out, '}');
         }
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     sy_buffer_printf(s->report->text,
                      "Every instance: the best of " FIVE " on it, and ours over that\n\n");
     sy_table_write(&table, 0, false, s->report->text);

@@ -36,7 +36,6 @@ struct sy_bench_policy {
 struct sy_suite {
     enum sy_policy_track track;
     const char *name;
-    bool needs_data;
     struct sy_bench_scenario scenario;
 };
 /* All suites, NULL past the end. */
@@ -44,7 +43,6 @@ const struct sy_suite *sy_suite_at(uint32_t index);
 /* What zero-shot can leave out, NULL past the end. */
 struct sy_left_out {
     const char *kind, *what;
-    bool needs_data;
     double at_most; /* goal: without / with */
     struct sy_bench_scenario scenario;
 };

@@ -20,11 +20,8 @@ void sy_report_spread(struct sy_table *table, struct sy_spread value) {
 }
 
 void sy_report_member(struct sy_json_writer *out, const char *key, struct sy_spread value) {
-    sy_json_open_member(out, key, '{');
-    sy_json_member_number(out, "value", value.value);
-    sy_json_member_number(out, "low", value.low);
-    sy_json_member_number(out, "high", value.high);
-    sy_json_close(out, '}');
+    sy_json_print(out, "%s: {value: %g, low: %g, high: %g}", key, value.value, value.low,
+                  value.high);
 }
 
 void sy_goals_add(struct sy_goals *goals, struct sy_goal goal) {
@@ -47,39 +44,28 @@ void sy_goals_write(const struct sy_goals *goals, enum sy_policy_track track,
     struct sy_table table;
     uint32_t rows = 0;
     sy_table_init(&table, headers, "llrrll");
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "policy");
-    sy_json_member_string(out, "track", sy_track_name(track));
-    sy_json_member_string(out, "title", "goals");
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, track: %s, title: %s, rows: [", "policy", sy_track_name(track),
+                  "goals");
     for (uint32_t i = 0; i < goals->count; i++) {
         const struct sy_goal *goal = &goals->items[i];
         if (goal->track != track) {
             continue;
         }
         rows++;
-        sy_table_cell(&table, "%s", goal->text);
-        sy_table_cell(&table, "%s", goal->policy);
-        sy_table_cell(&table, "%s %.4g",
+        sy_table_cell(&table, "%s|%s|%s %.4g", goal->text, goal->policy,
                       goal->at_least ? ">="
                       : goal->strict ? "<"
                                      : "<=",
                       goal->goal);
         sy_report_spread(&table, goal->value);
-        sy_table_cell(&table, "%s", verdict(goal));
-        sy_table_cell(&table, "%s", goal->where ? goal->where : "");
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "goal", goal->text);
-        sy_json_member_string(out, "policy", goal->policy);
-        sy_json_member_string(out, "sense", goal->at_least ? "at least" : "at most");
-        sy_json_member_number(out, "asked_for", goal->goal);
+        sy_table_cell(&table, "%s|%s", verdict(goal), goal->where ? goal->where : "");
+        sy_json_print(out, "{goal: %s, policy: %s, sense: %s, asked_for: %g", goal->text,
+                      goal->policy, goal->at_least ? "at least" : "at most", goal->goal);
         sy_report_member(out, "measured", goal->value);
-        sy_json_member_string(out, "verdict", verdict(goal));
-        sy_json_member_string(out, "where", goal->where ? goal->where : "");
-        sy_json_close(out, '}');
+        sy_json_print(out, "verdict: %s, where: %s}", verdict(goal),
+                      goal->where ? goal->where : "");
     }
-    sy_json_close(out, ']');
-    sy_json_close(out, '}');
+    sy_json_print(out, "]}");
     struct sy_buffer unused = {0};
     sy_table_write(&table, 0, false, rows ? text : &unused);
     sy_buffer_finish(&unused);

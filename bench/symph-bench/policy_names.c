@@ -16,12 +16,7 @@ static void leave_out(const char *name, const char *reason, bool quiet, struct s
 }
 
 bool sy_policies_has(const struct sy_text_list *list, const char *name) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (strcmp(list->items[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return sy_index_of(name, list->items, list->count, sizeof *list->items) != SY_NONE;
 }
 
 /* What a name lacks to be run; NULL: nothing. */
@@ -54,22 +49,17 @@ int sy_policies_add(struct sy_text_list *list, const char *names, bool heuristic
                     struct sy_arena *arena, struct sy_buffer *text) {
     for (const char *at = names; *at;) {
         size_t length = strcspn(at, ",");
-        const char *name = sy_arena_strndup(arena, at, length);
+        const char *name = sy_need(sy_arena_strndup(arena, at, length));
         at += length + (at[length] == ',');
         struct sy_error error = {0};
         if (name && heuristics) {
             name = plain(name, arena);
         }
-        if (!name) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
-        }
         const char *reason = *name ? lacks(name, &error) : NULL;
         if (reason) {
             leave_out(name, reason, quiet, text);
         } else if (*name && !sy_policies_has(list, name) && sy_text_list_add(list, name) < 0) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
+            return sy_no_memory();
         }
     }
     return SY_EXIT_OK;

@@ -15,11 +15,6 @@
 #define LP_LIMIT_S 20
 #define SEED       1
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 static bool is_stream(const struct sy_scene *scene) {
     return scene->args.stream;
 }
@@ -59,7 +54,7 @@ static int fill_shares(struct sy_suite_outcome *o, const struct sy_scene *scene)
         struct sy_job alone = {.graph = simulate->graphs.graphs[g], .weight = 1};
         struct sy_workload *workload = NULL;
         if (sy_workload_create(simulate->machine, &alone, 1, &options, &workload, NULL) < 0) {
-            return no_memory();
+            return sy_no_memory();
         }
         double area_ns = sy_bound_area_ns(workload);
         sy_workload_destroy(workload);
@@ -80,7 +75,7 @@ static int fill_shares(struct sy_suite_outcome *o, const struct sy_scene *scene)
 static int fill_worlds(struct sy_suite_outcome *o, const struct sy_scene *scene) {
     for (uint32_t g = 0; g < o->graph_count; g++) {
         const struct sy_case *item = &scene->simulate.cases[g * o->seed_count];
-        o->graphs[g] = sy_arena_strndup(o->arena, item->graph, strlen(item->graph));
+        o->graphs[g] = sy_need(sy_arena_strndup(o->arena, item->graph, strlen(item->graph)));
         o->task_count[g] = item->workload->task_count;
         o->bound_ns[g] = item->bound_ns;
         o->lp_ns[g] = NAN;
@@ -90,25 +85,19 @@ static int fill_worlds(struct sy_suite_outcome *o, const struct sy_scene *scene)
             sy_bound_mixed_ns(item->workload, LP_LIMIT_S, sy_interrupt_seen, &lp_ns, &error) == 0) {
             o->lp_ns[g] = fmax(lp_ns, item->bound_ns);
         }
-        if (!o->graphs[g]) {
-            return no_memory();
-        }
     }
     return fill_shares(o, scene);
 }
 
 /* The runs of a scene, whose worlds are the first seeds of each graph, as policies from first on.
  */
-static int fill_runs(struct sy_suite_outcome *o, const struct sy_scene *scene, uint32_t first) {
+static void fill_runs(struct sy_suite_outcome *o, const struct sy_scene *scene, uint32_t first) {
     const struct sy_simulate *simulate = &scene->simulate;
     uint32_t seeds = scene->args.seeds;
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
         const char *name = simulate->policies.items[p];
         uint32_t to = first + p, at = 0;
-        o->policies[to] = sy_arena_strndup(o->arena, name, strlen(name));
-        if (!o->policies[to]) {
-            return no_memory();
-        }
+        o->policies[to] = sy_need(sy_arena_strndup(o->arena, name, strlen(name)));
         for (uint32_t world = 0; world < o->world_count; world++) {
             uint32_t graph = world / o->seed_count, seed = world % o->seed_count;
             const struct sy_case *item =
@@ -124,7 +113,6 @@ static int fill_runs(struct sy_suite_outcome *o, const struct sy_scene *scene, u
         }
     }
     o->policy_count = first + simulate->policies.count;
-    return SY_EXIT_OK;
 }
 
 static int run_scene(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
@@ -135,11 +123,13 @@ static int run_scene(const struct sy_bench_policy *bench, const struct sy_bench_
     uint32_t seeds = from.seeds ? from.seeds : bench->worlds.seeds;
     const char *names = sy_policies_join(policies, o->arena);
     from.seeds = slow && seeds > SLOW_SEEDS ? SLOW_SEEDS : seeds;
-    int r = names ? sy_scene_run(&scene, &bench->worlds, &from, names) : no_memory();
+    int r = names ? sy_scene_run(&scene, &bench->worlds, &from, names) : sy_no_memory();
     if (!r && !slow) {
-        r = take(o, &scene, total) ? fill_worlds(o, &scene) : no_memory();
+        r = take(o, &scene, total) ? fill_worlds(o, &scene) : sy_no_memory();
     }
-    r = r ? r : fill_runs(o, &scene, o->policy_count);
+    if (!r) {
+        fill_runs(o, &scene, o->policy_count);
+    }
     sy_scene_finish(&scene);
     return r;
 }
@@ -150,7 +140,7 @@ int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_sc
     struct sy_suite_outcome o = {.name = name, .load = scenario->load, .arena = sy_arena_create()};
     uint32_t total = policies->count + (slow ? slow->count : 0);
     sy_message_note(bench->worlds.quiet, "%s", name);
-    int r = o.arena ? run_scene(bench, scenario, policies, false, total, &o) : no_memory();
+    int r = o.arena ? run_scene(bench, scenario, policies, false, total, &o) : sy_no_memory();
     if (!r && slow && slow->count) {
         r = run_scene(bench, scenario, slow, true, total, &o);
     }
@@ -170,12 +160,7 @@ void sy_outcome_finish(struct sy_suite_outcome *outcome) {
 /* --- statistics ---------------------------------------------------------------------------------
  */
 uint32_t sy_outcome_find(const struct sy_suite_outcome *o, const char *policy) {
-    for (uint32_t p = 0; p < o->policy_count; p++) {
-        if (strcmp(o->policies[p], policy) == 0) {
-            return p;
-        }
-    }
-    return SY_NONE;
+    return sy_index_of(policy, o->policies, o->policy_count, sizeof *o->policies);
 }
 
 static double value(const struct sy_suite_outcome *o, uint32_t policy, uint32_t world,

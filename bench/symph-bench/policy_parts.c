@@ -9,8 +9,6 @@
 
 #include "cli/table.h"
 #include "schedulers/schedulers.h"
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PLAIN "lb-cont+wspt" /* what a correction corrects */
@@ -18,16 +16,12 @@
 static void open_table(const struct sy_report *report, enum sy_policy_track track,
                        const char *title) {
     struct sy_json_writer *out = report->out;
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "policy");
-    sy_json_member_string(out, "track", sy_track_name(track));
-    sy_json_member_string(out, "title", title);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, track: %s, title: %s, rows: [", "policy", sy_track_name(track),
+                  title);
 }
 
 static void close_table(const struct sy_report *report) {
-    sy_json_close(report->out, ']');
-    sy_json_close(report->out, '}');
+    sy_json_print(report->out, "]}");
 }
 
 static enum sy_suite_measure measure_of(const struct sy_suite_outcome *o) {
@@ -66,9 +60,7 @@ static void ablation_row(const struct sy_report *report, const char *suite, cons
     sy_table_cell(table, "%s", policy);
     sy_report_spread(table, mean);
     sy_report_spread(table, ratio);
-    sy_json_open(report->out, '{');
-    sy_json_member_string(report->out, "suite", suite);
-    sy_json_member_string(report->out, "policy", policy);
+    sy_json_print(report->out, "{suite: %s, policy: %s", suite, policy);
     sy_report_member(report->out, "mean", mean);
     sy_report_member(report->out, "over_whole", ratio);
     sy_json_close(report->out, '}');
@@ -198,7 +190,7 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
     struct sy_text_list policies = {0};
     struct sy_suite_outcome o;
     bool quiet = report->bench->worlds.quiet;
-    if (kind->needs_data && !report->bench->worlds.data) {
+    if (sy_scenario_needs_data(&kind->scenario) && !report->bench->worlds.data) {
         sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", kind->what);
         return SY_EXIT_OK;
     }
@@ -212,15 +204,11 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
             uint32_t plain = sy_outcome_find(&o, PLAIN);
             struct sy_spread ratio = sy_outcome_ratio(&o, p, with, SY_BY_SLOWDOWN);
             struct sy_spread over = sy_outcome_ratio(&o, p, plain, SY_BY_SLOWDOWN);
-            sy_table_cell(table, "%s", kind->what);
-            sy_table_cell(table, "%s", pair->without);
-            sy_table_cell(table, "%s", pair->with);
+            sy_table_cell(table, "%s|%s|%s", kind->what, pair->without, pair->with);
             sy_report_spread(table, ratio);
             sy_report_spread(table, over);
-            sy_json_open(report->out, '{');
-            sy_json_member_string(report->out, "left_out", kind->what);
-            sy_json_member_string(report->out, "without", pair->without);
-            sy_json_member_string(report->out, "with", pair->with);
+            sy_json_print(report->out, "{left_out: %s, without: %s, with: %s", kind->what,
+                          pair->without, pair->with);
             sy_report_member(report->out, "without_over_with", ratio);
             sy_report_member(report->out, "without_over_heuristic", over);
             sy_json_close(report->out, '}');

@@ -13,7 +13,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 #include "sim/sim.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -65,8 +64,8 @@ struct figures {
 static int run_timed(const struct sy_workload *workload, const char *policy,
                      struct figures *ret_figures) {
     struct sy_error error = {0};
-    struct notes notes = {.call_ns = calloc(SAMPLES, sizeof(double)),
-                          .decision_ns = calloc(SAMPLES, sizeof(double))};
+    struct notes notes = {.call_ns = sy_need(calloc(SAMPLES, sizeof(double))),
+                          .decision_ns = sy_need(calloc(SAMPLES, sizeof(double)))};
     struct sy_sim_options options = {.seed = 1,
                                      .noise_sigma = 0.15,
                                      .contention = true,
@@ -79,8 +78,7 @@ static int run_timed(const struct sy_workload *workload, const char *policy,
                                      .observer = &notes};
     struct sy_sim *sim = NULL;
     struct sy_sim_result result;
-    int r = notes.call_ns && notes.decision_ns ? sy_sim_create(workload, &options, &sim, &error)
-                                               : sy_fail(&error, -ENOMEM, "out of memory");
+    int r = sy_sim_create(workload, &options, &sim, &error);
     r = r ? r : sy_sim_run(sim, policy, &result, &error);
     if (r == 0) {
         *ret_figures = (struct figures){
@@ -149,15 +147,11 @@ static void put(const struct sy_report *report, const char *policy, const struct
                                        "call_p99_ns",     "per_task_ns",     "pass_ns"};
     const double values[] = {busy->decision_p50_ns, busy->decision_p99_ns, busy->call_p50_ns,
                              busy->call_p99_ns,     busy->per_task_ns,     large->arrived_ns};
-    char text[SY_UNITS_SIZE];
-    sy_json_open(report->out, '{');
-    sy_json_member_string(report->out, "policy", policy);
-    sy_json_member_number(report->out, "ready_tasks", busy->ready);
-    sy_table_cell(table, "%s", policy);
-    sy_table_cell(table, "%.0f", busy->ready);
+    sy_json_print(report->out, "{policy: %s, ready_tasks: %g", policy, busy->ready);
+    sy_table_cell(table, "%s|%.0f", policy, busy->ready);
     for (uint32_t i = 0; i < SY_COUNT(keys); i++) {
         sy_json_member_number(report->out, keys[i], values[i]);
-        sy_table_cell(table, "%s", sy_units_time(values[i], text));
+        sy_table_cell(table, "%s", sy_units_time(values[i]).text);
     }
     sy_json_close(report->out, '}');
 }
@@ -186,11 +180,8 @@ int sy_track_speed(const struct sy_report *report) {
     struct sy_table table;
     int r = sy_ours(report, POLICIES, &all);
     sy_table_init(&table, headers, "lrrrrrrr");
-    sy_json_open(report->out, '{');
-    sy_json_member_string(report->out, "bench", "policy");
-    sy_json_member_string(report->out, "track", sy_track_name(SY_TRACK_SPEED));
-    sy_json_member_string(report->out, "title", "decisions");
-    sy_json_open_member(report->out, "rows", '[');
+    sy_json_print(report->out, "{bench: %s, track: %s, title: %s, rows: [", "policy",
+                  sy_track_name(SY_TRACK_SPEED), "decisions");
     for (uint32_t i = 0; !r && i < all.count; i++) {
         struct figures busy, large;
         r = measure(BAG, TENANTS, all.items[i], 3, &busy);
@@ -200,8 +191,7 @@ int sy_track_speed(const struct sy_report *report) {
             add_goals(report, all.items[i], &busy, &large);
         }
     }
-    sy_json_close(report->out, ']');
-    sy_json_close(report->out, '}');
+    sy_json_print(report->out, "]}");
     sy_goals_write(report->goals, SY_TRACK_SPEED, report->out, report->text);
     sy_buffer_printf(
         report->text,

@@ -69,18 +69,13 @@ static int add_list(struct streams *s, const struct sy_text_list *list) {
  */
 static void open_table(const struct streams *s, const struct sy_suite_outcome *o) {
     struct sy_json_writer *out = s->report->out;
-    sy_json_open(out, '{');
-    sy_json_member_string(out, "bench", "policy");
-    sy_json_member_string(out, "track", sy_track_name(s->track));
-    sy_json_member_string(out, "title", o->name);
-    sy_json_member_u64(out, "seeds", o->seed_count);
-    sy_json_open_member(out, "rows", '[');
+    sy_json_print(out, "{bench: %s, track: %s, title: %s, seeds: %u, rows: [", "policy",
+                  sy_track_name(s->track), o->name, o->seed_count);
 }
 
 static void close_table(const struct streams *s, const struct sy_suite_outcome *o,
                         const char *words, struct sy_table *table) {
-    sy_json_close(s->report->out, ']');
-    sy_json_close(s->report->out, '}');
+    sy_json_print(s->report->out, "]}");
     sy_buffer_printf(s->report->text, "%s: %u seed%s; %s\n\n", o->name, o->seed_count,
                      o->seed_count == 1 ? "" : "s from 1", words);
     sy_table_write(table, 0, false, s->report->text);
@@ -103,21 +98,14 @@ static void contention_table(const struct streams *s, const struct sy_suite_outc
         sy_table_cell(&table, "%s%s", o->policies[p], p == best ? " (best heuristic)" : "");
         sy_report_spread(&table, mean);
         sy_report_spread(&table, ratio);
-        sy_table_cell(&table, "%.2f", p99);
-        sy_table_cell(&table, "%.3f", shares.within_0);
-        sy_table_cell(&table, "%.3f", shares.within_10);
-        sy_table_cell(&table, "%.3f", shares.within_20);
-        sy_table_cell(&table, "%.3f", shares.fairness);
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "policy", o->policies[p]);
+        sy_table_cell(&table, "%.2f|%.3f|%.3f|%.3f|%.3f", p99, shares.within_0, shares.within_10,
+                      shares.within_20, shares.fairness);
+        sy_json_print(out, "{policy: %s", o->policies[p]);
         sy_report_member(out, "slowdown_mean", mean);
         sy_report_member(out, "over_best_heuristic", ratio);
-        sy_json_member_number(out, "slowdown_p99", p99);
-        sy_json_member_number(out, "within_0", shares.within_0);
-        sy_json_member_number(out, "within_10", shares.within_10);
-        sy_json_member_number(out, "within_20", shares.within_20);
-        sy_json_member_number(out, "fairness", shares.fairness);
-        sy_json_close(out, '}');
+        sy_json_print(out,
+                      "slowdown_p99: %g, within_0: %g, within_10: %g, within_20: %g, fairness: %g}",
+                      p99, shares.within_0, shares.within_10, shares.within_20, shares.fairness);
     }
     close_table(s, o, "job completion / time alone; greedy-true knows the hidden state", &table);
 }
@@ -351,25 +339,16 @@ static void tenants_table(const struct streams *s, const struct sy_suite_outcome
         sy_table_cell(&table, "%s%s", o->policies[p], p == tuned ? " (tuned fair)" : "");
         sy_table_cell(&table, "%.2f", mean.value * 1e-6);
         sy_report_spread(&table, ratio);
-        sy_table_cell(&table, "%.2f", p99 * 1e-6);
-        sy_table_cell(&table, "%.3f", p99 / fair_p99);
-        sy_table_cell(&table, "%.3f", shares.fairness);
-        sy_table_cell(&table, "%.3f", slowdown.value);
-        sy_table_cell(&table, "%.2f", ft.mean);
-        sy_table_cell(&table, "%.2f", ft.p99);
-        sy_table_cell(&table, "%.3f", ft.kept);
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "policy", o->policies[p]);
+        sy_table_cell(&table, "%.2f|%.3f|%.3f|%.3f|%.2f|%.2f|%.3f", p99 * 1e-6, p99 / fair_p99,
+                      shares.fairness, slowdown.value, ft.mean, ft.p99, ft.kept);
+        sy_json_print(out, "{policy: %s", o->policies[p]);
         sy_report_member(out, "completion_mean_ns", mean);
         sy_report_member(out, "over_tuned_fair", ratio);
-        sy_json_member_number(out, "completion_p99_ns", p99);
-        sy_json_member_number(out, "p99_over_tuned_fair", p99 / fair_p99);
-        sy_json_member_number(out, "fairness", shares.fairness);
+        sy_json_print(out, "completion_p99_ns: %g, p99_over_tuned_fair: %g, fairness: %g", p99,
+                      p99 / fair_p99, shares.fairness);
         sy_report_member(out, "slowdown_mean", slowdown);
-        sy_json_member_number(out, "finish_time_mean", ft.mean);
-        sy_json_member_number(out, "finish_time_p99", ft.p99);
-        sy_json_member_number(out, "finish_time_kept", ft.kept);
-        sy_json_close(out, '}');
+        sy_json_print(out, "finish_time_mean: %g, finish_time_p99: %g, finish_time_kept: %g}",
+                      ft.mean, ft.p99, ft.kept);
     }
     close_table(s, o, "job completion; finish time: completion / alone on the tenant's share",
                 &table);

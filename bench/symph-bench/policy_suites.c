@@ -38,7 +38,6 @@
 #define SINGLE(track_, noise_, seeds_)                                                             \
     {track_,                                                                                       \
      "workflows made heterogeneous",                                                               \
-     true,                                                                                         \
      {.machine = SY_BENCH_NODE,                                                                    \
       .graphs = {"data:graphs/workflows.dag"},                                                     \
       .accelerate = true,                                                                          \
@@ -46,7 +45,6 @@
       .seeds = seeds_}},                                                                           \
         {track_,                                                                                   \
          "generated graphs",                                                                       \
-         false,                                                                                    \
          {.machine = SY_BENCH_NODE,                                                                \
           .graphs = SY_BENCH_GENERATED,                                                            \
           .accelerate = true,                                                                      \
@@ -54,14 +52,13 @@
           .seeds = seeds_}},                                                                       \
         {track_,                                                                                   \
          "factorisations, mirage",                                                                 \
-         true,                                                                                     \
          {.machine = MIRAGE,                                                                       \
           .costs = "machines/mirage.kernels.csv",                                                  \
           .graphs = FACTORS,                                                                       \
           .noise = noise_,                                                                         \
           .seeds = seeds_}},                                                                       \
     {                                                                                              \
-        track_, "factorisations, attila", true, {                                                  \
+        track_, "factorisations, attila", {                                                        \
             .machine = ATTILA, .costs = "machines/attila.kernels.csv", .graphs = FACTORS,          \
             .noise = noise_, .seeds = seeds_                                                       \
         }                                                                                          \
@@ -70,61 +67,33 @@
 static const struct sy_suite suites[] = {
     SINGLE(SY_TRACK_STATIC, 0, 1),
     SINGLE(SY_TRACK_DYNAMIC, 0.3, 0),
-    {SY_TRACK_CONTENTION,
-     "mixed, load 0.5",
-     false,
-     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.5)}},
-    {SY_TRACK_CONTENTION,
-     "mixed, load 0.7",
-     false,
-     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7)}},
-    {SY_TRACK_CONTENTION,
-     "mixed, load 0.9",
-     false,
-     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.9)}},
+    {SY_TRACK_CONTENTION, "mixed, load 0.5", {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.5)}},
+    {SY_TRACK_CONTENTION, "mixed, load 0.7", {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7)}},
+    {SY_TRACK_CONTENTION, "mixed, load 0.9", {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.9)}},
     {SY_TRACK_CONTENTION,
      "mixed, contention x2, load 0.5",
-     false,
      {HIDDEN(HALVED, SY_BENCH_SIX, 0.6, 0.5)}},
     {SY_TRACK_CONTENTION,
      "mixed, slow changes, load 0.7",
-     false,
      {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7), .hidden_period = "300ms"}},
-    {SY_TRACK_CONTENTION,
-     "genomics alone, load 0.7",
-     false,
-     {HIDDEN(SY_BENCH_MIXED, GENOMICS, 0.3, 0.7)}},
+    {SY_TRACK_CONTENTION, "genomics alone, load 0.7", {HIDDEN(SY_BENCH_MIXED, GENOMICS, 0.3, 0.7)}},
     {SY_TRACK_CONTENTION,
      "genomics alone, contention x2, load 0.3",
-     false,
      {HIDDEN(HALVED, GENOMICS, 0.6, 0.3)}},
-    {SY_TRACK_CONTENTION,
-     "sockets, narrow graphs, load 0.5",
-     false,
-     {HIDDEN(SOCKETS, NARROW, 0.5, 0.5)}},
+    {SY_TRACK_CONTENTION, "sockets, narrow graphs, load 0.5", {HIDDEN(SOCKETS, NARROW, 0.5, 0.5)}},
     {SY_TRACK_CONTENTION,
      "sockets, narrow graphs, slow changes, load 0.7",
-     false,
      {HIDDEN(SOCKETS, NARROW, 0.5, 0.7), .hidden_period = "300ms"}},
-    {SY_TRACK_CONTENTION,
-     "GPUs behind switches, load 0.5",
-     false,
-     {HIDDEN(BUS, SY_BENCH_SIX, 0.5, 0.5)}},
-    {SY_TRACK_CONTENTION,
-     "GPUs behind switches, load 0.7",
-     false,
-     {HIDDEN(BUS, SY_BENCH_SIX, 0.5, 0.7)}},
+    {SY_TRACK_CONTENTION, "GPUs behind switches, load 0.5", {HIDDEN(BUS, SY_BENCH_SIX, 0.5, 0.5)}},
+    {SY_TRACK_CONTENTION, "GPUs behind switches, load 0.7", {HIDDEN(BUS, SY_BENCH_SIX, 0.5, 0.7)}},
     {SY_TRACK_CONTENTION,
      "hyper-threads, six graphs, load 0.7",
-     true,
      {HIDDEN(SMT, SY_BENCH_SIX, 0.3, 0.7), .smt_table = "interference/smt-pairs-genomics.csv"}},
     {SY_TRACK_CONTENTION,
      "hyper-threads, genomics, load 0.5",
-     true,
      {HIDDEN(SMT, GENOMICS, 0.3, 0.5), .smt_table = "interference/smt-pairs-genomics.csv"}},
     {SY_TRACK_CONTENTION,
      "single graphs",
-     false,
      {.machine = SY_BENCH_MIXED,
       .graphs = SY_BENCH_SIX,
       .hidden_load = 0.3,
@@ -135,7 +104,6 @@ static const struct sy_suite suites[] = {
       .contention = true}},
     {SY_TRACK_CONTENTION,
      "single graphs, contention x2",
-     false,
      {.machine = HALVED,
       .graphs = SY_BENCH_SIX,
       .hidden_load = 0.6,
@@ -146,12 +114,10 @@ static const struct sy_suite suites[] = {
       .contention = true}},
     {SY_TRACK_TENANTS,
      "mixed, hidden load, load 0.8",
-     false,
      {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.2, 0.8)}},
-    {SY_TRACK_TENANTS, "sockets, load 0.8", false, {HIDDEN(SOCKETS, SY_BENCH_SIX, 0.2, 0.8)}},
+    {SY_TRACK_TENANTS, "sockets, load 0.8", {HIDDEN(SOCKETS, SY_BENCH_SIX, 0.2, 0.8)}},
     {SY_TRACK_TENANTS,
      "TPC-H made heterogeneous, load 0.8",
-     true,
      {.machine = SY_BENCH_NODE,
       .graphs = {"data:graphs/tpch.dag"},
       .accelerate = true,
@@ -159,30 +125,23 @@ static const struct sy_suite suites[] = {
       .load = 0.8,
       .tenants = 4,
       .jobs = 60}},
-    {SY_TRACK_ABLATION, "mixed, load 0.7", false, {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7)}},
-    {SY_TRACK_ABLATION,
-     "mixed, contention x2, load 0.5",
-     false,
-     {HIDDEN(HALVED, SY_BENCH_SIX, 0.6, 0.5)}},
+    {SY_TRACK_ABLATION, "mixed, load 0.7", {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.7)}},
+    {SY_TRACK_ABLATION, "mixed, contention x2, load 0.5", {HIDDEN(HALVED, SY_BENCH_SIX, 0.6, 0.5)}},
     {SY_TRACK_ABLATION,
      "sockets, narrow graphs, slow changes, load 0.7",
-     false,
      {HIDDEN(SOCKETS, NARROW, 0.5, 0.7), .hidden_period = "300ms"}},
     {SY_TRACK_ABLATION,
      "single generated graphs, noise 0.3",
-     false,
      {.machine = SY_BENCH_NODE, .graphs = SY_BENCH_GENERATED, .accelerate = true, .noise = 0.3}},
 };
 
 static const struct sy_left_out left_out[] = {
     {"machine",
      "attila, factorisations, load 0.7",
-     true,
      1.02,
      {HIDDEN(ATTILA, FACTORS, 0.3, 0.7), .costs = "machines/attila.kernels.csv"}},
     {"size",
      "graphs ten times larger, mixed, load 0.7",
-     false,
      1.02,
      {.machine = SY_BENCH_MIXED,
       .graphs = {"gen:cholesky:18", "gen:lu:14", "gen:qr:14",
@@ -196,14 +155,9 @@ static const struct sy_left_out left_out[] = {
       .contention = true,
       .tenants = 4,
       .jobs = 12}},
-    {"family",
-     "genomics, mixed, load 0.7",
-     false,
-     1.03,
-     {HIDDEN(SY_BENCH_MIXED, GENOMICS, 0.3, 0.7)}},
+    {"family", "genomics, mixed, load 0.7", 1.03, {HIDDEN(SY_BENCH_MIXED, GENOMICS, 0.3, 0.7)}},
     {"factorisations",
      "Cholesky, LU, QR, mixed, load 0.7",
-     false,
      1.03,
      {HIDDEN(SY_BENCH_MIXED, DENSE, 0.3, 0.7)}},
 };

@@ -47,10 +47,7 @@ static int split_policies(struct recorded *r) {
         if (r->policy_count == POLICIES_MAX) {
             return -E2BIG;
         }
-        r->policies[r->policy_count] = sy_arena_strndup(r->arena, at, length);
-        if (!r->policies[r->policy_count++]) {
-            return -ENOMEM;
-        }
+        r->policies[r->policy_count++] = sy_need(sy_arena_strndup(r->arena, at, length));
         at += length + (at[length] == ',');
     }
     return r->policy_count < 2 ? -EINVAL : 0;
@@ -72,8 +69,8 @@ static int read_folder(struct recorded *r, const char *path) {
             code = -E2BIG;
             break;
         }
-        r->files[r->file_count] = sy_arena_strndup(r->arena, entry->d_name, length - ending);
-        code = r->files[r->file_count++] ? 0 : -ENOMEM;
+        r->files[r->file_count++] =
+            sy_need(sy_arena_strndup(r->arena, entry->d_name, length - ending));
     }
     if (folder) {
         closedir(folder);
@@ -213,25 +210,20 @@ static void put_text(const struct recorded *r, struct sy_buffer *buffer) {
 static void put_json(const struct recorded *r, struct sy_json_writer *out) {
     for (uint32_t i = 0; i < r->file_count * SY_COUNT(loads); i++) {
         const struct cell *cell = &r->cells[i];
-        sy_json_open(out, '{');
-        sy_json_member_string(out, "recording", r->files[i / SY_COUNT(loads)]);
-        sy_json_member_number(out, "load", loads[i % SY_COUNT(loads)]);
-        sy_json_member_u64(out, "seeds", r->worlds->seeds);
-        sy_json_member_string(out, "over", r->policies[0]);
+        sy_json_print(out, "{recording: %s, load: %g, seeds: %u, over: %s",
+                      r->files[i / SY_COUNT(loads)], loads[i % SY_COUNT(loads)], r->worlds->seeds,
+                      r->policies[0]);
         for (uint32_t p = 0; p < r->policy_count; p++) {
-            sy_json_open_member(out, r->policies[p], '{');
-            sy_json_member_number(out, "slowdown", cell->slowdown[p]);
-            sy_json_member_number(out, "ratio", cell->ratio[p].value);
-            sy_json_member_number(out, "low", cell->ratio[p].low);
-            sy_json_member_number(out, "high", cell->ratio[p].high);
-            sy_json_close(out, '}');
+            sy_json_print(out, "%s: {slowdown: %g, ratio: %g, low: %g, high: %g}", r->policies[p],
+                          cell->slowdown[p], cell->ratio[p].value, cell->ratio[p].low,
+                          cell->ratio[p].high);
         }
         sy_json_close(out, '}');
     }
 }
 
 static int run(struct recorded *r, struct sy_json_writer *out, struct sy_buffer *buffer) {
-    int code = r->arena ? split_policies(r) : -ENOMEM;
+    int code = split_policies(r);
     if (code) {
         sy_message_fail("--policies: two to %d, the first is what the others are held against",
                         POLICIES_MAX);
@@ -253,11 +245,7 @@ int sy_bench_recorded(const struct sy_bench_worlds *worlds, const char *policies
         sy_buffer_printf(buffer, "Streams of recorded jobs\n(left out: needs --data)\n\n");
         return SY_EXIT_OK;
     }
-    struct recorded *r = calloc(1, sizeof *r);
-    if (!r) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct recorded *r = sy_need(calloc(1, sizeof *r));
     *r = (struct recorded){
         .worlds = worlds, .arena = sy_arena_create(), .list = policies ? policies : POLICIES};
     int code = run(r, writer, buffer);

@@ -66,11 +66,18 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
     for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
         const char *spec = resolve(scene, worlds->data, from->graphs[i]);
         if (!spec || sy_text_list_add(&scene->args.graph_specs, spec) < 0) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
+            return sy_no_memory();
         }
     }
     return SY_EXIT_OK;
+}
+
+bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario) {
+    bool needs = scenario->costs || scenario->smt_table;
+    for (uint32_t i = 0; i < SY_BENCH_GRAPHS && scenario->graphs[i]; i++) {
+        needs = needs || strncmp(scenario->graphs[i], "data:", 5) == 0;
+    }
+    return needs;
 }
 
 void sy_scene_measure_lp(struct sy_scene *scene) {
@@ -98,7 +105,7 @@ int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
     r = r ? r : sy_simulate_cases(&scene->simulate);
     r = r ? r : sy_simulate_run(&scene->simulate);
     scene->summary = r ? NULL : sy_simulate_summary(&scene->simulate, &best);
-    return r ? r : scene->summary ? SY_EXIT_OK : SY_EXIT_FAILED;
+    return r;
 }
 
 struct sy_spread sy_bench_geomean(const double *values, uint32_t count, struct sy_clusters groups) {

@@ -42,7 +42,6 @@ static const struct sy_sheet sheets[] = {
     {.bench = "classic",
      .title = "97 recorded workflows made heterogeneous, " SY_BENCH_NODE
               ": makespan / max(critical path, area)",
-     .needs_data = true,
      .policies = EITHER,
      .scenarios = {{.machine = SY_BENCH_NODE,
                     .graphs = WORKFLOWS,
@@ -60,7 +59,6 @@ static const struct sy_sheet sheets[] = {
     {.bench = "classic",
      .title = "Cholesky, kernel times of a recorded machine, " MIRAGE
               ": makespan / max(critical path, area)",
-     .needs_data = true,
      .policies = EITHER,
      .scenarios = {{.machine = MIRAGE,
                     .graphs = {"gen:cholesky:10"},
@@ -92,7 +90,6 @@ static const struct sy_sheet sheets[] = {
               ", hyper-thread slowdowns as measured: share of tasks within 0/10/20 % of "
               "their time alone; affinity only, + locality (lb), + contention from counters "
               "(lb-cont), + true contention (greedy-true, and with a gate)",
-     .needs_data = true,
      .policies = "affinity,lb,lb-cont,greedy-true,greedy-true-gate",
      .scenarios = {{.machine = TWO_SMT,
                     .graphs = {"gen:genomics:16"},

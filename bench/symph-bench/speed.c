@@ -80,19 +80,14 @@ static int measure(const struct speed *what, struct measured *ret, struct sy_err
 
 static void put_json(struct sy_json_writer *out, const struct speed *what,
                      const struct measured *m) {
-    sy_json_open(out, '{');
-    sy_json_member_u64(out, "devices", m->devices);
-    sy_json_member_string(out, "graph", what->graph);
-    sy_json_member_string(out, "policy", what->policy);
-    sy_json_member_bool(out, "contention", what->contention);
-    sy_json_member_number(out, "hidden_load", what->hidden_load);
-    sy_json_member_u64(out, "tasks", m->tasks);
-    sy_json_member_u64(out, "events", m->events);
-    sy_json_member_number(out, "events_per_s", (double)m->events / m->best_ns * 1e9);
-    sy_json_member_number(out, "tasks_per_s", (double)m->tasks / m->best_ns * 1e9);
-    sy_json_member_number(out, "us_per_task_and_device",
-                          m->best_ns / 1e3 / (double)m->tasks / m->devices);
-    sy_json_close(out, '}');
+    sy_json_print(
+        out,
+        "{devices: %u, graph: %s, policy: %s, contention: %d, hidden_load: %g, tasks: %llu, "
+        "events: %llu, events_per_s: %g, tasks_per_s: %g, us_per_task_and_device: %g}",
+        m->devices, what->graph, what->policy, what->contention, what->hidden_load,
+        (unsigned long long)m->tasks, (unsigned long long)m->events,
+        (double)m->events / m->best_ns * 1e9, (double)m->tasks / m->best_ns * 1e9,
+        m->best_ns / 1e3 / (double)m->tasks / m->devices);
 }
 
 #define ELEVEN     "2x(cpu:4 dram:40GB/s) gpu:2@pcie3x16 fpga:1@regions=1"
@@ -131,18 +126,14 @@ int sy_bench_speed(struct sy_json_writer *writer, struct sy_buffer *buffer) {
             return SY_EXIT_FAILED;
         }
         put_json(writer, what, &m);
-        sy_table_cell(&table, "%u", m.devices);
-        sy_table_cell(&table, "%s", what->graph);
-        sy_table_cell(&table, "%s", what->policy);
-        sy_table_cell(&table, "%s",
+        sy_table_cell(&table, "%u|%s|%s|%s|%llu|%llu|%.2f|%.2f|%.3f", m.devices, what->graph,
+                      what->policy,
                       !what->contention       ? "no"
                       : what->hidden_load > 0 ? "flows, hidden load"
-                                              : "flows");
-        sy_table_cell(&table, "%llu", (unsigned long long)m.tasks);
-        sy_table_cell(&table, "%llu", (unsigned long long)m.events);
-        sy_table_cell(&table, "%.2f", (double)m.events / m.best_ns * 1e3);
-        sy_table_cell(&table, "%.2f", (double)m.tasks / m.best_ns * 1e3);
-        sy_table_cell(&table, "%.3f", m.best_ns / 1e3 / (double)m.tasks / m.devices);
+                                              : "flows",
+                      (unsigned long long)m.tasks, (unsigned long long)m.events,
+                      (double)m.events / m.best_ns * 1e3, (double)m.tasks / m.best_ns * 1e3,
+                      m.best_ns / 1e3 / (double)m.tasks / m.devices);
     }
     sy_buffer_printf(buffer, "One core of this machine, CPU time, best of %d runs\n\n", REPEATS);
     sy_table_write(&table, 0, false, buffer);

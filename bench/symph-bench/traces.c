@@ -6,6 +6,7 @@
  * them, and which programs are held out. Invariants: every table has the same columns; every rate
  * is finite and not negative; a relation names events that exist.
  */
+#include "cli/cli.h"
 #include "symph-bench/counters.h"
 
 #include "base/csv.h"
@@ -36,17 +37,12 @@ static int copy_text(struct reader *r, const char *what, const char **ret_text) 
     if (!length) {
         return sy_json_fail(&r->json, "%s is empty", what);
     }
-    *ret_text = sy_arena_strndup(r->traces->arena, text, length);
-    return *ret_text ? 0 : -ENOMEM;
+    *ret_text = sy_need(sy_arena_strndup(r->traces->arena, text, length));
+    return 0;
 }
 
 static uint32_t find_event(const struct sy_traces *traces, const char *name) {
-    for (uint32_t i = 0; i < traces->event_count; i++) {
-        if (strcmp(traces->events[i], name) == 0) {
-            return i;
-        }
-    }
-    return SY_NONE;
+    return sy_index_of(name, traces->events, traces->event_count, sizeof *traces->events);
 }
 
 static int named_event(struct reader *r, const char *name, uint32_t *ret_event) {
@@ -70,17 +66,11 @@ static int read_events(struct reader *r) {
             code = sy_json_fail(&r->json, "more than %d events", EVENTS_MAX);
         }
         code = code ? code
-                    : sy_grow(&traces->events, &r->event_capacity, traces->event_count + 1,
-                              sizeof *traces->events);
-        if (!code) {
-            traces->events[traces->event_count++] = name;
-        }
+                    : sy_append(&traces->events, &r->event_capacity, &traces->event_count, &name,
+                                sizeof *traces->events);
     }
-    if (!code) {
-        traces->fixed = sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->fixed);
-        traces->hidden = sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->hidden);
-        code = traces->fixed && traces->hidden ? 0 : -ENOMEM;
-    }
+    traces->fixed = sy_need(sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->fixed));
+    traces->hidden = sy_need(sy_arena_alloc(traces->arena, EVENTS_MAX, sizeof *traces->hidden));
     return code;
 }
 
@@ -273,12 +263,8 @@ static int check_whole(struct reader *r) {
 int sy_traces_parse(const char *file, const char *text, size_t length,
                     struct sy_traces **ret_traces, struct sy_error *error) {
     struct reader r = {0};
-    struct sy_arena *arena = sy_arena_create();
-    r.traces = arena ? sy_arena_alloc(arena, 1, sizeof *r.traces) : NULL;
-    if (!r.traces) {
-        sy_arena_destroy(arena);
-        return sy_fail(error, -ENOMEM, "out of memory");
-    }
+    struct sy_arena *arena = sy_need(sy_arena_create());
+    r.traces = sy_need(sy_arena_alloc(arena, 1, sizeof *r.traces));
     r.traces->arena = arena;
     r.traces->source = "unknown";
     sy_json_init(&r.json, file, text, length, error);
@@ -376,7 +362,7 @@ static int read_series(const char *folder, struct sy_traces *traces, uint32_t in
     char *path = NULL, *text = NULL;
     size_t length;
     if (asprintf(&path, "%s/%s", folder, traces->series[index].file) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = sy_read_file(path, &text, &length, error);
     code = code ? code : sy_traces_parse_series(traces, index, path, text, length, error);
@@ -390,7 +376,7 @@ int sy_traces_read(const char *folder, struct sy_traces **ret_traces, struct sy_
     char *path = NULL, *text = NULL;
     size_t length;
     if (asprintf(&path, "%s/traces.json", folder) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = sy_read_file(path, &text, &length, error);
     if (code) {

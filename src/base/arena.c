@@ -117,3 +117,13 @@ int sy_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t size)
     *capacity = (uint32_t)wanted;
     return 0;
 }
+
+int sy_append(void *array_pointer, uint32_t *capacity, uint32_t *count, const void *element,
+              size_t size) {
+    int code = sy_grow(array_pointer, capacity, *count + 1, size);
+    if (!code) {
+        char **array = array_pointer;
+        memcpy(*array + (size_t)(*count)++ * size, element, size);
+    }
+    return code;
+}

@@ -20,6 +20,9 @@
     ((condition) ? (void)0 : sy_assert_failed(#condition, __FILE__, __LINE__))
 _Noreturn void sy_assert_failed(const char *condition, const char *file, int line);
 
+/* Which comes first, for comparisons: -1, 0 or 1. */
+#define SY_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 #define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- arena: memory that lives and dies together; zeroed ----------------------------------- */
@@ -35,6 +38,10 @@ size_t sy_arena_bytes(const struct sy_arena *arena);
 /* Grows *array (malloc'ed) so that it holds need elements; doubles. 0 or -ENOMEM. */
 SY_MUST_CHECK int sy_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t size);
 
+/* The same for one more element, which is copied to the end. 0 or -ENOMEM. */
+SY_MUST_CHECK int sy_append(void *array_pointer, uint32_t *capacity, uint32_t *count,
+                            const void *element, size_t size);
+
 /* --- error -------------------------------------------------------------------------------- */
 /* Both return code, so that "return sy_fail(...)" reads well. error may be NULL. */
 __attribute__((format(printf, 3, 4))) int sy_fail(struct sy_error *error, int code,
@@ -42,11 +49,19 @@ __attribute__((format(printf, 3, 4))) int sy_fail(struct sy_error *error, int co
 __attribute__((format(printf, 6, 7))) int sy_fail_at(struct sy_error *error, int code,
                                                      const char *file, uint32_t line,
                                                      uint32_t column, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void sy_hint(struct sy_error *error, const char *format, ...);
+/* The same with -EINVAL, for functions that take a format themselves. */
+int sy_fail_list(struct sy_error *error, const char *file, uint32_t line, uint32_t column,
+                 const char *format, va_list args);
+/* The same at a place of a text, whose lines are counted. */
+int sy_fail_in(struct sy_error *error, const char *file, const char *text, const char *at,
+               const char *format, va_list args);
+/* Returns -ENOMEM. */
+int sy_out_of_memory(struct sy_error *error);
+/* What to do about it. Returns -EINVAL, which is the code of nearly all that people can mend. */
+__attribute__((format(printf, 2, 3))) int sy_hint(struct sy_error *error, const char *format, ...);
 
-/* The nearest of names, or all of them, as a hint for a word that is none of them. */
-void sy_hint_names(struct sy_error *error, const char *word, const char *const *names,
-                   size_t count);
+/* The nearest of names, or all of them, as a hint for a word that is none of them. -EINVAL too. */
+int sy_hint_names(struct sy_error *error, const char *word, const char *const *names, size_t count);
 
 /* --- text --------------------------------------------------------------------------------- */
 /* Whole file into malloc'ed memory, terminated by a NUL that length does not count. What has more
@@ -82,6 +97,10 @@ size_t sy_utf8_length(const char *text, size_t left);
 uint32_t sy_utf8_code(const char *text, size_t length);
 /* The candidate that word is likely to be a misspelling or the beginning of; NULL: none. */
 const char *sy_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* Where among count things, each size bytes and beginning with its name, one of that name is;
+ * SY_NONE: there is none. Names alone will do: they are things of a pointer's size. */
+uint32_t sy_index_of(const char *name, const void *things, uint32_t count, size_t size);
 
 /* A growing string. All calls are no-ops after one that failed. Numbers ignore the locale. */
 struct sy_buffer {

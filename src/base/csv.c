@@ -3,7 +3,6 @@
  * CSV lines and fields with positions.
  */
 #include "base/csv.h"
-#include <errno.h>
 #include <string.h>
 
 #define IDENTITY_DIGITS 16
@@ -50,16 +49,10 @@ bool sy_csv_next_line(struct sy_csv *csv) {
     return false;
 }
 
-static int fail_args(struct sy_csv *csv, const char *format, va_list args) {
-    char message[sizeof csv->error->message];
-    vsnprintf(message, sizeof message, format, args);
-    return sy_fail_at(csv->error, -EINVAL, csv->file, csv->line, csv->column, "%s", message);
-}
-
 int sy_csv_fail(struct sy_csv *csv, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    int code = fail_args(csv, format, args);
+    int code = sy_fail_list(csv->error, csv->file, csv->line, csv->column, format, args);
     va_end(args);
     return code;
 }
@@ -130,7 +123,7 @@ int sy_csv_name(struct sy_csv *csv, const char *what, struct sy_arena *arena,
     }
     const char *name = sy_arena_strndup(arena, csv->field, csv->field_length);
     if (!name) {
-        return sy_fail(csv->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(csv->error);
     }
     *ret_name = name;
     return 0;

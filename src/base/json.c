@@ -23,13 +23,12 @@ void sy_json_finish(struct sy_json *json) {
 }
 
 int sy_json_fail(struct sy_json *json, const char *format, ...) {
-    char message[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    int code =
+        sy_fail_list(json->error, json->file, json->value_line, json->value_column, format, args);
     va_end(args);
-    return sy_fail_at(json->error, -EINVAL, json->file, json->value_line, json->value_column, "%s",
-                      message);
+    return code;
 }
 
 /* Marks where we stand as the place an error would speak of. */
@@ -311,7 +310,7 @@ int sy_json_string(struct sy_json *json, const char **ret_text, size_t *ret_leng
     sy_buffer_append(&json->string, "", 0);
     code = string_body(json);
     if (code || json->string.failed) {
-        return code ? code : sy_fail(json->error, -ENOMEM, "out of memory");
+        return code ? code : sy_out_of_memory(json->error);
     }
     *ret_text = json->string.text;
     if (ret_length) {

@@ -128,9 +128,15 @@ void sy_json_put_null(struct sy_json_writer *writer);
 void sy_json_put_json(struct sy_json_writer *writer, const char *text, size_t length);
 /* key and value, or the beginning of it, in one call */
 void sy_json_open_member(struct sy_json_writer *writer, const char *key, char bracket);
-void sy_json_member_bool(struct sy_json_writer *writer, const char *key, bool value);
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text);
 void sy_json_member_number(struct sy_json_writer *writer, const char *key, double value);
 void sy_json_member_u64(struct sy_json_writer *writer, const char *key, uint64_t value);
+/* Several of these in one call: the format is what is written, without quotes, and what printf
+ * would take stands for values: "{name: %s, tasks: %u, ns: %g, valid: %d, kernels: [". %s is a
+ * string, or a key if a colon follows; %u, %zu and %llu are counts, %g is a number and %d a bool.
+ * It may begin and end anywhere: the next call goes on. Compilers object to a NULL for %s that they
+ * can see: that is for sy_json_put_string. */
+__attribute__((format(printf, 2, 3))) void sy_json_print(struct sy_json_writer *writer,
+                                                         const char *format, ...);
 
 #endif

@@ -6,7 +6,6 @@
  * where, and what was likely meant.
  */
 #include "base/json.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -29,19 +28,17 @@ int sy_json_next_of(struct sy_json *json, const char *what, const char *const *n
         return more;
     }
     SY_ASSERT(count <= MEMBERS_MAX);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            if (*seen & 1u << i) {
-                return sy_json_fail(json, "\"%s\" appears twice", name);
-            }
-            *seen |= 1u << i;
-            *ret_index = i;
-            return 1;
-        }
+    uint32_t i = sy_index_of(name, names, count, sizeof *names);
+    if (i != SY_NONE && *seen & 1u << i) {
+        return sy_json_fail(json, "\"%s\" appears twice", name);
+    }
+    if (i != SY_NONE) {
+        *seen |= 1u << i;
+        *ret_index = i;
+        return 1;
     }
     sy_json_fail(json, "%s has no member \"%.60s\"", what, name);
-    sy_hint_names(json->error, name, names, count);
-    return -EINVAL;
+    return sy_hint_names(json->error, name, names, count);
 }
 
 int sy_json_members(void *reader, const char *what, const struct sy_json_member *members,
@@ -118,16 +115,12 @@ int sy_json_word(struct sy_json *json, const char *what, const char *const *word
                  uint32_t *ret_index) {
     const char *text;
     int code = sy_json_string(json, &text, NULL);
-    for (uint32_t i = 0; !code && i < count; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            *ret_index = i;
-            return 0;
-        }
+    uint32_t i = code ? SY_NONE : sy_index_of(text, words, count, sizeof *words);
+    if (!code && i == SY_NONE) {
+        sy_json_fail(json, "\"%.40s\" is not %s", text, what);
+        return sy_hint_names(json->error, text, words, count);
     }
-    if (!code) {
-        code = sy_json_fail(json, "\"%.40s\" is not %s", text, what);
-        sy_hint_names(json->error, text, words, count);
-    }
+    *ret_index = code ? *ret_index : i;
     return code;
 }
 
@@ -137,7 +130,7 @@ int sy_json_text(struct sy_json *json, struct sy_arena *arena, const char **ret_
     int code = sy_json_string(json, &text, &length);
     const char *copy = code ? NULL : sy_arena_strndup(arena, text, length);
     if (!code && !copy) {
-        code = sy_fail(json->error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(json->error);
     }
     *ret_text = code ? *ret_text : copy;
     return code;

@@ -90,9 +90,9 @@ static const char *plain_end(const char *at, const char *end) {
     return at;
 }
 
-static void quoted(struct sy_json_writer *writer, const char *text) {
+static void quoted(struct sy_json_writer *writer, const char *text, size_t length) {
     struct sy_buffer *buffer = &writer->buffer;
-    const char *end = text + strlen(text);
+    const char *end = text + length;
     sy_buffer_append(buffer, "\"", 1);
     for (const char *at = text; at < end;) {
         const char *run = at;
@@ -103,11 +103,15 @@ static void quoted(struct sy_json_writer *writer, const char *text) {
     sy_buffer_append(buffer, "\"", 1);
 }
 
-void sy_json_key(struct sy_json_writer *writer, const char *key) {
+static void put_key(struct sy_json_writer *writer, const char *key, size_t length) {
     separate(writer);
-    quoted(writer, key);
+    quoted(writer, key, length);
     sy_buffer_append(&writer->buffer, ": ", 2);
     writer->after_key = true;
+}
+
+void sy_json_key(struct sy_json_writer *writer, const char *key) {
+    put_key(writer, key, strlen(key));
 }
 
 void sy_json_put_string(struct sy_json_writer *writer, const char *text) {
@@ -116,7 +120,7 @@ void sy_json_put_string(struct sy_json_writer *writer, const char *text) {
         return;
     }
     separate(writer);
-    quoted(writer, text);
+    quoted(writer, text, strlen(text));
 }
 
 void sy_json_put_number(struct sy_json_writer *writer, double value) {
@@ -165,11 +169,6 @@ void sy_json_open_member(struct sy_json_writer *writer, const char *key, char br
     sy_json_open(writer, bracket);
 }
 
-void sy_json_member_bool(struct sy_json_writer *writer, const char *key, bool value) {
-    sy_json_key(writer, key);
-    sy_json_put_bool(writer, value);
-}
-
 void sy_json_member_string(struct sy_json_writer *writer, const char *key, const char *text) {
     sy_json_key(writer, key);
     sy_json_put_string(writer, text);
@@ -183,4 +182,46 @@ void sy_json_member_number(struct sy_json_writer *writer, const char *key, doubl
 void sy_json_member_u64(struct sy_json_writer *writer, const char *key, uint64_t value) {
     sy_json_key(writer, key);
     sy_json_put_u64(writer, value);
+}
+
+/* at: behind the '%'. Returns what follows. */
+static const char *put_argument(struct sy_json_writer *writer, const char *at, va_list *args) {
+    size_t longs = strspn(at, "lz");
+    char letter = at[longs];
+    if (letter == 's') {
+        const char *text = va_arg(*args, const char *);
+        (at[1] == ':' ? sy_json_key : sy_json_put_string)(writer, text);
+    } else if (letter == 'g') {
+        sy_json_put_number(writer, va_arg(*args, double));
+    } else if (letter == 'd') {
+        sy_json_put_bool(writer, va_arg(*args, int) != 0);
+    } else {
+        SY_ASSERT(letter == 'u' && longs <= 2);
+        sy_json_put_u64(writer, longs == 2   ? va_arg(*args, unsigned long long)
+                                : longs == 1 ? va_arg(*args, size_t)
+                                             : va_arg(*args, unsigned));
+    }
+    return at + longs + 1;
+}
+
+void sy_json_print(struct sy_json_writer *writer, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at;) {
+        if (strchr(":, ", *at)) {
+            at++;
+        } else if (*at == '{' || *at == '[') {
+            sy_json_open(writer, *at++);
+        } else if (*at == '}' || *at == ']') {
+            sy_json_close(writer, *at++);
+        } else if (*at == '%') {
+            at = put_argument(writer, at + 1, &args);
+        } else {
+            size_t length = strcspn(at, ":,]} ");
+            SY_ASSERT(at[length] == ':');
+            put_key(writer, at, length);
+            at += length;
+        }
+    }
+    va_end(args);
 }

@@ -102,6 +102,16 @@ void sy_buffer_printf(struct sy_buffer *buffer, const char *format, ...) {
 }
 
 /* Up to 15 digits survive a double, so %.15g (which drops final zeros) has no more than needed. */
+uint32_t sy_index_of(const char *name, const void *things, uint32_t count, size_t size) {
+    for (uint32_t i = 0; i < count; i++) {
+        const void *thing = (const char *)things + i * size;
+        if (strcmp(*(const char *const *)thing, name) == 0) {
+            return i;
+        }
+    }
+    return SY_NONE;
+}
+
 void sy_buffer_number(struct sy_buffer *buffer, double value) {
     static const int digits[] = {6, 15, 16, 17};
     size_t start = buffer->length;

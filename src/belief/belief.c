@@ -26,7 +26,7 @@ int sy_belief_create(const struct sy_machine *machine, const struct sy_listing *
     struct sy_belief *belief = calloc(1, sizeof *belief);
     if (!belief || !(belief->arena = sy_arena_create())) {
         free(belief);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     belief->machine = machine;
     belief->listing = listing;

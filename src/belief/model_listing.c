@@ -13,12 +13,8 @@
 #include <string.h>
 
 static uint32_t unit_index(const struct sy_listing *listing, const char *unit) {
-    for (uint32_t i = 0; i < listing->unit_count; i++) {
-        if (strcmp(listing->units[i].name, unit) == 0) {
-            return i;
-        }
-    }
-    return listing->unit_count;
+    uint32_t i = sy_index_of(unit, listing->units, listing->unit_count, sizeof *listing->units);
+    return i == SY_NONE ? listing->unit_count : i;
 }
 
 static bool is_nest_name(const struct sy_listing *listing, uint32_t name) {
@@ -115,7 +111,7 @@ int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
                         struct sy_model **ret_model, struct sy_error *error) {
     bool core = scope == SY_SCOPE_CORE;
     if (scope == SY_SCOPE_GPU) {
-        return build_gpu(ret_model) ? sy_fail(error, -ENOMEM, "out of memory") : 0;
+        return build_gpu(ret_model) ? sy_out_of_memory(error) : 0;
     }
     if (!core && scope != SY_SCOPE_PACKAGE) {
         return sy_fail(error, -EINVAL, "there are models of a core, a package and a GPU only");
@@ -124,7 +120,7 @@ int sy_model_of_listing(const struct sy_listing *listing, enum sy_scope scope,
     struct sy_signal *signals =
         calloc(listing->event_count + listing->name_count + 1u, sizeof *signals);
     if (!signals) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     uint32_t count = list_signals(listing, unit, core, signals);
     struct sy_build build;

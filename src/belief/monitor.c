@@ -27,7 +27,7 @@ int sy_monitor_open(const struct sy_machine *machine, const struct sy_sources_op
     monitor->samples = sy_arena_alloc(monitor->arena, room, sizeof *monitor->samples);
     monitor->chosen = sy_arena_alloc(monitor->arena, room, sizeof *monitor->chosen);
     if (!monitor->samples || !monitor->chosen) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     return sy_belief_create(machine, asked.listing, monitor->counters, monitor->counter_count,
                             monitor->pmus, monitor->pmu_count, &monitor->belief, error);

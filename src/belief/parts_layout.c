@@ -32,12 +32,8 @@ uint32_t sy_layout_thread(const struct sy_layout *layout, uint32_t os_index) {
 }
 
 uint32_t sy_layout_resource(const struct sy_machine *machine, const char *event) {
-    for (uint32_t i = 0; i < machine->resource_count; i++) {
-        if (strcmp(machine->resources[i].name, event) == 0) {
-            return i;
-        }
-    }
-    return SY_NONE;
+    return sy_index_of(event, machine->resources, machine->resource_count,
+                       sizeof *machine->resources);
 }
 
 uint32_t sy_layout_link(const struct sy_machine *machine, uint32_t memory, bool down) {

@@ -97,12 +97,9 @@ static uint32_t local_pmu(struct sy_part *part, uint32_t pmu) {
 
 /* A control group's counter has no role: those speak of the machine. */
 static const char *signal_name(const struct gathered *gathered, const struct sy_counter *counter) {
-    for (uint32_t i = 0; i < gathered->count; i++) {
-        if (strcmp(gathered->signals[i].name, counter->event) == 0) {
-            return counter->name;
-        }
-    }
-    return counter->scope == SY_SCOPE_GROUP ? counter->name : counter->event;
+    bool known = sy_index_of(counter->event, gathered->signals, gathered->count,
+                             sizeof *gathered->signals) != SY_NONE;
+    return known || counter->scope == SY_SCOPE_GROUP ? counter->name : counter->event;
 }
 
 static void gather_one(struct gathered *gathered, uint32_t index) {

@@ -10,9 +10,7 @@
  * levels. What shares do not explain, a kernel's sensitivity and its neighbour's do.
  */
 #include "belief/slowdown.h"
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RATIO_MAX   64.0

@@ -182,16 +182,10 @@ static double add_branches(struct search *search, uint32_t task, const struct ke
 
 static int compare_branches(const void *a, const void *b) {
     const struct branch *x = a, *y = b;
-    if (x->bound_ns != y->bound_ns) {
-        return x->bound_ns < y->bound_ns ? -1 : 1;
-    }
-    if (x->key.start_ns != y->key.start_ns) {
-        return x->key.start_ns < y->key.start_ns ? -1 : 1;
-    }
-    if (x->task != y->task) {
-        return x->task < y->task ? -1 : 1;
-    }
-    return x->device < y->device ? -1 : x->device > y->device;
+    int order = SY_ORDER(x->bound_ns, y->bound_ns);
+    order = order ? order : SY_ORDER(x->key.start_ns, y->key.start_ns);
+    order = order ? order : SY_ORDER(x->task, y->task);
+    return order ? order : SY_ORDER(x->device, y->device);
 }
 
 /* Branches of a node on top of the stack, most promising first. False: the node is hopeless. */

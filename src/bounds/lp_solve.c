@@ -128,8 +128,7 @@ static int find_named(const char *name, const struct solver **ret_solver, char *
         }
     }
     sy_fail(error, -EINVAL, "LP solver %s: how to call it is not known", name);
-    sy_hint(error, "the program's name must begin with clp, cbc or glpsol");
-    return -EINVAL;
+    return sy_hint(error, "the program's name must begin with clp, cbc or glpsol");
 }
 
 static int find_solver(const struct solver **ret_solver, char *ret_path, struct sy_error *error) {
@@ -188,10 +187,7 @@ int sy_lp_solve(struct sy_lp *lp, const struct sy_buffer *text, double time_limi
     const struct solver *solver = NULL;
     char program[PATH_SIZE], directory[PATH_SIZE], model[PATH_SIZE + 16], answer[PATH_SIZE + 16];
     int r = find_solver(&solver, program, error);
-    if (r < 0) {
-        return r;
-    }
-    r = sy_temporary_folder(directory, sizeof(directory), error);
+    r = r < 0 ? r : sy_temporary_folder(directory, sizeof(directory), error);
     if (r < 0) {
         return r;
     }

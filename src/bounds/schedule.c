@@ -49,13 +49,9 @@ struct timed_task {
 
 static int compare_timed(const void *a, const void *b) {
     const struct timed_task *x = a, *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    if (x->end != y->end) {
-        return x->end < y->end ? -1 : 1;
-    }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    int order = SY_ORDER(x->start, y->start);
+    order = order ? order : SY_ORDER(x->end, y->end);
+    return order ? order : SY_ORDER(x->rank, y->rank);
 }
 
 static int order_by_start(const struct sy_workload *workload, const struct sy_schedule *plan,

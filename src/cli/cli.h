@@ -43,12 +43,19 @@ struct sy_common_args {
 
 /* --- messages (stderr) ------------------------------------------------------------------------ */
 void sy_message_error(const struct sy_error *error);
+/* The same where code is not 0. Returns sy_message_exit(code). */
+int sy_message_code(int code, const struct sy_error *error);
 /* The same for an error in an argument: unless it is about a file, the argument is named. */
-void sy_message_about(const char *what, const char *text, const struct sy_error *error);
+int sy_message_about(const char *what, const char *text, int code, const struct sy_error *error);
 __attribute__((format(printf, 1, 2))) void sy_message_fail(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void sy_message_note(bool quiet, const char *format, ...);
 /* Colour on this stream: a terminal, and NO_COLOR is not set. */
 bool sy_message_colour(FILE *stream);
+/* Says that memory ran out. Returns the exit code. */
+int sy_no_memory(void);
+/* Memory that was just asked for, or what was made of it: not NULL. Without it the command ends
+ * here, with a message; the system takes back what it has, and an engine leaves with it. */
+void *sy_need(void *memory);
 /* The exit code for a negative errno of a room below: out of memory and the like are failures,
  * the rest is invalid input. */
 int sy_message_exit(int code);
@@ -57,6 +64,8 @@ int sy_message_exit(int code);
  * files cannot command the terminal or feign a line. */
 __attribute__((format(printf, 2, 3))) void sy_print(struct sy_buffer *buffer, const char *format,
                                                     ...);
+/* The same for the first length bytes of a format; list then stands at what follows. */
+void sy_print_list(struct sy_buffer *buffer, const char *format, size_t length, va_list *list);
 
 /* Writes buffer to stdout whole and finishes it. Returns an exit code. */
 int sy_output(struct sy_buffer *buffer);

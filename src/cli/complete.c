@@ -8,7 +8,6 @@
 
 #include "cli/cli.h"
 #include "kernels/kernels.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <symph/scheduler.h>
@@ -226,12 +225,8 @@ static const struct value of_operands[] = {
 };
 
 static const struct value *find_value(const struct value *values, size_t count, const char *name) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(values[i].name, name) == 0) {
-            return &values[i];
-        }
-    }
-    return NULL;
+    uint32_t i = sy_index_of(name, values, (uint32_t)count, sizeof *values);
+    return i == SY_NONE ? NULL : &values[i];
 }
 
 static void offer_value(struct sy_offers *offers, const struct sy_command *command,

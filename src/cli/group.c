@@ -10,12 +10,9 @@
 #include <string.h>
 
 static const struct sy_group_entry *find(const struct sy_commands *group, const char *name) {
-    for (size_t i = 0; i < group->entry_count; i++) {
-        if (strcmp(group->entries[i].name, name) == 0) {
-            return &group->entries[i];
-        }
-    }
-    return NULL;
+    uint32_t count = (uint32_t)group->entry_count;
+    uint32_t i = sy_index_of(name, group->entries, count, sizeof *group->entries);
+    return i == SY_NONE ? NULL : &group->entries[i];
 }
 
 static int print_help(const struct sy_commands *group) {
@@ -58,11 +55,7 @@ static int help_for(const struct sy_commands *group, int argc, char **argv) {
         return unknown(group, argv[0]);
     }
     static char flag[] = "--help";
-    char **words = calloc((size_t)argc + 2, sizeof *words);
-    if (!words) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    char **words = sy_need(calloc((size_t)argc + 2, sizeof *words));
     memcpy(words, argv, (size_t)argc * sizeof *words);
     words[argc] = flag;
     int r = entry->run(argc + 1, words);

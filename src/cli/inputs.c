@@ -18,10 +18,7 @@
 int sy_input_machine(const char *spec, struct sy_machine **ret_machine) {
     struct sy_error error = {0};
     int r = sy_machine_open(spec, ret_machine, &error);
-    if (r < 0) {
-        sy_message_about("machine", spec, &error);
-    }
-    return sy_message_exit(r);
+    return sy_message_about("machine", spec, r, &error);
 }
 
 bool sy_input_from_hwloc(const char *spec) {
@@ -78,10 +75,7 @@ int sy_input_graph(const char *spec, const struct sy_graph_args *args, struct sy
             sy_fail(&error, r, "out of memory");
         }
     }
-    if (r < 0) {
-        sy_message_about("graph", spec, &error);
-    }
-    return sy_message_exit(r);
+    return sy_message_about("graph", spec, r, &error);
 }
 
 int sy_input_graphs(const struct sy_text_list *specs, const struct sy_graph_args *args,

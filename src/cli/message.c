@@ -6,6 +6,7 @@
  * data only, whole or not at all; a full disk is noticed.
  */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,13 +35,20 @@ void sy_message_error(const struct sy_error *error) {
     print_line(sy_error_format(error, text, sizeof(text)), true);
 }
 
-void sy_message_about(const char *what, const char *text, const struct sy_error *error) {
-    if (error->file[0]) {
+int sy_message_code(int code, const struct sy_error *error) {
+    if (code) {
         sy_message_error(error);
-        return;
     }
+    return sy_message_exit(code);
+}
+
+int sy_message_about(const char *what, const char *text, int code, const struct sy_error *error) {
     char message[2048];
+    if (!code || error->file[0]) {
+        return sy_message_code(code, error);
+    }
     sy_message_fail("%s '%s': %s", what, text, sy_error_format(error, message, sizeof(message)));
+    return sy_message_exit(code);
 }
 
 void sy_message_fail(const char *format, ...) {
@@ -62,6 +70,18 @@ void sy_message_note(bool quiet, const char *format, ...) {
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     print_line(text, false);
+}
+
+int sy_no_memory(void) {
+    sy_message_fail("out of memory");
+    return SY_EXIT_FAILED;
+}
+
+void *sy_need(void *memory) {
+    if (!memory) {
+        sy_leave(sy_no_memory());
+    }
+    return memory;
 }
 
 int sy_message_exit(int code) {

@@ -11,7 +11,6 @@
 #include "cli/complete.h"
 #include "cli/units.h"
 #include "engine/request.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +22,7 @@ struct parser {
 };
 
 int sy_text_list_add(struct sy_text_list *list, const char *text) {
-    int r = sy_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (r < 0) {
-        return r;
-    }
-    list->items[list->count++] = text;
-    return 0;
+    return sy_append(&list->items, &list->capacity, &list->count, &text, sizeof(*list->items));
 }
 
 void sy_text_list_finish(struct sy_text_list *list) {
@@ -139,7 +133,6 @@ static int set_number(const struct parser *parser, const struct sy_option *optio
 static int set_quantity(const struct parser *parser, const struct sy_option *option,
                         const char *text) {
     bool time = option->type == SY_OPTION_TIME;
-    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
     double value = 0, scale = time ? 1e9 : 1;
     if (time ? !sy_parse_time(text, strlen(text), &value)
              : !sy_parse_size(text, strlen(text), &value)) {
@@ -147,10 +140,10 @@ static int set_quantity(const struct parser *parser, const struct sy_option *opt
             parser->command, "--%s takes a %s, not '%s'", option->name,
             time ? "time such as 500ms, 60s or 10min" : "size such as 500MB or 16GiB", text);
     }
-    const char *(*put)(double, char *) = time ? sy_units_time : sy_units_bytes;
+    struct sy_units (*put)(double) = time ? sy_units_time : sy_units_bytes;
     if (value < option->low * scale || value > option->high * scale) {
         return sy_options_usage(parser->command, "--%s must be %s to %s, not %s", option->name,
-                                put(option->low * scale, low), put(option->high * scale, high),
+                                put(option->low * scale).text, put(option->high * scale).text,
                                 text);
     }
     *(double *)(void *)(parser->args + option->target) = value / scale;
@@ -159,8 +152,7 @@ static int set_quantity(const struct parser *parser, const struct sy_option *opt
 
 static int add_to_list(struct sy_text_list *list, const char *text) {
     if (sy_text_list_add(list, text) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     return SY_EXIT_OK;
 }
@@ -331,4 +323,22 @@ bool sy_options_parse(const struct sy_command *command, int argc, char **argv, v
         *ret_exit = r;
     }
     return r == SY_EXIT_OK;
+}
+
+int sy_options_run(const struct sy_command *command, int argc, char **argv, void *args,
+                   int (*run)(void *args)) {
+    int r = SY_EXIT_OK;
+    if (sy_options_parse(command, argc, argv, args, &r)) {
+        r = run(args);
+    }
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct sy_option *option = &command->options[i];
+        if (option->type == SY_OPTION_LIST || option->type == SY_OPTION_REPEAT) {
+            sy_text_list_finish((void *)((char *)args + option->target));
+        }
+    }
+    if (command->operand_max) {
+        sy_text_list_finish((void *)((char *)args + command->operands));
+    }
+    return r;
 }

@@ -73,6 +73,9 @@ const struct sy_option *sy_options_find(const struct sy_command *command, const 
 /* False: stop now with *ret_exit (help was asked for, or a message was printed). */
 SY_MUST_CHECK bool sy_options_parse(const struct sy_command *command, int argc, char **argv,
                                     void *args, int *ret_exit);
+/* Parses, runs the command with its arguments, and frees their lists. Returns the exit code. */
+int sy_options_run(const struct sy_command *command, int argc, char **argv, void *args,
+                   int (*run)(void *args));
 /* A message about wrong usage, with the pointer to --help. Returns the exit code. */
 __attribute__((format(printf, 2, 3))) int sy_options_usage(const struct sy_command *command,
                                                            const char *format, ...);

@@ -89,26 +89,30 @@ static void put_value(struct sy_buffer *buffer, const struct conversion *c, va_l
     }
 }
 
-void sy_print(struct sy_buffer *buffer, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    for (const char *at = format; *at;) {
-        size_t plain = strcspn(at, "%");
-        sy_buffer_append(buffer, at, plain);
-        at += plain;
-        if (!*at) {
-            break;
+void sy_print_list(struct sy_buffer *buffer, const char *format, size_t length, va_list *list) {
+    for (const char *at = format, *end = format + length; at < end;) {
+        if (*at != '%') {
+            const char *next = memchr(at, '%', (size_t)(end - at));
+            sy_buffer_append(buffer, at, (size_t)((next ? next : end) - at));
+            at = next ? next : end;
+            continue;
         }
         struct conversion conversion;
-        at = read_conversion(at + 1, &list, &conversion);
+        at = read_conversion(at + 1, list, &conversion);
         SY_ASSERT(strchr("diuxXceEfFgGs%", conversion.letter));
         if (conversion.letter == '%') {
             sy_buffer_append(buffer, "%", 1);
         } else if (conversion.letter == 's') {
-            put_string(buffer, &conversion, va_arg(list, const char *));
+            put_string(buffer, &conversion, va_arg(*list, const char *));
         } else {
-            put_value(buffer, &conversion, &list);
+            put_value(buffer, &conversion, list);
         }
     }
+}
+
+void sy_print(struct sy_buffer *buffer, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    sy_print_list(buffer, format, strlen(format), &list);
     va_end(list);
 }

@@ -24,13 +24,11 @@ void sy_progress_init(struct sy_progress *progress, const char *what, uint64_t t
 static void draw(struct sy_progress *progress, double now_ns) {
     double share = progress->total ? (double)progress->done / (double)progress->total : 1;
     int filled = (int)(share * BAR_WIDTH);
-    char left[SY_UNITS_SIZE] = "";
-    if (progress->done > 0) {
-        double per_item_ns = (now_ns - progress->started_ns) / (double)progress->done;
-        sy_units_time(per_item_ns * (double)(progress->total - progress->done), left);
-    }
+    double left_ns = (now_ns - progress->started_ns) * (double)(progress->total - progress->done) /
+                     (double)progress->done;
     fprintf(stderr, "\r\033[K%s [%.*s%*s] %3.0f %%  %s left", progress->what, filled,
-            "##############################", BAR_WIDTH - filled, "", share * 100, left);
+            "##############################", BAR_WIDTH - filled, "", share * 100,
+            progress->done > 0 ? sy_units_time(left_ns).text : "");
     fflush(stderr);
     progress->shown = true;
 }

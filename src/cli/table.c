@@ -4,6 +4,7 @@
  */
 #include "cli/table.h"
 
+#include "cli/cli.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,19 +25,20 @@ size_t sy_table_width(const char *text) {
 }
 
 void sy_table_cell(struct sy_table *table, const char *format, ...) {
-    if (sy_grow(&table->starts, &table->start_capacity, table->cell_count + 1,
-                sizeof(*table->starts)) < 0) {
-        table->failed = true;
-        return;
-    }
-    char text[512];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
+    for (const char *at = format; at && !table->failed;) {
+        const char *end = strchrnul(at, '|');
+        table->failed = sy_grow(&table->starts, &table->start_capacity, table->cell_count + 1,
+                                sizeof(*table->starts)) < 0;
+        if (!table->failed) {
+            table->starts[table->cell_count++] = (uint32_t)table->text.length;
+            sy_print_list(&table->text, at, (size_t)(end - at), &list);
+            sy_buffer_append(&table->text, "", 1);
+        }
+        at = *end ? end + 1 : NULL;
+    }
     va_end(list);
-    table->starts[table->cell_count++] = (uint32_t)table->text.length;
-    sy_buffer_show(&table->text, text, strlen(text));
-    sy_buffer_append(&table->text, "", 1);
 }
 
 static const char *cell_at(const struct sy_table *table, uint32_t row, uint32_t column) {

@@ -22,6 +22,7 @@ struct sy_table {
 
 /* headers and align stay with the caller; align has one letter per column. */
 void sy_table_init(struct sy_table *table, const char *const *headers, const char *align);
+/* One cell or several, as sy_print would; '|' ends a cell: "%s|%u|%.1f %%". */
 __attribute__((format(printf, 2, 3))) void sy_table_cell(struct sy_table *table, const char *format,
                                                          ...);
 /* Appends the lines, each after indent spaces; bold headers on request. Frees the table. */

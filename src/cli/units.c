@@ -13,13 +13,21 @@ struct unit {
     double scale;
 };
 
+struct sy_units sy_units_text(const char *format, ...) {
+    struct sy_units result;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(result.text, sizeof result.text, format, args);
+    va_end(args);
+    return result;
+}
+
 /* Three digits that carry meaning: 1.24, 12.4, 124, 1240. */
-static const char *scaled(double value, const struct unit *units, size_t count, char *buffer) {
-    if (!isfinite(value)) {
-        snprintf(buffer, SY_UNITS_SIZE, "-");
-        return buffer;
-    }
+static struct sy_units scaled(double value, const struct unit *units, size_t count) {
     size_t i = 0;
+    if (!isfinite(value)) {
+        return sy_units_text("-");
+    }
     while (i + 1 < count && fabs(value) >= 0.9995 * units[i + 1].scale) {
         i++;
     }
@@ -28,40 +36,37 @@ static const char *scaled(double value, const struct unit *units, size_t count, 
     if (shown == floor(shown) && fabs(shown) < 1000) {
         decimals = 0;
     }
-    snprintf(buffer, SY_UNITS_SIZE, "%.*f %s", decimals, shown, units[i].name);
-    return buffer;
+    return sy_units_text("%.*f %s", decimals, shown, units[i].name);
 }
 
-const char *sy_units_time(double ns, char *buffer) {
+struct sy_units sy_units_time(double ns) {
     static const struct unit units[] = {{"ns", 1},  {"us", 1e3},   {"ms", 1e6},
                                         {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}};
     /* 75 s reads better than 1.25 min. */
     size_t count = fabs(ns) < 6e11 ? 4 : fabs(ns) < 3.6e13 ? 5 : 6;
-    return scaled(ns, units, count, buffer);
+    return scaled(ns, units, count);
 }
 
-const char *sy_units_bytes(double bytes, char *buffer) {
+struct sy_units sy_units_bytes(double bytes) {
     static const struct unit units[] = {{"B", 1},    {"kB", 1e3},  {"MB", 1e6},
                                         {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}};
-    return scaled(bytes, units, SY_COUNT(units), buffer);
+    return scaled(bytes, units, SY_COUNT(units));
 }
 
-const char *sy_units_rate(double bytes_per_s, char *buffer) {
+struct sy_units sy_units_rate(double bytes_per_s) {
     static const struct unit units[] = {
         {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
-    return scaled(bytes_per_s, units, SY_COUNT(units), buffer);
+    return scaled(bytes_per_s, units, SY_COUNT(units));
 }
 
-const char *sy_units_number(double value, int decimals, char *buffer) {
-    if (isfinite(value)) {
-        snprintf(buffer, SY_UNITS_SIZE, "%.*f", decimals, value);
-    } else {
-        snprintf(buffer, SY_UNITS_SIZE, "-");
-    }
-    return buffer;
+struct sy_units sy_units_number(double value, int decimals) {
+    return isfinite(value) ? sy_units_text("%.*f", decimals, value) : sy_units_text("-");
 }
 
-const char *sy_units_count(uint64_t count, const char *one, const char *many, char *buffer) {
-    snprintf(buffer, SY_UNITS_SIZE, "%llu %s", (unsigned long long)count, count == 1 ? one : many);
-    return buffer;
+struct sy_units sy_units_percent(double ratio) {
+    return isfinite(ratio) ? sy_units_text("%.1f %%", 100 * ratio) : sy_units_text("-");
+}
+
+struct sy_units sy_units_count(uint64_t count, const char *one, const char *many) {
+    return sy_units_text("%llu %s", (unsigned long long)count, count == 1 ? one : many);
 }

@@ -2,27 +2,31 @@
  *
  * units: times and sizes as people write them.
  *
- * In: numbers in base units. Out: short text; base.h reads it. Invariant: the text is in the
- * caller's buffer of SY_UNITS_SIZE bytes; a value that is not finite reads "-".
+ * In: numbers in base units. Out: short text; base.h reads it. Invariant: a value that is not
+ * finite reads "-". The text lasts as long as the expression it stands in: sy_units_time(ns).text.
  */
 #ifndef SY_CLI_UNITS_H
 #define SY_CLI_UNITS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#define SY_UNITS_SIZE 32
+struct sy_units {
+    char text[32];
+};
 
+/* Whatever printf makes of it. */
+__attribute__((format(printf, 1, 2))) struct sy_units sy_units_text(const char *format, ...);
 /* "1.24 ms", three or four digits. */
-const char *sy_units_time(double ns, char *buffer);
+struct sy_units sy_units_time(double ns);
 /* "1.5 GB", powers of ten. */
-const char *sy_units_bytes(double bytes, char *buffer);
+struct sy_units sy_units_bytes(double bytes);
 /* "12.5 GB/s". */
-const char *sy_units_rate(double bytes_per_s, char *buffer);
+struct sy_units sy_units_rate(double bytes_per_s);
 /* A number with the given decimals, or "-". */
-const char *sy_units_number(double value, int decimals, char *buffer);
+struct sy_units sy_units_number(double value, int decimals);
+/* A ratio as "12.3 %", or "-". */
+struct sy_units sy_units_percent(double ratio);
 /* "1 memory", "2 memories". */
-const char *sy_units_count(uint64_t count, const char *one, const char *many, char *buffer);
+struct sy_units sy_units_count(uint64_t count, const char *one, const char *many);
 
 #endif

@@ -55,10 +55,7 @@ static int gather_task(struct sy_cost_area *area, uint32_t *slots, uint32_t mask
     }
     uint32_t weight_capacity = *capacity;
     int r = sy_grow(&area->weight, &weight_capacity, area->kind_count + 1, sizeof(double));
-    if (r < 0) {
-        return r;
-    }
-    r = sy_grow(&area->time, capacity, area->kind_count + 1, bytes);
+    r = r < 0 ? r : sy_grow(&area->time, capacity, area->kind_count + 1, bytes);
     if (r < 0) {
         return r;
     }

@@ -27,10 +27,8 @@ struct ratio {
 
 static int compare_ratio(const void *a, const void *b) {
     const struct ratio *x = a, *y = b;
-    if (x->value != y->value) {
-        return x->value < y->value ? -1 : 1;
-    }
-    return x->kind < y->kind ? -1 : x->kind > y->kind;
+    int order = SY_ORDER(x->value, y->value);
+    return order ? order : SY_ORDER(x->kind, y->kind);
 }
 
 static double time_ratio(const double *time) {

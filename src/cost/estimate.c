@@ -24,12 +24,9 @@
  */
 /* NULL: the class has none. */
 static const struct sy_roofline *roofline_of(const struct sy_store *store, const char *class_name) {
-    for (uint32_t i = 0; i < store->roofline_count; i++) {
-        if (strcmp(store->rooflines[i].class_name, class_name) == 0) {
-            return &store->rooflines[i];
-        }
-    }
-    return NULL;
+    uint32_t i =
+        sy_index_of(class_name, store->rooflines, store->roofline_count, sizeof *store->rooflines);
+    return i == SY_NONE ? NULL : &store->rooflines[i];
 }
 
 static bool positive(double value) {

@@ -13,7 +13,6 @@
 #include "cost/store.h"
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const columns[] = {"kernel",  "arch",      "bytes",  "flops",
@@ -150,7 +149,7 @@ static int read_rows(struct sy_csv csv, struct sy_arena *scratch, struct sy_stor
         struct row row;
         code = read_row(&csv, scratch, &row);
         if (!code && add_row(store, scratch, &row, aliases_only)) {
-            code = sy_fail(csv.error, -ENOMEM, "out of memory");
+            code = sy_out_of_memory(csv.error);
         }
     }
     return code;
@@ -172,7 +171,7 @@ int sy_store_read_recorded(struct sy_store *store, const char *name, const char 
                            size_t length, struct sy_error *error) {
     struct sy_arena *scratch = sy_arena_create();
     if (!scratch) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     struct sy_csv csv;
     sy_csv_init(&csv, name, text, length, error);

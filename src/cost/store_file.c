@@ -131,7 +131,7 @@ int sy_store_open(const char *folder, const char *machine, bool empty, struct sy
     bool damaged = false, kept = !placed && path[0];
     if (!store || (kept && !(store->path = strdup(path)))) {
         sy_store_close(store);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = kept && !empty ? read_all(store, path, &damaged, &found) : 0;
     if (code == -ENOMEM) {
@@ -188,7 +188,7 @@ static int gather(const struct sy_store *store, struct sy_store *all, struct sy_
 static int write_all(const struct sy_store *all, const char *path, struct sy_error *error) {
     struct sy_buffer buffer = {0};
     sy_store_write_text(all, &buffer);
-    int code = buffer.failed ? sy_fail(error, -ENOMEM, "out of memory")
+    int code = buffer.failed ? sy_out_of_memory(error)
                              : sy_write_file(path, buffer.text, buffer.length, error);
     sy_buffer_finish(&buffer);
     for (size_t i = 0; i < SY_COUNT(older) && !code; i++) {
@@ -208,7 +208,7 @@ int sy_store_save(struct sy_store *store, struct sy_error *error) {
         return code;
     }
     struct sy_store *all = sy_store_create();
-    code = all ? gather(store, all, error) : sy_fail(error, -ENOMEM, "out of memory");
+    code = all ? gather(store, all, error) : sy_out_of_memory(error);
     code = code ? code : write_all(all, store->path, error);
     sy_store_close(all);
     close(fd);

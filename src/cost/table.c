@@ -70,10 +70,8 @@ struct row {
 
 bool sy_feature_valid(const char *name) {
     size_t length = strlen(name), i = 0;
-    for (size_t c = 0; c < SY_COUNT(column_names); c++) {
-        if (strcmp(column_names[c], name) == 0) {
-            return false; /* a table would have two columns of that name */
-        }
+    if (sy_index_of(name, column_names, SY_COUNT(column_names), sizeof(char *)) != SY_NONE) {
+        return false; /* a table would have two columns of that name */
     }
     while (i < length && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
         i++;
@@ -85,8 +83,7 @@ bool sy_feature_valid(const char *name) {
  */
 static int fail_column(struct table *t, const char *format, const char *name) {
     sy_csv_fail(&t->csv, format, name);
-    sy_hint(t->csv.error, COLUMNS);
-    return -EINVAL;
+    return sy_hint(t->csv.error, COLUMNS);
 }
 
 static int add_cost(struct table *t, const char *name) {
@@ -169,8 +166,7 @@ static int check_version(struct table *t, const char *text, size_t length) {
         return 0;
     }
     sy_fail_at(t->csv.error, -EINVAL, t->csv.file, 1, 1, "a table of a version that is not known");
-    sy_hint(t->csv.error, "this symph reads symph-costs-1 and older tables");
-    return -EINVAL;
+    return sy_hint(t->csv.error, "this symph reads symph-costs-1 and older tables");
 }
 
 /* --- fields -------------------------------------------------------------------------------------
@@ -206,7 +202,7 @@ static int read_name(struct table *t, const char *what, bool may_be_empty, const
     }
     char *name = code ? NULL : sy_arena_strndup(t->arena, t->csv.field, t->csv.field_length);
     if (!code && !name) {
-        code = sy_fail(t->csv.error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(t->csv.error);
     }
     if (!code && !t->has[COLUMN_TIME] && !unescape(name)) {
         code = sy_csv_fail(&t->csv, "%s: %% must be followed by two hexadecimal digits", what);

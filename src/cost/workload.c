@@ -23,10 +23,7 @@ struct build {
 
 static int by_arrival(const void *a, const void *b) {
     const struct sy_job *x = a, *y = b;
-    if (x->arrive_ns != y->arrive_ns) {
-        return x->arrive_ns < y->arrive_ns ? -1 : 1;
-    }
-    return 0;
+    return SY_ORDER(x->arrive_ns, y->arrive_ns);
 }
 
 struct totals {
@@ -184,8 +181,8 @@ static int fill_times(struct build *b, const struct sy_graph *graph, uint32_t ta
     sy_fail(b->error, -EINVAL, "%s of graph %s (kernel %s) can run on no device of machine %s",
             sy_graph_task_name(graph, (sy_task_id){task}, name), graph->name, kernel->name,
             w->machine->name);
-    sy_hint(b->error, "add a device of a kind that the kernel has a variant for, or a variant");
-    return -EINVAL;
+    return sy_hint(b->error,
+                   "add a device of a kind that the kernel has a variant for, or a variant");
 }
 
 static void copy_edges(struct sy_workload *w, const struct sy_graph *graph, uint32_t first,
@@ -301,7 +298,7 @@ int sy_workload_create(const struct sy_machine *machine, const struct sy_job *jo
     struct sy_workload *w = arena ? sy_arena_alloc(arena, 1, sizeof *w) : NULL;
     if (!w || !(w->jobs = sy_arena_alloc(arena, job_count + 1u, sizeof *w->jobs))) {
         sy_arena_destroy(arena);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     w->arena = arena;
     w->machine = machine;

@@ -4,7 +4,6 @@
  * asked for.
  */
 #include "counters/perf.h"
-#include <errno.h>
 #include <string.h>
 
 struct generic {

@@ -108,19 +108,14 @@ static bool scan_value(const char *text, size_t length, uint64_t *ret_value) {
 /* Terms that perf itself explains; -ENOENT: not one of them. */
 static int place_known(const char *term, uint64_t value, uint64_t *configs) {
     static const char *const words[CONFIG_COUNT] = {"config", "config1", "config2"};
-    for (uint32_t i = 0; i < CONFIG_COUNT; i++) {
-        if (strcmp(term, words[i]) == 0) {
-            configs[i] = value;
-            return 0;
-        }
-    }
     static const char *const unimportant[] = {"period", "freq", "name", "percore", "metric-id"};
-    for (size_t i = 0; i < SY_COUNT(unimportant); i++) {
-        if (strcmp(term, unimportant[i]) == 0) {
-            return 0;
-        }
+    uint32_t i = sy_index_of(term, words, CONFIG_COUNT, sizeof *words);
+    if (i != SY_NONE) {
+        configs[i] = value;
+        return 0;
     }
-    return -ENOENT;
+    bool known = sy_index_of(term, unimportant, SY_COUNT(unimportant), sizeof *words) != SY_NONE;
+    return known ? 0 : -ENOENT;
 }
 
 static int place_term(struct sy_sources *sources, const struct sy_perf_device *device,

@@ -9,7 +9,6 @@
  */
 #include "counters/perf.h"
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define THREADS_MAX 64u /* of a process: each takes a descriptor per event */

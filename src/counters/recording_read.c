@@ -34,17 +34,12 @@ struct word {
 
 __attribute__((format(printf, 3, 4))) static int fail(struct reader *reader, const char *where,
                                                       const char *format, ...) {
-    char message[256];
+    uint32_t column = (uint32_t)(where - reader->line_start) + 1;
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    int code = sy_fail_list(reader->error, reader->file, reader->line, column, format, args);
     va_end(args);
-    return sy_fail_at(reader->error, -EINVAL, reader->file, reader->line,
-                      (uint32_t)(where - reader->line_start) + 1, "%s", message);
-}
-
-static int fail_memory(struct reader *reader) {
-    return sy_fail(reader->error, -ENOMEM, "out of memory");
+    return code;
 }
 
 /* The next word of the line, empty at its end. */
@@ -108,7 +103,7 @@ static int from_hex(char c) {
 static int decode(struct reader *reader, struct word word, const char **ret_text) {
     char *text = sy_arena_alloc(reader->recording->arena, word.length + 1, 1), *out = text;
     if (!text) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->error);
     }
     for (size_t i = 0, length; !is_word(word, "-") && i < word.length; i += length) {
         const char *at = word.text + i;
@@ -177,7 +172,7 @@ static int need_fresh(struct reader *reader, struct sy_map *map, const char *wha
     if (code == -EEXIST) {
         return fail(reader, where, "there already is a %s '%s'", what, name);
     }
-    return code ? fail_memory(reader) : 0;
+    return code ? sy_out_of_memory(reader->error) : 0;
 }
 
 /* pmu NAME SLOTS */
@@ -196,7 +191,7 @@ static int read_pmu(struct reader *reader) {
     code = code ? code : need_u32(reader, word, "the number of slots", 1024, &pmu.slots);
     code = code ? code : need_end(reader);
     if (!code && sy_grow(&recording->pmus, &reader->pmu_capacity, index + 1, sizeof pmu)) {
-        code = fail_memory(reader);
+        code = sy_out_of_memory(reader->error);
     }
     if (!code) {
         recording->pmus[recording->pmu_count++] = pmu;
@@ -264,7 +259,7 @@ static int read_counter(struct reader *reader) {
     if (!code &&
         (sy_grow(&recording->counters, &reader->counter_capacity, index + 1, sizeof counter) ||
          sy_grow(&reader->seen, &reader->seen_capacity, index + 1, sizeof(uint32_t)))) {
-        code = fail_memory(reader);
+        code = sy_out_of_memory(reader->error);
     }
     if (!code) {
         reader->seen[index] = 0;
@@ -324,7 +319,7 @@ static int read_sample(struct reader *reader, struct word word, struct sy_sample
     if (!code && (recording->sample_count == UINT32_MAX ||
                   sy_grow(&recording->samples, &reader->sample_capacity,
                           recording->sample_count + 1, sizeof sample))) {
-        code = fail_memory(reader);
+        code = sy_out_of_memory(reader->error);
     }
     if (!code) {
         reader->seen[sample.counter] = reader->line;
@@ -416,7 +411,7 @@ int sy_recording_read(const char *file, const char *text, size_t length,
     if (!reader.recording || !arena) {
         free(reader.recording);
         sy_arena_destroy(arena);
-        return fail_memory(&reader);
+        return sy_out_of_memory(reader.error);
     }
     reader.recording->arena = arena;
     int code = read_lines(&reader, text, length);

@@ -267,8 +267,7 @@ static int check_only(const char *only, struct sy_error *error) {
         }
         if (!known) {
             sy_fail(error, -EINVAL, "there is no source '%s'", word);
-            sy_hint_names(error, word, names, SY_PROVIDER_COUNT);
-            return -EINVAL;
+            return sy_hint_names(error, word, names, SY_PROVIDER_COUNT);
         }
         at += length;
     }
@@ -318,7 +317,7 @@ static int open_replay(struct sy_sources *sources, struct sy_error *error) {
     for (uint32_t i = 0; !code && i < sources->replay->counter_count; i++) {
         sy_add_counter(sources, &sources->replay->counters[i], NULL);
     }
-    return sources->failed ? sy_fail(error, -ENOMEM, "out of memory") : code;
+    return sources->failed ? sy_out_of_memory(error) : code;
 }
 
 struct sy_sources *sy_sources_create(const struct sy_sources_options *options,
@@ -341,7 +340,7 @@ int sy_sources_open_with(const struct sy_sources_options *options, const struct 
                          struct sy_sources **ret_sources, struct sy_error *error) {
     struct sy_sources *sources = sy_sources_create(options, calls);
     if (!sources) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = options->replay ? open_replay(sources, error) : open_providers(sources, error);
     if (code) {

@@ -27,10 +27,6 @@ struct reader {
     size_t length;
 };
 
-static int fail_memory(struct reader *reader) {
-    return sy_fail(reader->json.error, -ENOMEM, "out of memory");
-}
-
 /* --- rows: arrays of a fixed shape ------------------------------------------------------------ */
 enum column_type {
     INDEX,        /* uint32_t below limit */
@@ -187,7 +183,7 @@ static int read_per_task(void *any, const struct sy_json_member *member) {
 static int parse_machine(struct reader *reader, const char *text, size_t length) {
     char *copy = strndup(text, length); /* its reader wants a NUL behind the text */
     if (!copy) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     int code = sy_machine_read_json(reader->json.file, copy, length, &reader->record->machine,
                                     reader->json.error);
@@ -216,7 +212,9 @@ static int allocate(struct reader *reader) {
     record->tasks = sy_arena_alloc(record->arena, tasks + 1, sizeof *record->tasks);
     record->model_ns = sy_arena_alloc(record->arena, cells + 1, sizeof *record->model_ns);
     record->moved_bytes = sy_arena_alloc(record->arena, memories * memories, sizeof(double));
-    return record->tasks && record->model_ns && record->moved_bytes ? 0 : fail_memory(reader);
+    return record->tasks && record->model_ns && record->moved_bytes
+               ? 0
+               : sy_out_of_memory(reader->json.error);
 }
 
 static int read_part(void *any, const struct sy_json_member *member) {
@@ -349,7 +347,7 @@ static int read_decision(struct reader *reader) {
     struct sy_record *record = reader->record;
     if (sy_grow(&reader->decisions, &reader->decision_capacity, record->decision_count + 1,
                 sizeof *reader->decisions) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     struct sy_decided *decided = &reader->decisions[record->decision_count];
     *decided = (struct sy_decided){0};
@@ -423,7 +421,7 @@ static int read_span(struct reader *reader) {
         return sy_json_fail(&reader->json, "this span ends before it starts");
     }
     sy_trace_add(&reader->record->trace, &span);
-    return reader->record->trace.failed ? fail_memory(reader) : 0;
+    return reader->record->trace.failed ? sy_out_of_memory(reader->json.error) : 0;
 }
 
 static int read_moved(struct reader *reader) {
@@ -447,7 +445,7 @@ static int read_note(struct reader *reader) {
     struct sy_record *record = reader->record;
     if (sy_grow(&reader->notes, &reader->note_capacity, record->note_count + 1,
                 sizeof *reader->notes) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     struct sy_note *note = &reader->notes[record->note_count];
     int code = sy_json_enter_array(&reader->json);
@@ -493,7 +491,7 @@ static int keep_lists(struct reader *reader) {
     record->decisions = sy_arena_alloc(record->arena, count + 1, sizeof *record->decisions);
     struct sy_note *kept = sy_arena_alloc(record->arena, notes + 1, sizeof *kept);
     if (!record->decisions || !kept) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     if (count) {
         memcpy(record->decisions, reader->decisions, count * sizeof *record->decisions);
@@ -567,13 +565,10 @@ int sy_record_read_text(const char *name, const char *text, size_t length,
 }
 
 int sy_record_read_file(const char *path, struct sy_record **ret_record, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_record_read_text(path, text, length, ret_record, error);
+    code = code ? code : sy_record_read_text(path, text, length, ret_record, error);
     free(text);
     return code;
 }

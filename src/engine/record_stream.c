@@ -4,7 +4,6 @@
  */
 #include "base/json.h"
 #include "engine/record.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,10 +102,6 @@ struct reader {
     uint32_t count, capacity;
 };
 
-static int fail_memory(struct reader *reader) {
-    return sy_fail(reader->json->error, -ENOMEM, "out of memory");
-}
-
 static int read_number(struct reader *reader, const struct member *member, void *field) {
     enum sy_json_type type;
     double value = NAN;
@@ -166,7 +161,7 @@ static int read_phases(struct reader *reader) {
     while (more >= 0 && (more = sy_json_next(reader->json)) > 0) {
         if (sy_grow(&reader->phases, &reader->capacity, reader->count + 1,
                     sizeof *reader->phases)) {
-            return fail_memory(reader);
+            return sy_out_of_memory(reader->json->error);
         }
         more = read_members(reader, &reader->phases[reader->count++], phase_members,
                             SY_COUNT(phase_members));
@@ -179,11 +174,11 @@ int sy_record_read_stream(struct sy_json *json, struct sy_arena *arena,
     struct reader reader = {.json = json, .arena = arena};
     struct sy_stream_report *report = sy_arena_alloc(arena, 1, sizeof *report);
     int code = report ? read_members(&reader, report, report_members, SY_COUNT(report_members))
-                      : fail_memory(&reader);
+                      : sy_out_of_memory(reader.json->error);
     struct sy_stream_phase *phases =
         code ? NULL : sy_arena_alloc(arena, reader.count + 1, sizeof *phases);
     if (!code && !phases) {
-        code = fail_memory(&reader);
+        code = sy_out_of_memory(reader.json->error);
     }
     if (!code) {
         if (reader.count) {

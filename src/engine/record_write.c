@@ -86,14 +86,12 @@ static void put_tasks(struct sy_json_writer *writer, const struct sy_record *rec
 }
 
 static void put_alternative(struct sy_json_writer *writer, const struct sy_alternative *item) {
-    sy_json_open(writer, '[');
-    sy_json_put_u64(writer, item->device);
+    sy_json_print(writer, "[%u", item->device);
     put_time(writer, item->queue_ns);
     put_time(writer, item->inputs_ns);
     put_time(writer, item->exec_ns);
     put_time(writer, item->finish_ns);
-    sy_json_put_number(writer, rint(item->log_sigma * 1e4) / 1e4);
-    sy_json_close(writer, ']');
+    sy_json_print(writer, "%g]", rint(item->log_sigma * 1e4) / 1e4);
 }
 
 /* Only if there is one: most policies give none. */
@@ -119,11 +117,8 @@ static void put_decisions(struct sy_json_writer *writer, const struct sy_record 
         const struct sy_decided *decided = &record->decisions[i];
         sy_json_open(writer, '[');
         put_time(writer, decided->at_ns);
-        sy_json_put_u64(writer, decided->task);
-        sy_json_put_u64(writer, decided->device);
-        sy_json_put_number(writer, decided->priority);
-        sy_json_put_u64(writer, decided->ready_count);
-        sy_json_open(writer, '[');
+        sy_json_print(writer, "%u, %u, %g, %u, [", decided->task, decided->device,
+                      decided->priority, decided->ready_count);
         for (uint32_t a = 0; a < decided->alternative_count; a++) {
             put_alternative(writer, &decided->alternatives[a]);
         }
@@ -138,15 +133,13 @@ static void put_trace(struct sy_json_writer *writer, const struct sy_trace *trac
     sy_json_open_member(writer, "trace", '[');
     for (uint32_t i = 0; i < trace->count; i++) {
         const struct sy_span *span = &trace->spans[i];
-        sy_json_open(writer, '[');
-        sy_json_put_string(writer, sy_record_span_name(span->kind));
+        sy_json_print(writer, "[%s", sy_record_span_name(span->kind));
         put_index(writer, span->kind == SY_SPAN_LOST ? SY_NONE : span->subject);
         sy_json_put_u64(writer, span->place);
         put_time(writer, span->start_ns);
         put_time(writer, span->end_ns);
         if (span->kind == SY_SPAN_TRANSFER) {
-            sy_json_put_u64(writer, span->from);
-            sy_json_put_number(writer, span->bytes);
+            sy_json_print(writer, "%u, %g", span->from, span->bytes);
         }
         sy_json_close(writer, ']');
     }
@@ -158,11 +151,7 @@ static void put_moved(struct sy_json_writer *writer, const struct sy_record *rec
     sy_json_open_member(writer, "moved_bytes", '[');
     for (uint32_t i = 0; i < count * count; i++) {
         if (record->moved_bytes[i] > 0) {
-            sy_json_open(writer, '[');
-            sy_json_put_u64(writer, i / count);
-            sy_json_put_u64(writer, i % count);
-            sy_json_put_number(writer, record->moved_bytes[i]);
-            sy_json_close(writer, ']');
+            sy_json_print(writer, "[%u, %u, %g]", i / count, i % count, record->moved_bytes[i]);
         }
     }
     sy_json_close(writer, ']');
@@ -174,10 +163,7 @@ static void put_notes(struct sy_json_writer *writer, const struct sy_record *rec
     }
     sy_json_open_member(writer, "notes", '[');
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_json_open(writer, '[');
-        sy_json_put_string(writer, record->notes[i].key);
-        sy_json_put_string(writer, record->notes[i].value);
-        sy_json_close(writer, ']');
+        sy_json_print(writer, "[%s, %s]", record->notes[i].key, record->notes[i].value);
     }
     sy_json_close(writer, ']');
 }
@@ -200,8 +186,7 @@ void sy_record_write(const struct sy_record *record, struct sy_buffer *buffer) {
     struct sy_buffer machine = {0}, graph = {0};
     sy_machine_write_json(record->machine, &machine);
     sy_graph_write_json(record->graph, &graph);
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", SY_RECORD_SCHEMA);
+    sy_json_print(&writer, "{schema: %s", SY_RECORD_SCHEMA);
     put_text(&writer, "spec", record->spec);
     put_text(&writer, "policy", record->policy);
     put_text(&writer, "runtime", record->runtime);

@@ -136,8 +136,7 @@ static int set(struct sy_request *request, const char *text, bool wired, struct 
     const struct sy_key *key = equals ? sy_request_key(text, (size_t)(equals - text)) : NULL;
     if (!key || (key->wired && !wired)) {
         sy_fail(error, -EINVAL, "nothing can be asked as %s", text);
-        sy_hint(error, "symph and symph-engine must be of one version");
-        return -EINVAL;
+        return sy_hint(error, "symph and symph-engine must be of one version");
     }
     return set_value(key, equals + 1, (char *)request + key->offset) ? 0
                                                                      : fail_value(key, text, error);

@@ -7,7 +7,6 @@
  * was seen, never with a number in it. Blank lines and lines that start with # are skipped.
  */
 #include "graph/dag.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +52,7 @@ static int check_counts(struct reader *reader, uint64_t tasks, uint64_t edges) {
     sy_lines_fail(
         &reader->lines, "%llu tasks and %llu edges are announced, but only %llu bytes follow",
         (unsigned long long)tasks, (unsigned long long)edges, (unsigned long long)left - 1);
-    sy_hint(reader->lines.error, "the file may be truncated, or the counts are wrong");
-    return -EINVAL;
+    return sy_hint(reader->lines.error, "the file may be truncated, or the counts are wrong");
 }
 
 static int begin_graph(struct reader *reader) {
@@ -71,7 +69,7 @@ static int begin_graph(struct reader *reader) {
         return code;
     }
     if (sy_grow(&dag->stages, &dag->stage_capacity, (uint32_t)tasks, sizeof *dag->stages) < 0) {
-        return sy_fail(reader->lines.error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(reader->lines.error);
     }
     if (tasks) {
         memset(dag->stages, 0, (size_t)tasks * sizeof *dag->stages);
@@ -87,8 +85,8 @@ static int fail_count(struct reader *reader, const char *what, uint32_t declared
     const struct sy_dag *dag = &reader->dag;
     sy_lines_fail(&reader->lines, "graph '%.*s' ends with %u of %u %s", (int)dag->name_length,
                   dag->name, seen, declared, what);
-    sy_hint(reader->lines.error, "the counts are on line %u; the file may be truncated", dag->line);
-    return -EINVAL;
+    return sy_hint(reader->lines.error, "the counts are on line %u; the file may be truncated",
+                   dag->line);
 }
 
 static int end_graph(struct reader *reader) {
@@ -167,8 +165,7 @@ static int edge_line(struct reader *reader) {
     struct sy_dag_edge edge = {.line = lines->line, .sync = SY_NONE};
     if (dag->edge_count == dag->edges_declared) {
         sy_lines_fail(lines, "more than the %u edges announced", dag->edges_declared);
-        sy_hint(lines->error, "the counts are on line %u", dag->line);
-        return -EINVAL;
+        return sy_hint(lines->error, "the counts are on line %u", dag->line);
     }
     int code = take_index(reader, "edge's first task", &edge.from);
     code = code ? code : take_index(reader, "edge's second task", &edge.to);
@@ -180,7 +177,7 @@ static int edge_line(struct reader *reader) {
     code = code ? code : end_of_line(reader);
     if (!code &&
         sy_grow(&dag->edges, &dag->edge_capacity, dag->edge_count + 1, sizeof *dag->edges) < 0) {
-        code = sy_fail(lines->error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(lines->error);
     }
     if (!code) {
         dag->edges[dag->edge_count++] = edge;
@@ -200,14 +197,13 @@ static int read_line(struct reader *reader) {
     }
     if (letter != 'T' && letter != 'E') {
         sy_lines_fail(lines, "a line of unknown kind");
-        sy_hint(lines->error, "lines are 'J name tasks edges', 'T index type seconds instances "
-                              "mem_bytes' and 'E from to bytes'");
-        return -EINVAL;
+        return sy_hint(lines->error,
+                       "lines are 'J name tasks edges', 'T index type seconds instances "
+                       "mem_bytes' and 'E from to bytes'");
     }
     if (!reader->open) {
         sy_lines_fail(lines, "a %c line before the first J line", letter);
-        sy_hint(lines->error, "a graph begins with 'J name tasks edges'");
-        return -EINVAL;
+        return sy_hint(lines->error, "a graph begins with 'J name tasks edges'");
     }
     return letter == 'T' ? task_line(reader) : edge_line(reader);
 }

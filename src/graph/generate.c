@@ -56,8 +56,7 @@ static int find(const char *spec, size_t length, const struct sy_generator **ret
     fail_at(spec, spec, error, "there is no generator", spec, length);
     char word[WORD_MAX];
     snprintf(word, sizeof word, "%.*s", length < WORD_MAX ? (int)length : WORD_MAX - 1, spec);
-    sy_hint_names(error, word, names, count);
-    return -EINVAL;
+    return sy_hint_names(error, word, names, count);
 }
 
 static int set_value(const char *spec, const struct sy_generator_parameter *parameter,
@@ -67,8 +66,7 @@ static int set_value(const char *spec, const struct sy_generator_parameter *para
     double value;
     if (parameter->number == SY_TIME && !sy_parse_quantity(text, length, ms, &value)) {
         fail_at(spec, text, error, "not a time:", text, length);
-        sy_hint(error, "a number and a unit, such as %s=10ms", parameter->key);
-        return -EINVAL;
+        return sy_hint(error, "a number and a unit, such as %s=10ms", parameter->key);
     }
     if (parameter->number != SY_TIME && !sy_parse_double(text, length, &value)) {
         return fail_at(spec, text, error, "not a number:", text, length);
@@ -120,8 +118,7 @@ static int read_argument(const char *spec, const struct sy_generator *generator,
     }
     if (named && !equals) {
         fail_at(spec, at, error, "no value for", at, length);
-        sy_hint(error, "write %s=%g", generator->parameters[index].key, values[index]);
-        return -EINVAL;
+        return sy_hint(error, "write %s=%g", generator->parameters[index].key, values[index]);
     }
     if (*seen & 1u << index) {
         return fail_at(spec, at, error, "given twice:", generator->parameters[index].key,
@@ -169,7 +166,7 @@ static int build(const char *spec, const struct sy_generator *generator, const d
 
 int sy_graph_generate(const char *spec, struct sy_graph **ret_graph, struct sy_error *error) {
     size_t length = strcspn(spec, ":");
-    const struct sy_generator *generator;
+    const struct sy_generator *generator = NULL;
     double values[SY_GENERATOR_PARAMETERS] = {0};
     int code = find(spec, length, &generator, error);
     if (code) {
@@ -187,8 +184,7 @@ int sy_graph_generate(const char *spec, struct sy_graph **ret_graph, struct sy_e
     if (!(size <= SY_GENERATOR_SIZE_MAX)) {
         sy_fail_at(error, -EINVAL, NULL, 1, (uint32_t)length + 2,
                    "this graph would have about %.2g tasks and accesses", size);
-        sy_hint(error, "at most %.2g are allowed", SY_GENERATOR_SIZE_MAX);
-        return -EINVAL;
+        return sy_hint(error, "at most %.2g are allowed", SY_GENERATOR_SIZE_MAX);
     }
     return build(spec, generator, values, ret_graph, error);
 }

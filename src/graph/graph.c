@@ -20,13 +20,11 @@ const char *sy_device_kind_name(enum sy_device_kind kind) {
 }
 
 bool sy_device_kind_parse(const char *name, enum sy_device_kind *ret_kind) {
-    for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
-        if (strcmp(name, kind_names[kind]) == 0) {
-            *ret_kind = (enum sy_device_kind)kind;
-            return true;
-        }
+    uint32_t kind = sy_index_of(name, kind_names, SY_KIND_COUNT, sizeof *kind_names);
+    if (kind != SY_NONE) {
+        *ret_kind = (enum sy_device_kind)kind;
     }
-    return false;
+    return kind != SY_NONE;
 }
 
 void sy_graph_builder_destroy(struct sy_graph_builder *builder) {

@@ -40,10 +40,6 @@ struct reader {
     uint32_t after_count, after_capacity;
 };
 
-static int fail_memory(struct reader *reader) {
-    return sy_fail(reader->json.error, -ENOMEM, "out of memory");
-}
-
 static int read_list(struct reader *reader, int (*read_one)(struct reader *reader)) {
     int more = sy_json_enter_array(&reader->json);
     while (more >= 0 && (more = sy_json_next(&reader->json)) > 0) {
@@ -116,7 +112,7 @@ static int read_kernel(struct reader *reader) {
     if (code == -EEXIST) {
         return sy_json_fail(&reader->json, "kernel \"%.60s\" is described twice", desc.name);
     }
-    return code ? fail_memory(reader) : 0;
+    return code ? sy_out_of_memory(reader->json.error) : 0;
 }
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -134,14 +130,14 @@ static int read_datum(struct reader *reader) {
         return code;
     }
     if (sy_graph_add_data(reader->graph, name, bytes, &datum) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     const char *kept = reader->graph->data_names[datum.index];
     code = kept ? sy_map_put(&reader->data, kept, strlen(kept), datum.index) : 0;
     if (code == -EEXIST) {
         return sy_json_fail(&reader->json, "datum \"%.60s\" is described twice", name);
     }
-    return code ? fail_memory(reader) : 0;
+    return code ? sy_out_of_memory(reader->json.error) : 0;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
@@ -167,7 +163,7 @@ static int read_reference(struct reader *reader, const char *what, const struct 
 static int push_access(struct reader *reader, uint32_t mode) {
     if (sy_grow(&reader->accesses, &reader->access_capacity, reader->access_count + 1,
                 sizeof *reader->accesses) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     struct sy_access access = {.mode = mode};
     int code =
@@ -234,7 +230,7 @@ static int read_after(struct reader *reader) {
         if (!more && (sy_grow(&reader->after, &reader->after_capacity, reader->after_count + 1,
                               sizeof *reader->after) < 0 ||
                       (wait.index == SY_NONE && !wait.name))) {
-            more = fail_memory(reader);
+            more = sy_out_of_memory(reader->json.error);
         }
         if (!more) {
             reader->after[reader->after_count++] = wait;
@@ -269,7 +265,7 @@ static int add_task(struct reader *reader, const struct sy_task_desc *desc, uint
     if (code) {
         return code == -EOVERFLOW
                    ? sy_json_fail(&reader->json, "more than %u tasks", SY_GRAPH_TASK_MAX)
-                   : fail_memory(reader);
+                   : sy_out_of_memory(reader->json.error);
     }
     const char *kept = reader->graph->tasks[task.index].name;
     code = kept ? sy_map_put(&reader->tasks, kept, strlen(kept), task.index) : 0;
@@ -277,7 +273,7 @@ static int add_task(struct reader *reader, const struct sy_task_desc *desc, uint
         return sy_json_fail(&reader->json, "task \"%.60s\" is described twice", kept);
     }
     *ret_task = task.index;
-    return code ? fail_memory(reader) : 0;
+    return code ? sy_out_of_memory(reader->json.error) : 0;
 }
 
 /* Edges to tasks that are known by now; the others wait for the end of the graph. */
@@ -287,15 +283,14 @@ static int add_waits(struct reader *reader, uint32_t task) {
         wait->task = task;
         if (wait->index < task) {
             if (sy_graph_builder_edge(reader->graph, wait->index, task, SY_GRAPH_GIVEN) < 0) {
-                return fail_memory(reader);
+                return sy_out_of_memory(reader->json.error);
             }
             continue;
         }
-        if (sy_grow(&reader->pending, &reader->pending_capacity, reader->pending_count + 1,
-                    sizeof *reader->pending) < 0) {
-            return fail_memory(reader);
+        if (sy_append(&reader->pending, &reader->pending_capacity, &reader->pending_count, wait,
+                      sizeof *reader->pending)) {
+            return sy_out_of_memory(reader->json.error);
         }
-        reader->pending[reader->pending_count++] = *wait;
     }
     return 0;
 }
@@ -308,7 +303,7 @@ static int finish_task(struct reader *reader, struct sy_task_desc *desc, struct 
         return sy_json_fail(&reader->json, "a task lacks \"kernel\"");
     }
     if (sy_grow(&reader->places, &reader->place_capacity, task + 1, sizeof place) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     reader->places[task] = place;
     desc->accesses = reader->accesses;
@@ -376,7 +371,7 @@ static int open_graph(struct reader *reader) {
     if (!reader->graph) {
         reader->graph = sy_graph_create(reader->name, reader->is_explicit);
     }
-    return reader->graph ? 0 : fail_memory(reader);
+    return reader->graph ? 0 : sy_out_of_memory(reader->json.error);
 }
 
 enum { SCHEMA_MEMBER, GRAPH_NAME, DEPENDENCIES, KERNELS, DATA, TASKS, GRAPH_MEMBERS };
@@ -386,14 +381,12 @@ static int read_graph_member(struct reader *reader, uint32_t member, uint32_t se
     is_late = is_late || ((member == KERNELS || member == DATA) && reader->has_tasks);
     if (is_late) {
         sy_json_fail(&reader->json, "this member comes too late");
-        sy_hint(reader->json.error,
-                "the order is schema, name, dependencies, kernels, data, tasks");
-        return -EINVAL;
+        return sy_hint(reader->json.error,
+                       "the order is schema, name, dependencies, kernels, data, tasks");
     }
     if (!(seen & 1u << SCHEMA_MEMBER)) {
         sy_json_fail(&reader->json, "a graph begins with its schema");
-        sy_hint(reader->json.error, "put \"schema\": \"" SCHEMA "\" first");
-        return -EINVAL;
+        return sy_hint(reader->json.error, "put \"schema\": \"" SCHEMA "\" first");
     }
     int code = member >= KERNELS ? open_graph(reader) : 0;
     if (code) {
@@ -429,7 +422,7 @@ static int resolve(struct reader *reader) {
                                 wait->index, reader->graph->task_count);
         }
         if (sy_graph_builder_edge(reader->graph, wait->index, wait->task, SY_GRAPH_GIVEN) < 0) {
-            return fail_memory(reader);
+            return sy_out_of_memory(reader->json.error);
         }
     }
     return 0;
@@ -450,7 +443,7 @@ static int seal(struct reader *reader) {
 static int adopt(struct reader *reader) {
     int code = sy_graph_list_adopt(&reader->list, reader->graph);
     if (code) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     reader->graph = NULL;
     return 0;
@@ -474,7 +467,8 @@ static int read_graph(struct reader *reader) {
                                                      "kernels", "data", "tasks"};
     uint32_t seen = 0, index = 0;
     reader->scratch = sy_arena_create();
-    int more = reader->scratch ? sy_json_enter_object(&reader->json) : fail_memory(reader);
+    int more = reader->scratch ? sy_json_enter_object(&reader->json)
+                               : sy_out_of_memory(reader->json.error);
     struct sy_json_place place = sy_json_here(&reader->json);
     while (more >= 0 && (more = sy_json_next_of(&reader->json, "a graph", names, GRAPH_MEMBERS,
                                                 &seen, &index)) > 0) {

@@ -29,8 +29,7 @@ static void put_variant(struct sy_json_writer *writer, const struct sy_variant *
 }
 
 static void put_kernel(struct sy_json_writer *writer, const struct sy_kernel *kernel) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "name", kernel->name);
+    sy_json_print(writer, "{name: %s", kernel->name);
     if (strcmp(kernel->interference, kernel->name) != 0) {
         sy_json_member_string(writer, "interference", kernel->interference);
     }
@@ -41,8 +40,7 @@ static void put_kernel(struct sy_json_writer *writer, const struct sy_kernel *ke
             put_variant(writer, &kernel->variants[kind]);
         }
     }
-    sy_json_close(writer, '}');
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "}}");
 }
 
 /* The name, if there is one that is not taken. */
@@ -58,8 +56,7 @@ static void put_datum(struct sy_json_writer *writer, struct sy_map *taken, const
                       double bytes) {
     sy_json_open(writer, '{');
     put_name(writer, taken, name);
-    sy_json_member_number(writer, "bytes", bytes);
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "bytes: %g}", bytes);
 }
 
 static void put_mode(struct sy_json_writer *writer, const struct sy_access *accesses,
@@ -84,10 +81,7 @@ static void put_ordered(struct sy_json_writer *writer, const struct sy_access *a
     static const char *const modes[] = {"", "read", "write", "update"};
     sy_json_open_member(writer, "accesses", '[');
     for (uint32_t i = 0; i < count; i++) {
-        sy_json_open(writer, '[');
-        sy_json_put_string(writer, modes[accesses[i].mode]);
-        sy_json_put_u64(writer, accesses[i].datum);
-        sy_json_close(writer, ']');
+        sy_json_print(writer, "[%s, %u]", modes[accesses[i].mode], accesses[i].datum);
     }
     sy_json_close(writer, ']');
 }
@@ -165,8 +159,7 @@ void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer)
     SY_ASSERT(graph->sealed);
     struct sy_json_writer writer = {.buffer = *buffer, .compact_from = 3};
     struct sy_map data = {0}, tasks = {0};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-graph-1");
+    sy_json_print(&writer, "{schema: %s", "symph-graph-1");
     if (graph->name[0]) {
         sy_json_member_string(&writer, "name", graph->name);
     }
@@ -175,18 +168,15 @@ void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer)
     for (uint32_t i = 0; i < graph->kernel_count; i++) {
         put_kernel(&writer, &graph->kernels[i]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_open_member(&writer, "data", '[');
+    sy_json_print(&writer, "], data: [");
     for (uint32_t i = 0; i < graph->data_count; i++) {
         put_datum(&writer, &data, graph->data_names[i], graph->data_bytes[i]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_open_member(&writer, "tasks", '[');
+    sy_json_print(&writer, "], tasks: [");
     for (uint32_t i = 0; i < graph->task_count; i++) {
         put_task(&writer, &tasks, graph, i);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     sy_map_finish(&data);
     sy_map_finish(&tasks);
     *buffer = writer.buffer;

@@ -3,7 +3,6 @@
  * Lines of words, and where each word stands: for .dag and tasks.rec files.
  */
 #include "graph/internal.h"
-#include <errno.h>
 #include <string.h>
 
 void sy_lines_init(struct sy_lines *lines, const char *file, const char *text, size_t length,
@@ -48,13 +47,12 @@ bool sy_lines_word(struct sy_lines *lines) {
 }
 
 int sy_lines_fail(struct sy_lines *lines, const char *format, ...) {
-    char message[256];
+    uint32_t column = (uint32_t)(lines->word - lines->line_start) + 1;
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    int code = sy_fail_list(lines->error, lines->file, lines->line, column, format, args);
     va_end(args);
-    uint32_t column = (uint32_t)(lines->word - lines->line_start) + 1;
-    return sy_fail_at(lines->error, -EINVAL, lines->file, lines->line, column, "%s", message);
+    return code;
 }
 
 static int fail_number(struct sy_lines *lines, const char *what, const char *form) {

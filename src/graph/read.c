@@ -117,8 +117,7 @@ static int check_text(const char *name, const char *text, size_t length, struct 
     }
     lines.word = bad;
     sy_lines_fail(&lines, *bad ? "a byte that is not UTF-8" : "a NUL byte");
-    sy_hint(error, "graphs are text files in UTF-8");
-    return -EINVAL;
+    return sy_hint(error, "graphs are text files in UTF-8");
 }
 
 /* text is followed by a NUL. */
@@ -145,19 +144,16 @@ static int read_terminated(const char *name, const char *text, size_t length,
         sy_fail_at(error, -EINVAL, name, 1, 1, "not a graph in a known format");
         break;
     }
-    sy_hint(error, "known are Symphony's JSON, WfFormat JSON, .dag lines and StarPU's tasks.rec");
-    return -EINVAL;
+    return sy_hint(error,
+                   "known are Symphony's JSON, WfFormat JSON, .dag lines and StarPU's tasks.rec");
 }
 
 int sy_graph_read_file(const char *path, const struct sy_graph_read_options *options,
                        struct sy_graph_list *ret_list, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = read_terminated(path, text, length, options, ret_list, error);
+    code = code ? code : read_terminated(path, text, length, options, ret_list, error);
     free(text);
     return code;
 }

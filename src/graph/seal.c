@@ -182,7 +182,7 @@ static int fail_cycle(const struct sy_graph *graph, const uint32_t *missing, str
                       struct sy_graph_cycle *ret_cycle) {
     uint32_t *next = malloc((size_t)graph->task_count * sizeof *next);
     if (!next) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     struct sy_buffer text = {0};
     uint32_t first = find_cycle(graph, missing, next);
@@ -205,7 +205,7 @@ static int order_tasks(struct sy_graph *graph, struct sy_error *error,
     }
     uint32_t *missing = malloc((size_t)graph->task_count * sizeof *missing);
     if (!missing) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = sort_tasks(graph, missing) == graph->task_count
                    ? 0

@@ -50,10 +50,6 @@ struct reader {
     uint32_t first_wait;
 };
 
-static int fail_memory(struct reader *reader) {
-    return sy_fail(reader->lines.error, -ENOMEM, "out of memory");
-}
-
 static struct span rest_of_line(struct reader *reader) {
     const char *at = reader->lines.word_end, *end = reader->lines.line_end;
     while (at < end && (*at == ' ' || *at == '\t')) {
@@ -90,12 +86,12 @@ static int read_job(struct reader *reader) {
 
 static int read_depends(struct reader *reader) {
     while (sy_lines_word(&reader->lines)) {
-        if (sy_grow(&reader->waits, &reader->wait_capacity, reader->wait_count + 1,
-                    sizeof *reader->waits) < 0) {
-            return fail_memory(reader);
+        if (sy_append(&reader->waits, &reader->wait_capacity, &reader->wait_count,
+                      &(struct wait){.job = {reader->lines.word, (size_t)(reader->lines.word_end -
+                                                                          reader->lines.word)}},
+                      sizeof *reader->waits)) {
+            return sy_out_of_memory(reader->lines.error);
         }
-        reader->waits[reader->wait_count++] = (struct wait){
-            .job = {reader->lines.word, (size_t)(reader->lines.word_end - reader->lines.word)}};
     }
     return 0;
 }
@@ -134,7 +130,7 @@ static int read_gflop(struct reader *reader) {
 
 static int grow_accesses(struct reader *reader, uint32_t need) {
     return sy_grow(&reader->accesses, &reader->access_capacity, need, sizeof *reader->accesses) < 0
-               ? fail_memory(reader)
+               ? sy_out_of_memory(reader->lines.error)
                : 0;
 }
 
@@ -155,7 +151,7 @@ static int read_handles(struct reader *reader) {
             if (reader->name.failed ||
                 sy_graph_add_data(reader->graph, reader->name.text, 0, &added) < 0 ||
                 sy_map_put(&reader->handles, lines->word, length, added.index) < 0) {
-                return fail_memory(reader);
+                return sy_out_of_memory(reader->lines.error);
             }
             datum = added.index;
         }
@@ -196,7 +192,7 @@ static int read_sizes(struct reader *reader) {
         }
         if (sy_grow(&reader->sizes, &reader->size_capacity, reader->size_count + 1,
                     sizeof *reader->sizes) < 0) {
-            return fail_memory(reader);
+            return sy_out_of_memory(reader->lines.error);
         }
         int code = sy_lines_double(&reader->lines, "size", &reader->sizes[reader->size_count]);
         if (code) {
@@ -228,7 +224,7 @@ static int add_kernel(struct reader *reader, uint32_t *ret_kernel) {
     uint32_t need = reader->graph->kernel_count + 1;
     if (reader->name.failed || sy_graph_add_kernel(reader->graph, &desc, &kernel) < 0 ||
         sy_grow(&reader->means, &reader->mean_capacity, need, 2 * sizeof *reader->means) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->lines.error);
     }
     memset(&reader->means[2 * (size_t)kernel.index], 0, 2 * sizeof *reader->means);
     *ret_kernel = kernel.index;
@@ -264,8 +260,7 @@ static int check_block(struct reader *reader) {
     }
     if (sy_map_get(&reader->jobs, reader->job.text, reader->job.length, &other)) {
         fail_block(reader, "another task has the same JobId");
-        sy_hint(reader->lines.error, "first on line %u", reader->job_lines[other]);
-        return -EINVAL;
+        return sy_hint(reader->lines.error, "first on line %u", reader->job_lines[other]);
     }
     if (reader->handle_count != reader->mode_count ||
         (reader->size_count && reader->size_count != reader->handle_count)) {
@@ -307,7 +302,7 @@ static int add_task(struct reader *reader, uint32_t kernel) {
         sy_map_put(&reader->jobs, reader->job.text, reader->job.length, task.index) < 0 ||
         sy_grow(&reader->job_lines, &reader->job_line_capacity, task.index + 1, sizeof(uint32_t)) <
             0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->lines.error);
     }
     reader->job_lines[task.index] = reader->block_line;
     for (uint32_t i = reader->first_wait; i < reader->wait_count; i++) {
@@ -356,8 +351,7 @@ static int read_line(struct reader *reader) {
     size_t length = (size_t)(lines->word_end - lines->word);
     if (lines->word[length - 1] != ':') {
         sy_lines_fail(lines, "expected a line \"Key: value\"");
-        sy_hint(lines->error, "tasks.rec files have a blank line between tasks");
-        return -EINVAL;
+        return sy_hint(lines->error, "tasks.rec files have a blank line between tasks");
     }
     if (!reader->block_line) {
         begin_block(reader);
@@ -378,7 +372,7 @@ static int connect(struct reader *reader) {
         uint32_t from;
         if (sy_map_get(&reader->jobs, wait->job.text, wait->job.length, &from) &&
             sy_graph_builder_edge(reader->graph, from, wait->task, SY_GRAPH_GIVEN) < 0) {
-            return fail_memory(reader);
+            return sy_out_of_memory(reader->lines.error);
         }
     }
     for (uint32_t k = 0; k < reader->graph->kernel_count; k++) {
@@ -418,14 +412,14 @@ int sy_graph_read_starpu(const char *name, const char *text, size_t length,
     struct reader reader = {.graph = sy_graph_create(name, true)};
     struct sy_graph_list list = {0};
     sy_lines_init(&reader.lines, name, text, length, error);
-    int code = reader.graph ? 0 : fail_memory(&reader);
+    int code = reader.graph ? 0 : sy_out_of_memory(reader.lines.error);
     while (!code && sy_lines_next(&reader.lines)) {
         code = read_line(&reader);
     }
     code = code ? code : end_block(&reader);
     code = code ? code : finish(&reader);
     if (!code && sy_graph_list_adopt(&list, reader.graph) < 0) {
-        code = fail_memory(&reader);
+        code = sy_out_of_memory(reader.lines.error);
     }
     if (code) {
         sy_graph_destroy(reader.graph);

@@ -20,10 +20,6 @@ struct reader {
     bool has_version, has_workflow;
 };
 
-static int fail_memory(struct reader *reader) {
-    return sy_fail(reader->json.error, -ENOMEM, "out of memory");
-}
-
 static int read_string(struct reader *reader, const char **ret_text) {
     const char *text;
     size_t length;
@@ -32,7 +28,7 @@ static int read_string(struct reader *reader, const char **ret_text) {
         return code;
     }
     *ret_text = sy_arena_strndup(reader->wf.arena, text, length);
-    return *ret_text ? 0 : fail_memory(reader);
+    return *ret_text ? 0 : sy_out_of_memory(reader->json.error);
 }
 
 /* Goes over the members of an object. on_member reads or skips the value. */
@@ -59,11 +55,9 @@ static int read_array(struct reader *reader, int (*on_element)(struct reader *re
 
 static int push_ref(struct reader *reader, struct sy_wf_ref ref) {
     struct sy_wf *wf = &reader->wf;
-    if (sy_grow(&wf->refs, &wf->ref_capacity, wf->ref_count + 1, sizeof *wf->refs) < 0) {
-        return fail_memory(reader);
-    }
-    wf->refs[wf->ref_count++] = ref;
-    return 0;
+    return sy_append(&wf->refs, &wf->ref_capacity, &wf->ref_count, &ref, sizeof *wf->refs)
+               ? sy_out_of_memory(reader->json.error)
+               : 0;
 }
 
 static int read_refs(struct reader *reader, enum sy_wf_ref_kind kind) {
@@ -120,7 +114,7 @@ static int read_task_file(struct reader *reader) {
         size_t size = strlen(text.path) + strlen(text.name) + 1;
         char *whole = sy_arena_alloc(reader->wf.arena, size, 1);
         if (!whole) {
-            return fail_memory(reader);
+            return sy_out_of_memory(reader->json.error);
         }
         snprintf(whole, size, "%s%s", text.path, text.name);
         ref.text = whole;
@@ -206,7 +200,7 @@ static int read_task_into(struct reader *reader, struct sy_wf_task **tasks, uint
                           "this task has neither \"id\" nor \"name\"");
     }
     if (sy_grow(tasks, capacity, *count + 1, sizeof task) < 0) {
-        return fail_memory(reader);
+        return sy_out_of_memory(reader->json.error);
     }
     (*tasks)[(*count)++] = task;
     return 0;
@@ -234,11 +228,10 @@ static int read_file(struct reader *reader) {
     if (!text.name) {
         return sy_json_fail(&reader->json, "a file before here has no \"id\"");
     }
-    if (sy_grow(&wf->files, &wf->file_capacity, wf->file_count + 1, sizeof *wf->files) < 0) {
-        return fail_memory(reader);
-    }
-    wf->files[wf->file_count++] = (struct sy_wf_file){text.name, text.bytes};
-    return 0;
+    return sy_append(&wf->files, &wf->file_capacity, &wf->file_count,
+                     &(struct sy_wf_file){text.name, text.bytes}, sizeof *wf->files)
+               ? sy_out_of_memory(reader->json.error)
+               : 0;
 }
 
 static int specification_member(struct reader *reader, const char *name, void *context) {
@@ -326,11 +319,11 @@ int sy_graph_read_wfformat(const char *name, const char *text, size_t length,
     reader.wf.file = name;
     reader.wf.error = reader.json.error;
     reader.wf.arena = sy_arena_create();
-    int code = reader.wf.arena ? read_all(&reader) : fail_memory(&reader);
+    int code = reader.wf.arena ? read_all(&reader) : sy_out_of_memory(reader.json.error);
     code = code ? code : sy_wf_build(&reader.wf, &graph);
     if (!code && sy_graph_list_adopt(&list, graph) < 0) {
         sy_graph_destroy(graph);
-        code = fail_memory(&reader);
+        code = sy_out_of_memory(reader.json.error);
     }
     if (!code) {
         *ret_list = list;

@@ -25,10 +25,6 @@ struct builder {
     uint32_t writer_capacity, last_task_capacity, last_access_capacity;
 };
 
-static int fail_memory(const struct builder *builder) {
-    return sy_fail(builder->wf->error, -ENOMEM, "out of memory");
-}
-
 static int index_tasks(struct builder *builder) {
     const struct sy_wf *wf = builder->wf;
     for (uint32_t i = 0; i < wf->task_count; i++) {
@@ -42,13 +38,13 @@ static int index_tasks(struct builder *builder) {
             code = sy_map_put(&builder->names, task->name, strlen(task->name), i);
         }
         if (code && code != -EEXIST) {
-            return fail_memory(builder);
+            return sy_out_of_memory(builder->wf->error);
         }
     }
     for (uint32_t i = 0; i < wf->run_count; i++) {
         const char *id = wf->runs[i].id;
         if (sy_map_put(&builder->runs, id, strlen(id), i) == -ENOMEM) {
-            return fail_memory(builder);
+            return sy_out_of_memory(builder->wf->error);
         }
     }
     return 0;
@@ -62,14 +58,14 @@ static int add_file(struct builder *builder, const char *id, double bytes, uint3
     sy_data_id datum;
     if (sy_graph_add_data(builder->graph, id, bytes < 0 ? 0 : bytes, &datum) < 0 ||
         sy_map_put(&builder->files, id, length, datum.index) < 0) {
-        return fail_memory(builder);
+        return sy_out_of_memory(builder->wf->error);
     }
     uint32_t need = datum.index + 1;
     if (sy_grow(&builder->writer, &builder->writer_capacity, need, sizeof(uint32_t)) < 0 ||
         sy_grow(&builder->last_task, &builder->last_task_capacity, need, sizeof(uint32_t)) < 0 ||
         sy_grow(&builder->last_access, &builder->last_access_capacity, need, sizeof(uint32_t)) <
             0) {
-        return fail_memory(builder);
+        return sy_out_of_memory(builder->wf->error);
     }
     builder->writer[datum.index] = builder->last_task[datum.index] = SY_NONE;
     *ret_datum = datum.index;
@@ -123,7 +119,7 @@ static int add_kernel(struct builder *builder, const char *text, size_t length,
     desc.variants[SY_CPU] = (struct sy_variant){.present = true, .ns_per_work = 1};
     sy_kernel_id kernel;
     if (!desc.name || sy_graph_add_kernel(builder->graph, &desc, &kernel) < 0) {
-        return fail_memory(builder);
+        return sy_out_of_memory(builder->wf->error);
     }
     *ret_kernel = kernel.index;
     return 0;
@@ -152,7 +148,7 @@ static int push_access(struct builder *builder, uint32_t task, uint32_t datum, u
     }
     if (sy_grow(&builder->accesses, &builder->access_capacity, builder->access_count + 1,
                 sizeof *builder->accesses) < 0) {
-        return fail_memory(builder);
+        return sy_out_of_memory(builder->wf->error);
     }
     builder->last_task[datum] = task;
     builder->last_access[datum] = builder->access_count;
@@ -187,8 +183,7 @@ static int add_task(struct builder *builder, uint32_t index) {
     if (seconds < 0) {
         sy_fail_at(wf->error, -EINVAL, wf->file, task->line, task->column,
                    "task \"%.60s\" has no runtimeInSeconds", task->id);
-        sy_hint(wf->error, "only workflows that were run have times");
-        return -EINVAL;
+        return sy_hint(wf->error, "only workflows that were run have times");
     }
     int code = kernel_of(builder, task, run, &kernel);
     code = code ? code : collect_accesses(builder, index);
@@ -204,7 +199,8 @@ static int add_task(struct builder *builder, uint32_t index) {
                                 .accesses = builder->accesses,
                                 .access_count = builder->access_count};
     sy_task_id id;
-    return sy_graph_add_task(builder->graph, &desc, &id) < 0 ? fail_memory(builder) : 0;
+    return sy_graph_add_task(builder->graph, &desc, &id) < 0 ? sy_out_of_memory(builder->wf->error)
+                                                             : 0;
 }
 
 /* Up to 1.4 tasks speak of each other by name, later by id; files in the wild mix them. */
@@ -235,7 +231,8 @@ static int add_ref_edge(struct builder *builder, uint32_t task, const struct sy_
     }
     sy_task_id from = {ref->kind == SY_WF_CHILD ? task : other};
     sy_task_id to = {ref->kind == SY_WF_CHILD ? other : task};
-    return sy_graph_add_edge(builder->graph, from, to) < 0 ? fail_memory(builder) : 0;
+    return sy_graph_add_edge(builder->graph, from, to) < 0 ? sy_out_of_memory(builder->wf->error)
+                                                           : 0;
 }
 
 static int add_edges(struct builder *builder) {
@@ -263,7 +260,7 @@ static int seal(struct builder *builder) {
 
 int sy_wf_build(struct sy_wf *wf, struct sy_graph **ret_graph) {
     struct builder builder = {.wf = wf, .graph = sy_graph_create(wf->name, true)};
-    int code = builder.graph ? index_tasks(&builder) : fail_memory(&builder);
+    int code = builder.graph ? index_tasks(&builder) : sy_out_of_memory(builder.wf->error);
     code = code ? code : add_files(&builder);
     for (uint32_t i = 0; !code && i < wf->task_count; i++) {
         code = add_task(&builder, i);

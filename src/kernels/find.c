@@ -24,12 +24,8 @@ static const struct sy_kernel_table *find_table(const struct sy_kernel_set *set,
 
 static const struct sy_kernel_entry *find_in(const struct sy_kernel_table *table,
                                              const char *name) {
-    for (uint32_t i = 0; i < table->kernel_count; i++) {
-        if (strcmp(table->kernels[i].name, name) == 0) {
-            return &table->kernels[i];
-        }
-    }
-    return NULL;
+    uint32_t i = sy_index_of(name, table->kernels, table->kernel_count, sizeof *table->kernels);
+    return i == SY_NONE ? NULL : &table->kernels[i];
 }
 
 static const char *nearest_kernel(const struct sy_kernel_set *set, const char *name) {
@@ -212,7 +208,7 @@ int sy_kernel_set_bind(const struct sy_kernel_set *set, const struct sy_graph *g
     const struct sy_kernel_entry **entries =
         calloc((size_t)graph->kernel_count + 1, sizeof(const struct sy_kernel_entry *));
     if (!entries) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = 0;
     for (uint32_t i = 0; i < graph->kernel_count && !code; i++) {

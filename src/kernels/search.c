@@ -5,7 +5,6 @@
 #include "kernels/set.h"
 
 #include "base/shipped.h"
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -25,10 +24,10 @@ static int fill(struct sy_kernel_set *set, const char *paths, struct sy_error *e
 int sy_kernel_set_open(const char *paths, struct sy_kernel_set **ret_set, struct sy_error *error) {
     struct sy_kernel_set *set = calloc(1, sizeof *set);
     if (!set) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     set->arena = sy_arena_create();
-    int code = set->arena ? fill(set, paths, error) : sy_fail(error, -ENOMEM, "out of memory");
+    int code = set->arena ? fill(set, paths, error) : sy_out_of_memory(error);
     if (code) {
         sy_kernel_set_close(set);
         return code;

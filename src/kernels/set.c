@@ -18,10 +18,6 @@
 
 #define PLUGIN_SYMBOL "sy_kernel_plugin"
 
-static int out_of_memory(struct sy_error *error) {
-    return sy_fail(error, -ENOMEM, "out of memory");
-}
-
 static int skip(struct sy_kernel_set *set, const char *path, const char *why, const char *whose,
                 struct sy_error *error) {
     struct sy_buffer text = {0};
@@ -32,7 +28,7 @@ static int skip(struct sy_kernel_set *set, const char *path, const char *why, co
     sy_buffer_finish(&text);
     if (!copy || sy_grow(&set->skipped, &set->skipped_capacity, set->skipped_count + 1,
                          sizeof *set->skipped)) {
-        return out_of_memory(error);
+        return sy_out_of_memory(error);
     }
     set->skipped[set->skipped_count++] = copy;
     return 0;
@@ -77,7 +73,7 @@ static int add_table(struct sy_kernel_set *set, const struct sy_kernel_table *ta
     }
     const char *copy = sy_arena_strdup(set->arena, path);
     if (!copy || sy_grow(&set->plugins, &set->capacity, set->count + 1, sizeof *set->plugins)) {
-        return out_of_memory(error);
+        return sy_out_of_memory(error);
     }
     set->plugins[set->count++] = (struct sy_kernel_plugin_file){table, copy, identify(copy)};
     return 0;
@@ -88,14 +84,13 @@ static int fail_to_load(const char *path, const char *why, struct sy_error *erro
         why += strlen(path) + strspn(why + strlen(path), ": ");
     }
     sy_fail_at(error, -EINVAL, path, 0, 0, "cannot be loaded: %s", why);
-    sy_hint(error, "a kernel plug-in is a shared object; see examples/kernel_scale.c");
-    return -EINVAL;
+    return sy_hint(error, "a kernel plug-in is a shared object; see examples/kernel_scale.c");
 }
 
 static int not_a_plugin(const char *path, struct sy_error *error) {
     sy_fail_at(error, -EINVAL, path, 0, 0, "is a shared object, but not a kernel plug-in");
-    sy_hint(error, "a plug-in contains SY_KERNEL_PLUGIN(table); see examples/kernel_scale.c");
-    return -EINVAL;
+    return sy_hint(error,
+                   "a plug-in contains SY_KERNEL_PLUGIN(table); see examples/kernel_scale.c");
 }
 
 /* In a child: whatever its constructors do, or its table leads to. What is merely wrong with it the
@@ -170,7 +165,7 @@ int sy_kernel_set_add_folder(struct sy_kernel_set *set, const char *path, struct
     for (int i = 0; i < count; i++) {
         char *file = NULL;
         if (!code && asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0) {
-            code = out_of_memory(error);
+            code = sy_out_of_memory(error);
         }
         code = code ? code : add_file(set, file, false, error);
         free(file);
@@ -211,7 +206,7 @@ int sy_kernel_set_add_list(struct sy_kernel_set *set, const char *paths, struct 
             bool bare = !memchr(paths, '/', length);
             char *path;
             if (asprintf(&path, "%s%.*s", bare ? "./" : "", (int)length, paths) < 0) {
-                return out_of_memory(error);
+                return sy_out_of_memory(error);
             }
             code = add_named(set, path, error);
             free(path);

@@ -26,8 +26,8 @@ static int refuse(struct sy_error *error, const char *path, const char *what, co
                   const char *why) {
     sy_fail_at(error, -EINVAL, path, 0, 0, "%s%s%s%s %s", what, name ? " '" : "", name ? name : "",
                name ? "'" : "", why);
-    sy_hint(error, "the table contradicts itself; see symph/kernel.h for what each member means");
-    return -EINVAL;
+    return sy_hint(error,
+                   "the table contradicts itself; see symph/kernel.h for what each member means");
 }
 
 static int check_kernel(const struct sy_kernel_entry *kernel, const char *path,

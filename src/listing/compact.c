@@ -6,7 +6,6 @@
  * records give the same bytes, in whatever order the files came.
  */
 #include "listing/compile.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,7 +227,7 @@ int sy_compilation_write(struct sy_compilation *c, const char *name, const char 
     put_metrics(c, &text);
     if (text.failed) {
         sy_buffer_finish(&text);
-        return sy_fail(c->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(c->error);
     }
     *ret_text = text;
     return 0;

@@ -98,10 +98,6 @@ static int fail_value(struct sy_compilation *c, const struct sy_json_record *rec
                       text ? text : "", wanted);
 }
 
-static int out_of_memory(struct sy_compilation *c) {
-    return sy_fail(c->error, -ENOMEM, "out of memory");
-}
-
 /* --- JSON to record --------------------------------------------------------------------------- */
 static enum key find_key(const char *name) {
     uint32_t key = 0;
@@ -154,14 +150,14 @@ static int read_value(struct sy_compilation *c, struct sy_json *json, struct sy_
     }
     char *kept = sy_arena_strndup(c->arena, text, length);
     record->values[key].text = kept;
-    return kept ? 0 : out_of_memory(c);
+    return kept ? 0 : sy_out_of_memory(c->error);
 }
 
 static int read_record(struct sy_compilation *c, struct sy_json *json,
                        struct sy_json_record **ret_record) {
     struct sy_json_record *record = sy_arena_alloc(c->arena, 1, sizeof *record);
     if (!record) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     int code = sy_json_enter_object(json);
     record->file = json->file;
@@ -321,7 +317,7 @@ static int encode(struct sy_compilation *c, const struct sy_json_record *record,
     code = code ? code : encode_terms(c, record, &terms);
     if (!code) {
         event->terms = sy_arena_strndup(c->arena, terms.text ? terms.text : "", terms.length);
-        code = terms.failed || !event->terms ? out_of_memory(c) : 0;
+        code = terms.failed || !event->terms ? sy_out_of_memory(c->error) : 0;
     }
     sy_buffer_finish(&terms);
     return code;
@@ -416,7 +412,7 @@ static int see(struct sy_compilation *c, struct sy_map *seen, const char *unit, 
         (void)sy_map_get(seen, kept, path.length, ret_index);
     }
     sy_buffer_finish(&path);
-    return code == -ENOMEM ? out_of_memory(c) : code;
+    return code == -ENOMEM ? sy_out_of_memory(c->error) : code;
 }
 
 static int check_name(struct sy_compilation *c, const struct sy_json_record *record, enum key key) {
@@ -446,7 +442,7 @@ static int add_event(struct sy_compilation *c, const struct sy_json_record *reco
     }
     event.name = lower(c, record->values[KEY_EVENT_NAME].text);
     if (!event.name || sy_grow(&c->events, &c->event_capacity, c->event_count + 1, sizeof event)) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     encode_well_known(&event);
     if (record->values[KEY_COUNTER].text) {
@@ -531,11 +527,11 @@ static int add_metric(struct sy_compilation *c, const struct sy_json_record *rec
     metric.expr = squeeze(c, record->values[KEY_METRIC_EXPR].text);
     if (!metric.expr ||
         sy_grow(&c->metrics, &c->metric_capacity, c->metric_count + 1, sizeof metric)) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     code = check_expr(c, record, metric.expr);
     char *name = code ? NULL : lower(c, metric.name);
-    code = code || name ? code : out_of_memory(c);
+    code = code || name ? code : sy_out_of_memory(c->error);
     uint32_t other;
     code = code ? code : see(c, &c->metrics_seen, unit, name, c->metric_count, &other);
     if (!code) {
@@ -564,12 +560,13 @@ static int add_unit(struct sy_compilation *c, const struct sy_json_record *recor
     if (code) {
         return code;
     }
-    if (sy_grow(&c->units, &c->unit_capacity, c->unit_count + 1, sizeof *c->units)) {
-        return out_of_memory(c);
-    }
-    c->units[c->unit_count++] = (struct sy_unit){
-        .name = unit, .counters = (uint32_t)counters, .fixed_counters = (uint32_t)fixed};
-    return 0;
+    return sy_append(&c->units, &c->unit_capacity, &c->unit_count,
+                     &(struct sy_unit){.name = unit,
+                                       .counters = (uint32_t)counters,
+                                       .fixed_counters = (uint32_t)fixed},
+                     sizeof *c->units)
+               ? sy_out_of_memory(c->error)
+               : 0;
 }
 
 /* *ret_encoding: the record that says how the event is encoded, this one or the standard one. */
@@ -583,7 +580,7 @@ static int inherit(struct sy_compilation *c, struct sy_json_record *record,
     char *name = lower(c, standard);
     uint32_t index;
     if (!name) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     if (!sy_map_get(&c->standard_names, name, strlen(name), &index)) {
         return fail_value(c, record, KEY_ARCH_STD,
@@ -607,7 +604,7 @@ static int add_record(struct sy_compilation *c, struct sy_json_record *record) {
     }
     const char *unit = unit_name(c, record->values[KEY_UNIT].text);
     if (!unit) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     if (strpbrk(unit, " ]") || strlen(unit) > SY_LISTING_NAME_MAX) {
         return fail_value(c, record, KEY_UNIT, "expected a name without spaces");
@@ -627,14 +624,14 @@ static int add_record(struct sy_compilation *c, struct sy_json_record *record) {
 static int add_standard(struct sy_compilation *c, struct sy_json_record *record) {
     const enum key keys[] = {KEY_EVENT_NAME, KEY_METRIC_NAME};
     if (sy_grow(&c->standard, &c->standard_capacity, c->standard_count + 1, sizeof record)) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     for (size_t i = 0; i < SY_COUNT(keys); i++) {
         const char *text = record->values[keys[i]].text;
         char *name = text ? lower(c, text) : NULL;
         int code = name ? sy_map_put(&c->standard_names, name, strlen(name), c->standard_count) : 0;
         if ((text && !name) || code == -ENOMEM) {
-            return out_of_memory(c);
+            return sy_out_of_memory(c->error);
         }
     }
     c->standard[c->standard_count++] = record;
@@ -646,7 +643,7 @@ int sy_compilation_add(struct sy_compilation *c, const char *file, const char *t
     struct sy_json json;
     char *kept = sy_arena_strdup(c->arena, file);
     if (!kept) {
-        return out_of_memory(c);
+        return sy_out_of_memory(c->error);
     }
     sy_json_init(&json, kept, text, length, c->error);
     int code = sy_json_enter_array(&json), more = 0;
@@ -665,7 +662,7 @@ int sy_compilation_add(struct sy_compilation *c, const char *file, const char *t
 
 int sy_compilation_init(struct sy_compilation *c, struct sy_error *error) {
     *c = (struct sy_compilation){.arena = sy_arena_create(), .error = error};
-    return c->arena ? 0 : out_of_memory(c);
+    return c->arena ? 0 : sy_out_of_memory(c->error);
 }
 
 void sy_compilation_finish(struct sy_compilation *c) {

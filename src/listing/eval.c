@@ -8,7 +8,6 @@
  * expression. Invariant: never traps, whatever the values.
  */
 #include "listing/expr.h"
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 

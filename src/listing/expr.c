@@ -246,7 +246,7 @@ static int add(struct parser *p, struct sy_expr_node node, uint32_t *ret_node) {
         return fail_at(p, p->start, "the expression is too long: more than 65536 operands");
     }
     if (sy_grow(&p->nodes, &p->capacity, p->count + 1, sizeof *p->nodes)) {
-        return sy_fail(p->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(p->error);
     }
     p->nodes[p->count] = node;
     *ret_node = p->count++;
@@ -258,7 +258,7 @@ static int intern(struct parser *p, bool plain, uint32_t *ret_name) {
     struct sy_expr_names *names = p->names;
     char *name = sy_arena_alloc(p->arena, p->length + 1, 1);
     if (!name) {
-        return sy_fail(p->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(p->error);
     }
     size_t n = 0;
     for (size_t i = 0; i < p->length; i++) {
@@ -272,7 +272,7 @@ static int intern(struct parser *p, bool plain, uint32_t *ret_name) {
     }
     if (sy_grow(&names->names, &names->capacity, names->count + 1, sizeof *names->names) ||
         sy_map_put(&names->map, name, n, names->count)) {
-        return sy_fail(p->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(p->error);
     }
     names->names[names->count] = name;
     *ret_name = names->count++;
@@ -459,7 +459,7 @@ static int finish(struct parser *p, struct sy_expr *ret_expr) {
     }
     struct sy_expr_node *nodes = sy_arena_alloc(p->arena, p->count, sizeof *nodes);
     if (!nodes) {
-        return sy_fail(p->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(p->error);
     }
     memcpy(nodes, p->nodes, p->count * sizeof *nodes);
     *ret_expr = (struct sy_expr){.nodes = nodes, .count = p->count};

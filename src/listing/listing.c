@@ -163,7 +163,7 @@ static int follow(const struct sy_listing *listing, uint32_t metric, struct step
 int sy_listing_check(const struct sy_listing *listing, struct sy_error *error) {
     struct step *steps = calloc((size_t)listing->metric_count + 1, sizeof *steps);
     uint8_t *states = calloc((size_t)listing->metric_count + 1, sizeof *states);
-    int code = steps && states ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+    int code = steps && states ? 0 : sy_out_of_memory(error);
     for (uint32_t i = 0; i < listing->metric_count && !code; i++) {
         code = follow(listing, i, steps, states, error);
     }

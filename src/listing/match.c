@@ -162,8 +162,7 @@ static int search_maps(const char *folder, const char *cpuid, struct sy_arena *a
         char *text = NULL;
         size_t length;
         const char *path = sy_join(arena, folder, maps.names[i]);
-        code = path ? sy_read_file(path, &text, &length, error)
-                    : sy_fail(error, -ENOMEM, "out of memory");
+        code = path ? sy_read_file(path, &text, &length, error) : sy_out_of_memory(error);
         found = !code && search_map(text, cpuid, ret_name);
         free(text);
     }
@@ -179,17 +178,17 @@ int sy_listing_match(const char *folder, const char *cpuid, struct sy_buffer *re
                      struct sy_error *error) {
     struct sy_buffer own = {0}, name = {0};
     struct sy_arena *arena = sy_arena_create();
-    int code = arena ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+    int code = arena ? 0 : sy_out_of_memory(error);
     if (!code && !cpuid) {
         code = identify(&own, error);
         cpuid = own.text;
     }
     if (!code && own.failed) {
-        code = sy_fail(error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(error);
     }
     code = code ? code : search_maps(folder, cpuid, arena, &name, error);
     if (!code && name.failed) {
-        code = sy_fail(error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(error);
     }
     if (code) {
         sy_buffer_finish(&name);

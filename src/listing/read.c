@@ -47,10 +47,6 @@ static int fail(const struct reader *r, const char *where, const char *what) {
     return sy_fail_at(r->error, -EINVAL, r->file, r->number, column, "%s", what);
 }
 
-static int out_of_memory(const struct reader *r) {
-    return sy_fail(r->error, -ENOMEM, "out of memory");
-}
-
 static bool next_line(struct reader *r) {
     if (r->at >= r->end) {
         return false;
@@ -107,7 +103,7 @@ static int read_header_line(struct reader *r) {
     for (size_t i = 0; i < SY_COUNT(words); i++) {
         if (starts(r->line, words[i].word)) {
             *words[i].target = keep(r, after(r->line, strlen(words[i].word)));
-            return *words[i].target ? 0 : out_of_memory(r);
+            return *words[i].target ? 0 : sy_out_of_memory(r->error);
         }
     }
     return fail(r, r->line.text, "expected name, source, licence or a section");
@@ -165,11 +161,8 @@ static int read_unit(struct reader *r, struct field rest) {
             code = fail(r, word.text, "expected on=, counters=, fixed= or package");
         }
     }
-    if (!code && sy_grow(&r->units, &r->unit_capacity, r->unit_count + 1, sizeof unit)) {
-        code = out_of_memory(r);
-    }
-    if (!code) {
-        r->units[r->unit_count++] = unit;
+    if (!code && sy_append(&r->units, &r->unit_capacity, &r->unit_count, &unit, sizeof unit)) {
+        code = sy_out_of_memory(r->error);
     }
     return code;
 }
@@ -180,7 +173,7 @@ static int flush_names(struct reader *r) {
     uint32_t total = r->name_count + section->count;
     if (sy_grow(&r->names, &r->name_capacity, total, sizeof *r->names) ||
         sy_grow(&r->unit_of, &r->unit_of_capacity, total, sizeof *r->unit_of)) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     for (uint32_t i = 0; i < section->count; i++) {
         r->names[r->name_count] = section->names[i];
@@ -212,7 +205,7 @@ static int read_section(struct reader *r) {
     }
     r->unit = keep(r, unit);
     if (!r->unit) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     if (r->in_metrics && rest.length) {
         return fail(r, rest.text, "expected ']'");
@@ -335,7 +328,7 @@ static int read_extras(const struct reader *r, struct field field, struct sy_eve
         case 'x': {
             const char *text = keep(r, after(word, 1));
             if (!text) {
-                return out_of_memory(r);
+                return sy_out_of_memory(r->error);
             }
             event->scale = sy_parse_scale(text, &event->scale_unit);
             break;
@@ -357,7 +350,7 @@ static int add_event(struct reader *r, struct sy_event *event) {
     event->name = keep(r, (struct field){r->name, r->name_length});
     if (!event->name ||
         sy_grow(&r->events, &r->event_capacity, r->event_count + 1, sizeof *r->events)) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     struct sy_map *map = &r->listing->event_map;
     uint32_t old = sy_listing_find(map, event->unit, r->name, r->name_length);
@@ -365,7 +358,7 @@ static int add_event(struct reader *r, struct sy_event *event) {
         return fail_twice(r, "event");
     }
     if (sy_listing_put(r->listing->arena, map, event->unit, event->name, r->event_count)) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     sy_event_digest(event);
     r->events[r->event_count++] = *event;
@@ -394,7 +387,7 @@ static int read_event(struct reader *r) {
         event.counter_mask = event.fixed ? 0 : event.counter_mask;
         struct field whole = {buffer->text ? buffer->text : "", buffer->length};
         event.encoding = buffer->failed ? NULL : keep(r, whole);
-        code = event.encoding ? add_event(r, &event) : out_of_memory(r);
+        code = event.encoding ? add_event(r, &event) : sy_out_of_memory(r->error);
     }
     return code;
 }
@@ -412,7 +405,7 @@ static int add_metric(struct reader *r, struct sy_metric *metric) {
     metric->name = keep(r, (struct field){r->name, r->name_length});
     if (!key || !metric->name ||
         sy_grow(&r->metrics, &r->metric_capacity, r->metric_count + 1, sizeof *r->metrics)) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     for (char *c = key; *c; c++) {
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
@@ -423,7 +416,7 @@ static int add_metric(struct reader *r, struct sy_metric *metric) {
         return fail_twice(r, "metric");
     }
     if (sy_listing_put(arena, map, metric->unit, key, r->metric_count)) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     r->metrics[r->metric_count++] = *metric;
     return 0;
@@ -444,7 +437,7 @@ static int read_metric(struct reader *r) {
     metric.group = r->group;
     metric.expr_text = keep(r, rest);
     if (!scale_text || !metric.group || !metric.expr_text) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     metric.scale = sy_parse_scale(scale_text, &metric.scale_unit);
     judge_bounds(&metric);
@@ -514,7 +507,7 @@ static int keep_all(struct reader *r) {
     listing->names = keep_array(arena, r->names, r->name_count, sizeof *r->names);
     listing->units = keep_array(arena, r->units, r->unit_count, sizeof *r->units);
     if (!listing->events || !listing->metrics || !listing->names || !listing->units) {
-        return out_of_memory(r);
+        return sy_out_of_memory(r->error);
     }
     return sy_listing_resolve(listing, r->unit_of, r->error);
 }
@@ -525,7 +518,7 @@ int sy_listing_read(const char *file, const char *text, size_t length,
     r.listing = calloc(1, sizeof *r.listing);
     if (!r.listing || !(r.listing->arena = sy_arena_create())) {
         free(r.listing);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = read_lines(&r);
     code = code ? code : keep_all(&r);

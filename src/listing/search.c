@@ -31,7 +31,7 @@ int sy_listing_folder(const char *folder, struct sy_arena *arena, const char **r
     }
     const char *kept = sy_arena_strdup(arena, folder);
     if (!kept) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     *ret_folder = kept;
     return 0;
@@ -57,7 +57,7 @@ static int names_in(const char *folder, struct sy_arena *arena, const char *cons
     struct sy_name_list files = {0};
     int code = sy_folder_files(folder, SY_LISTING_SUFFIX, SY_FOLDER_DEPTH, arena, &files, error);
     if (!code && strip(arena, &files, ret_names)) {
-        code = sy_fail(error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(error);
     }
     sy_name_list_finish(&files);
     return code;
@@ -129,7 +129,7 @@ static int open_in(const char *name, const char *folder, struct sy_arena *arena,
     size_t length = path ? strlen(path) : 0;
     char *file = path ? sy_arena_alloc(arena, length + sizeof SY_LISTING_SUFFIX, 1) : NULL;
     if (!file) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     memcpy(file, path, length);
     memcpy(file + length, SY_LISTING_SUFFIX, sizeof SY_LISTING_SUFFIX);
@@ -146,7 +146,7 @@ int sy_listing_open(const char *name, const char *folder, struct sy_listing **re
                     struct sy_error *error) {
     struct sy_arena *arena = sy_arena_create();
     struct sy_buffer own = {0};
-    int code = arena ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+    int code = arena ? 0 : sy_out_of_memory(error);
     if (!code && !name) {
         code = sy_listing_match(folder, NULL, &own, error);
     }

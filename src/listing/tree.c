@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(struct sy_error *error) {
-    return sy_fail(error, -ENOMEM, "out of memory");
-}
-
 int sy_tree_find(const char *tree, struct sy_arena *arena, const char **ret_folder,
                  struct sy_error *error) {
     static const char *const below[] = {"tools/perf/pmu-events/arch", "pmu-events/arch", "arch",
@@ -23,7 +19,7 @@ int sy_tree_find(const char *tree, struct sy_arena *arena, const char **ret_fold
         struct sy_name_list maps = {0};
         const char *folder = sy_join(arena, tree, below[i]);
         if (!folder) {
-            return out_of_memory(error);
+            return sy_out_of_memory(error);
         }
         if (!sy_is_folder(folder)) {
             continue;
@@ -66,14 +62,14 @@ int sy_listing_tree_names(const char *tree, struct sy_arena *arena, const char *
             continue; /* an architecture's shared file */
         }
         const char *name = sy_arena_strndup(arena, files.names[i], length);
-        code = name ? 0 : out_of_memory(error);
+        code = name ? 0 : sy_out_of_memory(error);
         if (!code && !is_listed(names, count, name)) {
             names[count++] = name;
         }
     }
     sy_name_list_finish(&files);
     if (code || !names) {
-        return code ? code : out_of_memory(error);
+        return code ? code : sy_out_of_memory(error);
     }
     *ret_names = names;
     return 0;
@@ -89,7 +85,7 @@ static int add_folder(struct sy_compilation *c, const char *folder, bool standar
         const char *path = sy_join(c->arena, folder, files.names[i]);
         char *text = NULL;
         size_t length = 0;
-        code = path ? sy_read_file(path, &text, &length, c->error) : out_of_memory(c->error);
+        code = path ? sy_read_file(path, &text, &length, c->error) : sy_out_of_memory(c->error);
         code = code ? code : sy_compilation_add(c, path, text, length, standard);
         free(text);
     }
@@ -125,7 +121,7 @@ static int compile(struct sy_compilation *c, const char *tree, const char *name,
     path = sy_join(c->arena, folder, name);
     shared = arch_name ? sy_join(c->arena, folder, arch_name) : NULL;
     if (!path || !shared || (!source && name_source(c->arena, tree, &source))) {
-        return out_of_memory(c->error);
+        return sy_out_of_memory(c->error);
     }
     if (!name[arch] || !sy_is_folder(path)) {
         return sy_fail(c->error, -ENOENT, "%s has no folder %s", folder, name);
@@ -165,11 +161,11 @@ int sy_listing_compile_map(const char *tree, const char *arch, struct sy_buffer 
     char *csv = NULL;
     size_t length = 0;
     struct sy_buffer text = {0};
-    int code = arena ? sy_tree_find(tree, arena, &folder, error) : out_of_memory(error);
+    int code = arena ? sy_tree_find(tree, arena, &folder, error) : sy_out_of_memory(error);
     if (!code) {
         path = sy_join(arena, folder, arch);
         path = path ? sy_join(arena, path, "mapfile.csv") : NULL;
-        code = path ? sy_read_file(path, &csv, &length, error) : out_of_memory(error);
+        code = path ? sy_read_file(path, &csv, &length, error) : sy_out_of_memory(error);
     }
     for (size_t at = 0, line = 0; at < length && !code; line++) {
         size_t row = strcspn(csv + at, "\r\n");
@@ -179,7 +175,7 @@ int sy_listing_compile_map(const char *tree, const char *arch, struct sy_buffer 
         at += row + strspn(csv + at + row, "\r\n");
     }
     if (!code && text.failed) {
-        code = out_of_memory(error);
+        code = sy_out_of_memory(error);
     }
     if (code) {
         sy_buffer_finish(&text);

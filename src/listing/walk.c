@@ -44,10 +44,6 @@ struct walk {
 
 static int visit(struct walk *walk, const char *path, const char *name, uint32_t depth);
 
-static int out_of_memory(const struct walk *walk) {
-    return sy_fail(walk->error, -ENOMEM, "out of memory");
-}
-
 /* alphasort would follow the locale. */
 static int by_bytes(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -66,8 +62,8 @@ static int visit_folder(struct walk *walk, const char *path, const char *name, u
             const char *child = sy_join(walk->arena, path, entry);
             const char *child_name =
                 name ? sy_join(walk->arena, name, entry) : sy_arena_strdup(walk->arena, entry);
-            code =
-                child && child_name ? visit(walk, child, child_name, depth) : out_of_memory(walk);
+            code = child && child_name ? visit(walk, child, child_name, depth)
+                                       : sy_out_of_memory(walk->error);
         }
         free(entries[i]);
     }
@@ -83,11 +79,9 @@ static int visit(struct walk *walk, const char *path, const char *name, uint32_t
         return 0;
     }
     struct sy_name_list *list = walk->list;
-    if (sy_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names)) {
-        return out_of_memory(walk);
-    }
-    list->names[list->count++] = name;
-    return 0;
+    return sy_append(&list->names, &list->capacity, &list->count, &name, sizeof *list->names)
+               ? sy_out_of_memory(walk->error)
+               : 0;
 }
 
 int sy_folder_files(const char *folder, const char *suffix, uint32_t depth, struct sy_arena *arena,

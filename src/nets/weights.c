@@ -36,14 +36,11 @@ struct header {
 
 __attribute__((format(printf, 2, 3))) static int bad(const struct header *header,
                                                      const char *format, ...) {
-    char why[200];
     va_list args;
     va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
+    sy_fail_list(header->error, NULL, header->line, 0, format, args);
     va_end(args);
-    sy_fail_at(header->error, -EINVAL, NULL, header->line, 0, "%s", why);
-    sy_hint(header->error, "not a whole weights file: make or fetch it again");
-    return -EINVAL;
+    return sy_hint(header->error, "not a whole weights file: make or fetch it again");
 }
 
 static bool is_key(char c) {
@@ -321,7 +318,7 @@ static void put(const struct sy_weights *weights, struct sy_buffer *out) {
 static int check_written(const struct sy_buffer *out, struct sy_error *error) {
     void *copy;
     if (posix_memalign(&copy, ALIGN, out->length)) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     memcpy(copy, out->text, out->length);
     struct sy_weights weights;
@@ -342,7 +339,7 @@ int sy_weights_write(const char *path, const struct sy_weights *weights, struct 
     }
     struct sy_buffer out = {0};
     put(weights, &out);
-    int code = out.failed ? sy_fail(error, -ENOMEM, "out of memory") : check_written(&out, error);
+    int code = out.failed ? sy_out_of_memory(error) : check_written(&out, error);
     if (code && error) {
         snprintf(error->file, sizeof error->file, "%s", path);
     }

@@ -91,7 +91,7 @@ static int make_models(struct again *a, double noise, const struct sy_actor_trus
     a->theta = calloc(count, sizeof *a->theta);
     a->slope = calloc(count, sizeof *a->slope);
     if (!a->rates || !a->readings || !a->theta || !a->slope) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     code = sy_model_generate(a->truth, &options, rng, a->rates, a->readings, a->counts);
     return code ? sy_fail(error, code, "no world could be drawn from the belief's model") : 0;

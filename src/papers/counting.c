@@ -14,7 +14,6 @@
  * Invariant: the corrected form, fed with exact probabilities, gives the exact gradient.
  */
 #include "papers/discrete.h"
-#include <math.h>
 
 #define BIT(node) (1u << (node))
 

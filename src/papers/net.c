@@ -11,7 +11,6 @@
  */
 #include "papers/net.h"
 #include "schedulers/schedulers.h"
-#include <math.h>
 #include <string.h>
 
 enum {

@@ -166,8 +166,7 @@ int sy_plan_check_request(const struct sy_plan_request *request, struct sy_error
         sy_fail(error, -EINVAL,
                 "side by side is only for throughput, without bounds on energy, "
                 "money or power");
-        sy_hint(error, "leave out side by side, or those bounds");
-        return -EINVAL;
+        return sy_hint(error, "leave out side by side, or those bounds");
     }
     return 0;
 }

@@ -203,8 +203,7 @@ static int check_devices(const struct sy_plan_problem *problem, const struct sy_
         if (counts[i] > class->device_count) {
             sy_fail(error, -EINVAL, "not a plan: it uses %u devices of class %s; there are %u",
                     counts[i], class->name, class->device_count);
-            sy_hint(error, "fewer replicas or a smaller width");
-            return -EINVAL;
+            return sy_hint(error, "fewer replicas or a smaller width");
         }
     }
     return 0;

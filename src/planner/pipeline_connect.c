@@ -18,8 +18,8 @@ static int fail_unwritten(struct sy_pipeline_reader *r, uint32_t datum) {
         sy_pipeline_fail(r, use->read, "kernel \"%s\" reads \"%s\", which no kernel writes",
                          r->kernels[use->reader].name, name);
     }
-    sy_hint(r->error, "let a kernel write it, or give it the role \"input\" or \"constant\"");
-    return -EINVAL;
+    return sy_hint(r->error,
+                   "let a kernel write it, or give it the role \"input\" or \"constant\"");
 }
 
 static int check_uses(struct sy_pipeline_reader *r) {
@@ -34,15 +34,13 @@ static int check_uses(struct sy_pipeline_reader *r) {
         }
         if (role != SY_PIPELINE_OUTPUT && use->reader == SY_NONE) {
             sy_pipeline_fail(r, use->defined, "no kernel reads \"%s\"", r->data[i].name);
-            sy_hint(r->error, made ? "give it the role \"output\", or leave it out"
-                                   : "let a kernel read it, or leave it out");
-            return -EINVAL;
+            return sy_hint(r->error, made ? "give it the role \"output\", or leave it out"
+                                          : "let a kernel read it, or leave it out");
         }
     }
     if (!output) {
         sy_fail_at(r->error, -EINVAL, r->file, 1, 1, "the pipeline has no output");
-        sy_hint(r->error, "give what is wanted in the end the role \"output\"");
-        return -EINVAL;
+        return sy_hint(r->error, "give what is wanted in the end the role \"output\"");
     }
     return 0;
 }
@@ -78,8 +76,8 @@ static int fail_cycle(struct sy_pipeline_reader *r, uint32_t kernel, uint64_t pl
         snprintf(way + length, sizeof way - length, " needs ...");
     }
     sy_pipeline_fail(r, r->kernel_marks[first], "kernels go round in a circle: %s", way);
-    sy_hint(r->error, "within one item every kernel runs once, after those whose data it reads");
-    return -EINVAL;
+    return sy_hint(r->error,
+                   "within one item every kernel runs once, after those whose data it reads");
 }
 
 static int sort(struct sy_pipeline_reader *r) {
@@ -99,7 +97,7 @@ static int sort(struct sy_pipeline_reader *r) {
     }
     struct sy_pipeline_kernel *sorted = sy_arena_alloc(r->arena, count, sizeof *sorted);
     if (!sorted) {
-        return sy_fail(r->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(r->error);
     }
     for (uint32_t n = 0; n < count; n++) {
         sorted[n] = r->kernels[order[n]];

@@ -40,8 +40,7 @@ static int resolve(struct sy_pipeline_reader *r, struct sy_json_place start, con
     }
     start.column += find_name(text, name);
     sy_pipeline_fail(r, start, "%s", why.message);
-    sy_hint(r->error, "%s", why.hint);
-    return -EINVAL;
+    return sy_hint(r->error, "%s", why.hint);
 }
 
 /* What metrics know and pipelines do not. */
@@ -53,8 +52,7 @@ static int check_nodes(struct sy_pipeline_reader *r, struct sy_json_place start,
             op == SY_EXPR_IS_CPU) {
             sy_pipeline_fail(r, start, "\"%.64s\" has no meaning here: no counters are read",
                              r->names.names[expr->nodes[i].a]);
-            sy_hint(r->error, "%s", GRAMMAR);
-            return -EINVAL;
+            return sy_hint(r->error, "%s", GRAMMAR);
         }
     }
     return 0;
@@ -80,7 +78,7 @@ static int parse(struct sy_pipeline_reader *r, struct sy_json_place start, bool 
 static int read_number(struct sy_pipeline_reader *r, struct sy_expr *ret_expr) {
     struct sy_expr_node *node = sy_arena_alloc(r->arena, 1, sizeof *node);
     if (!node) {
-        return sy_fail(r->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(r->error);
     }
     node->op = SY_EXPR_NUMBER;
     *ret_expr = (struct sy_expr){.nodes = node, .count = 1};

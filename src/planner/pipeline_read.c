@@ -25,16 +25,11 @@ struct words {
 
 int sy_pipeline_fail(struct sy_pipeline_reader *r, struct sy_json_place mark, const char *format,
                      ...) {
-    char message[sizeof r->error->message];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    int code = sy_fail_list(r->error, r->file, mark.line, mark.column, format, args);
     va_end(args);
-    return sy_fail_at(r->error, -EINVAL, r->file, mark.line, mark.column, "%s", message);
-}
-
-static int no_memory(struct sy_pipeline_reader *r) {
-    return sy_fail(r->error, -ENOMEM, "out of memory");
+    return code;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -49,7 +44,7 @@ static int read_text(void *reader, const struct sy_json_member *member) {
     const char **ret_text = member->out;
     if (!code) {
         *ret_text = sy_arena_strndup(r->arena, text, length);
-        code = *ret_text ? 0 : no_memory(r);
+        code = *ret_text ? 0 : sy_out_of_memory(r->error);
     }
     return code;
 }
@@ -68,11 +63,10 @@ static int read_word(struct sy_pipeline_reader *r, const char *others, const cha
     }
     if (!good) {
         sy_json_fail(&r->json, "\"%.80s\" cannot be a name", text);
-        sy_hint(r->error, "1 to %d letters, digits and %s", SY_PIPELINE_NAME_MAX, others);
-        return -EINVAL;
+        return sy_hint(r->error, "1 to %d letters, digits and %s", SY_PIPELINE_NAME_MAX, others);
     }
     *ret_name = sy_arena_strndup(r->arena, text, length);
-    return *ret_name ? 0 : no_memory(r);
+    return *ret_name ? 0 : sy_out_of_memory(r->error);
 }
 
 static int read_name(void *reader, const struct sy_json_member *member) {
@@ -293,7 +287,7 @@ static int read_costs(void *reader, const struct sy_json_member *member) {
             return sy_json_fail(&r->json, "\"%.80s\" cannot name a cost feature", name);
         }
         const char *copy = sy_arena_strdup(r->arena, name);
-        code = copy ? insert_cost(r, kernel, copy) : no_memory(r);
+        code = copy ? insert_cost(r, kernel, copy) : sy_out_of_memory(r->error);
     }
     if (code) {
         return code;
@@ -301,9 +295,8 @@ static int read_costs(void *reader, const struct sy_json_member *member) {
     bool flops = kernel->cost_count > 0 && strcmp(kernel->cost_names[0], "flops") == 0;
     if (!flops || kernel->cost_count < 2 || strcmp(kernel->cost_names[1], "bytes") != 0) {
         sy_pipeline_fail(r, mark, "the cost lacks \"%s\"", flops ? "bytes" : "flops");
-        sy_hint(r->error,
-                "every kernel has the cost features flops (operations) and bytes (moved)");
-        return -EINVAL;
+        return sy_hint(r->error,
+                       "every kernel has the cost features flops (operations) and bytes (moved)");
     }
     return 0;
 }
@@ -323,8 +316,7 @@ static int check_same_costs(struct sy_pipeline_reader *r, struct sy_json_place m
         if (!same) {
             sy_pipeline_fail(r, mark, "\"%s\" and \"%s\" both run \"%s\", with other cost features",
                              other->name, kernel->name, kernel->kernel);
-            sy_hint(r->error, "name the same ones in both: times are learned per kernel");
-            return -EINVAL;
+            return sy_hint(r->error, "name the same ones in both: times are learned per kernel");
         }
     }
     return 0;
@@ -347,21 +339,19 @@ static int use_write(struct sy_pipeline_reader *r, uint32_t index, uint32_t datu
     if (role == SY_PIPELINE_INPUT || role == SY_PIPELINE_CONSTANT) {
         sy_pipeline_fail(r, mark, "\"%s\" is %s and cannot be written", name,
                          role == SY_PIPELINE_INPUT ? "an input" : "constant");
-        sy_hint(r->error, "write another datum, with the role \"between\" or \"output\"");
-        return -EINVAL;
+        return sy_hint(r->error, "write another datum, with the role \"between\" or \"output\"");
     }
     for (uint32_t i = 0; i < reads->count; i++) {
         if (reads->data[i] == datum) {
             sy_pipeline_fail(r, mark, "the kernel reads and writes \"%s\"", name);
-            sy_hint(r->error, "write another datum: an item's data are written once");
-            return -EINVAL;
+            return sy_hint(r->error, "write another datum: an item's data are written once");
         }
     }
     if (use->writer != SY_NONE) {
         sy_pipeline_fail(r, mark, "\"%s\" is already written by kernel \"%s\"", name,
                          r->kernels[use->writer].name);
-        sy_hint(r->error, "the data of an item are written once: give each writer its own datum");
-        return -EINVAL;
+        return sy_hint(r->error,
+                       "the data of an item are written once: give each writer its own datum");
     }
     use->writer = index;
     return 0;
@@ -460,7 +450,7 @@ static int read_example(struct sy_pipeline_reader *r, uint32_t index, void *out)
     (void)out;
     double *values = sy_arena_alloc(r->arena, r->pipeline->feature_count + 1, sizeof *values);
     if (!values) {
-        return no_memory(r);
+        return sy_out_of_memory(r->error);
     }
     for (uint32_t i = 0; i < r->pipeline->feature_count; i++) {
         values[i] = NAN;
@@ -519,7 +509,7 @@ static int allocate(struct sy_pipeline_reader *r) {
     struct sy_pipeline *pipeline = arena ? sy_arena_alloc(arena, 1, sizeof *pipeline) : NULL;
     if (!pipeline) {
         sy_arena_destroy(arena);
-        return no_memory(r);
+        return sy_out_of_memory(r->error);
     }
     pipeline->arena = r->arena = arena;
     pipeline->about = "";
@@ -538,14 +528,14 @@ static int allocate(struct sy_pipeline_reader *r) {
     pipeline->name_feature = r->name_feature;
     return r->features && r->data && r->kernels && r->examples && r->expressions && r->name_feature
                ? 0
-               : no_memory(r);
+               : sy_out_of_memory(r->error);
 }
 
 /* Names move from where they grew to where they stay. */
 static int keep_names(struct sy_pipeline_reader *r) {
     const char **names = sy_arena_alloc(r->arena, r->names.count + 1, sizeof *names);
     if (!names) {
-        return no_memory(r);
+        return sy_out_of_memory(r->error);
     }
     for (uint32_t i = 0; i < r->names.count; i++) {
         names[i] = r->names.names[i];
@@ -559,7 +549,7 @@ int sy_pipeline_read_text(const char *file, const char *text, size_t length,
     struct sy_error unseen;
     struct sy_pipeline_reader *r = calloc(1, sizeof *r);
     if (!r) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     *r = (struct sy_pipeline_reader){
         .file = file, .text = text, .length = length, .error = error ? error : &unseen};

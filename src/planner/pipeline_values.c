@@ -39,10 +39,9 @@ uint32_t sy_values_feature(const struct sy_pipeline *pipeline, const char *name,
                            struct sy_error *error) {
     const char *names[SY_PIPELINE_FEATURE_MAX];
     uint32_t count = feature_names(pipeline, names);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return i;
-        }
+    uint32_t i = sy_index_of(name, names, count, sizeof *names);
+    if (i != SY_NONE) {
+        return i;
     }
     const char *near = strlen(name) < 200 ? sy_nearest(name, names, count) : NULL;
     sy_fail(error, -EINVAL, "\"%.64s\" is not a feature of this pipeline", name);
@@ -85,9 +84,8 @@ int sy_values_complete(const struct sy_pipeline *pipeline, double *values, struc
     char list[200];
     put_list(list, sizeof list, missing, count);
     sy_fail(error, -EINVAL, "no value for %s", list);
-    sy_hint(error, "say %s=NUMBER%s%s", missing[0], count > 1 ? "," : "",
-            count > 1 ? "... for each" : "");
-    return -EINVAL;
+    return sy_hint(error, "say %s=NUMBER%s%s", missing[0], count > 1 ? "," : "",
+                   count > 1 ? "... for each" : "");
 }
 
 int sy_values_read_object(const struct sy_pipeline *pipeline, struct sy_json *json,
@@ -100,8 +98,7 @@ int sy_values_read_object(const struct sy_pipeline *pipeline, struct sy_json *js
         uint32_t feature = sy_values_feature(pipeline, name, &why);
         if (feature == SY_NONE) {
             sy_json_fail(json, "%s", why.message);
-            sy_hint(json->error, "%s", why.hint);
-            return -EINVAL;
+            return sy_hint(json->error, "%s", why.hint);
         }
         if (!isnan(values[feature])) {
             return sy_json_fail(json, "%s appears twice", pipeline->features[feature].name);
@@ -171,8 +168,7 @@ static int read_item(const struct sy_pipeline *pipeline, const char *item, size_
     snprintf(name, sizeof name, "%.*s", (int)(name_length < 79 ? name_length : 79), item);
     if (!equals) {
         sy_fail(error, -EINVAL, "\"%s\" lacks a value", name);
-        sy_hint(error, "write %s=NUMBER; an example comes first", name);
-        return -EINVAL;
+        return sy_hint(error, "write %s=NUMBER; an example comes first", name);
     }
     size_t left = length - name_length - 1;
     const char *number = trim(equals + 1, &left);

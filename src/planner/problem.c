@@ -27,7 +27,7 @@ struct maker {
 static void *take(struct maker *m, size_t count, size_t size) {
     void *memory = sy_arena_alloc(m->arena, count ? count : 1, size);
     if (!memory) {
-        sy_fail(m->error, -ENOMEM, "out of memory");
+        sy_out_of_memory(m->error);
     }
     return memory;
 }

@@ -66,7 +66,7 @@ int sy_replanner_create(const struct sy_pipeline *pipeline, const struct sy_syst
     }
     struct sy_replanner *replanner = calloc(1, sizeof(*replanner));
     if (!replanner) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     replanner->pipeline = pipeline;
     replanner->system = *system;
@@ -76,7 +76,7 @@ int sy_replanner_create(const struct sy_pipeline *pipeline, const struct sy_syst
     replanner->planner = sy_planner_create();
     if (!replanner->arena || !replanner->planner || make_room(replanner)) {
         sy_replanner_destroy(replanner);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     *ret_replanner = replanner;
     return 0;

@@ -42,7 +42,7 @@ static int solve_optimistic(struct sy_replanner *replanner, struct kind *kind, s
         replanner->room = replanner->time_ns ? count : 0;
     }
     if (!replanner->time_ns) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     double optimism = optimism_of(replanner);
     double *time_ns = replanner->time_ns, *joules = replanner->time_ns + replanner->room;

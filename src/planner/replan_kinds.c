@@ -3,7 +3,6 @@
  * Kinds of input, and what is believed and known of each.
  */
 #include "planner/replan.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -65,7 +64,7 @@ int sy_replan_refresh(struct sy_replanner *replanner, struct kind *kind, struct 
     struct sy_plan_problem problem;
     const struct sy_estimate *estimates = NULL;
     if (!arena) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int rc = sy_pipeline_measure(replanner->pipeline, kind->values, kind->numbers, error);
     if (!rc) {

@@ -157,7 +157,7 @@ int sy_plan_front(struct sy_planner *planner, const struct sy_plan_problem *prob
     }
     if (code || sy_grow(&planner->plans, &planner->plan_capacity, planner->found_count,
                         sizeof *planner->plans)) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     fill_front(planner, bounds);
     *ret_plans = planner->plans;

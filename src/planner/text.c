@@ -90,8 +90,7 @@ static int unknown(struct reader *reader, const char *what,
                           "the name of a %s is missing", what);
     }
     sy_fail_at(reader->error, -EINVAL, NULL, 0, column_of(reader), "unknown %s '%s'", what, word);
-    sy_hint_names(reader->error, word, names, count);
-    return -EINVAL;
+    return sy_hint_names(reader->error, word, names, count);
 }
 
 #define KERNEL_ENDS "+@| \t\n"
@@ -121,8 +120,7 @@ static int read_kernels(struct reader *reader, uint64_t *ret_kernels) {
         if (*reader->at != '+') {
             sy_fail_at(reader->error, -EINVAL, NULL, 0, column_of(reader),
                        "'+' and another kernel, or '@' and a class, must follow '%s'", name);
-            sy_hint(reader->error, "a stage reads \"gemm1+spmm1@gpu\"");
-            return -EINVAL;
+            return sy_hint(reader->error, "a stage reads \"gemm1+spmm1@gpu\"");
         }
         reader->at++;
     }
@@ -159,8 +157,7 @@ static int find_shape(struct reader *reader, uint32_t class_index, uint32_t widt
     sy_fail_at(reader->error, -EINVAL, NULL, 0, column_of(reader),
                "class '%s' has no width of %u devices", reader->problem->classes[class_index].name,
                width);
-    sy_hint(reader->error, "its widths: %s", widths[0] ? widths : "none");
-    return -EINVAL;
+    return sy_hint(reader->error, "its widths: %s", widths[0] ? widths : "none");
 }
 
 static int read_stage(struct reader *reader, struct sy_plan_stage *ret_stage) {
@@ -211,8 +208,7 @@ static int read_stages(struct reader *reader, struct sy_plan *plan) {
         if (*reader->at != '|') {
             sy_fail_at(reader->error, -EINVAL, NULL, 0, column_of(reader),
                        "'|' and another stage, or nothing, must follow a stage");
-            sy_hint(reader->error, "stages read \"gemm1@gpu | gemm2@cpu:4x2\"");
-            return -EINVAL;
+            return sy_hint(reader->error, "stages read \"gemm1@gpu | gemm2@cpu:4x2\"");
         }
         reader->at++;
         if (*reader->at == '|') {

@@ -112,13 +112,9 @@ static int by_place(const void *a, const void *b, void *context) {
     const struct place_order *o = context;
     const struct sy_span *x = &o->spans[*(const uint32_t *)a], *y = &o->spans[*(const uint32_t *)b];
     uint32_t p = place_key(o, x), q = place_key(o, y);
-    if (p != q) {
-        return p < q ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+    int order = SY_ORDER(p, q);
+    order = order ? order : SY_ORDER(x->start_ns, y->start_ns);
+    return order ? order : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
 static bool occupies(const struct sy_span *s, bool port) {

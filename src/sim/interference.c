@@ -9,7 +9,6 @@
  */
 #include "base/csv.h"
 #include "sim/tables.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,6 @@ struct reader {
     struct sy_map names;
     uint32_t capacity;
 };
-
-static int out_of_memory(struct reader *reader) {
-    return sy_fail(reader->csv.error, -ENOMEM, "out of memory");
-}
 
 /* The index of the name in the field last read, added if it is new. */
 static int intern(struct reader *reader, const char *what, uint32_t *ret_index) {
@@ -45,7 +40,7 @@ static int intern(struct reader *reader, const char *what, uint32_t *ret_index) 
     const char *name = sy_arena_strndup(table->arena, csv->field, csv->field_length);
     if (!name || sy_grow(&table->names, &reader->capacity, table->count + 1, sizeof name) ||
         sy_map_put(&reader->names, name, csv->field_length, table->count)) {
-        return out_of_memory(reader);
+        return sy_out_of_memory(reader->csv.error);
     }
     table->names[table->count] = name;
     *ret_index = table->count++;
@@ -56,7 +51,7 @@ static int allocate_ratios(struct reader *reader) {
     struct sy_interference *table = reader->table;
     table->ratio =
         sy_arena_alloc(table->arena, (size_t)table->count * table->count, sizeof *table->ratio);
-    return table->ratio ? 0 : out_of_memory(reader);
+    return table->ratio ? 0 : sy_out_of_memory(reader->csv.error);
 }
 
 /* --- square ------------------------------------------------------------------------------- */
@@ -115,7 +110,7 @@ static int read_square(struct reader *reader) {
     }
     bool *seen = calloc(reader->table->count + 1, sizeof *seen);
     if (!seen) {
-        return out_of_memory(reader);
+        return sy_out_of_memory(reader->csv.error);
     }
     while (!code && sy_csv_next_line(&reader->csv)) {
         code = square_row(reader, seen);
@@ -207,11 +202,8 @@ static int read_pairs(struct reader *reader) {
     while (!code && sy_csv_next_line(&reader->csv)) {
         struct pair pair = {0};
         code = pair_row(reader, &columns, &pair);
-        if (!code && sy_grow(&pairs, &capacity, count + 1, sizeof *pairs)) {
-            code = out_of_memory(reader);
-        }
-        if (!code) {
-            pairs[count++] = pair;
+        if (!code && sy_append(&pairs, &capacity, &count, &pair, sizeof *pairs)) {
+            code = sy_out_of_memory(reader->csv.error);
         }
     }
     code = code ? code : allocate_ratios(reader);
@@ -276,7 +268,7 @@ int sy_interference_read_text(const char *name, const char *text, size_t length,
     struct reader reader = {.table = calloc(1, sizeof *reader.table)};
     if (!reader.table || !(reader.table->arena = sy_arena_create())) {
         free(reader.table);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     sy_csv_init(&reader.csv, name, text, length, error);
     int code = read_table(&reader);
@@ -291,13 +283,10 @@ int sy_interference_read_text(const char *name, const char *text, size_t length,
 
 int sy_interference_read(const char *path, struct sy_interference **ret_table,
                          struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_interference_read_text(path, text, length, ret_table, error);
+    code = code ? code : sy_interference_read_text(path, text, length, ret_table, error);
     free(text);
     return code;
 }

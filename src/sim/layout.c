@@ -97,12 +97,7 @@ static void list_groups(struct sy_sim *sim) {
 }
 
 static uint32_t find_row(const struct sy_interference *table, const char *name) {
-    for (uint32_t i = 0; table && i < table->count; i++) {
-        if (strcmp(table->names[i], name) == 0) {
-            return i;
-        }
-    }
-    return SY_NONE;
+    return table ? sy_index_of(name, table->names, table->count, sizeof *table->names) : SY_NONE;
 }
 
 static void find_rows(struct sy_sim *sim) {

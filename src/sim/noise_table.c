@@ -8,7 +8,6 @@
  */
 #include "base/csv.h"
 #include "sim/tables.h"
-#include <errno.h>
 #include <stdlib.h>
 
 #define RUNS_MAX 50000000u
@@ -57,19 +56,15 @@ static int read_run(struct sy_csv *csv, struct timings *timings) {
     if (timings->count == RUNS_MAX) {
         return sy_csv_fail(csv, "more than %u runs", RUNS_MAX);
     }
-    if (sy_grow(&timings->runs, &timings->capacity, timings->count + 1, sizeof run)) {
-        return sy_fail(csv->error, -ENOMEM, "out of memory");
-    }
-    timings->runs[timings->count++] = run;
-    return 0;
+    return sy_append(&timings->runs, &timings->capacity, &timings->count, &run, sizeof run)
+               ? sy_out_of_memory(csv->error)
+               : 0;
 }
 
 static int by_size(const void *a, const void *b) {
     const struct timing *x = a, *y = b;
-    if (x->size != y->size) {
-        return x->size < y->size ? -1 : 1;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
+    int order = SY_ORDER(x->size, y->size);
+    return order ? order : SY_ORDER(x->order, y->order);
 }
 
 /* runs[0..count) are of one size, in file order. Returns how many ratios were written. */
@@ -101,7 +96,7 @@ static int make_table(struct sy_csv *csv, struct timings *timings,
                       struct sy_noise_table *ret_table) {
     double *ratio = malloc(((size_t)timings->count + 1) * sizeof *ratio);
     if (!ratio) {
-        return sy_fail(csv->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(csv->error);
     }
     uint32_t count = timings->count ? pool(timings, ratio) : 0;
     if (count == 0) {
@@ -127,13 +122,10 @@ int sy_noise_read_text(const char *name, const char *text, size_t length,
 }
 
 int sy_noise_read(const char *path, struct sy_noise_table *ret_table, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_noise_read_text(path, text, length, ret_table, error);
+    code = code ? code : sy_noise_read_text(path, text, length, ret_table, error);
     free(text);
     return code;
 }

@@ -6,7 +6,6 @@
 #include "sim/state.h"
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define LOOK_EVERY 256 /* events between two looks at options.stop */
 
@@ -67,7 +66,7 @@ int sy_sim_create(const struct sy_workload *workload, const struct sy_sim_option
     struct sy_sim *sim = arena ? sy_arena_alloc(arena, 1, sizeof *sim) : NULL;
     if (!sim) {
         sy_arena_destroy(arena);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     sim->arena = arena;
     sim->w = workload;

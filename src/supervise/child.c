@@ -220,7 +220,7 @@ int sy_child_start(const char *program, const struct sy_request *request, double
                    struct sy_child **ret_child, struct sy_error *error) {
     struct sy_child *child = calloc(1, sizeof(*child));
     if (!child) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     *child = (struct sy_child){
         .since_s = now_s,

@@ -32,8 +32,7 @@ int sy_engine_find(char *path, size_t size, struct sy_error *error) {
             return 0;
         }
         sy_fail(error, -EINVAL, "SYMPH_ENGINE is '%s', which is not a program", asked);
-        sy_hint(error, "set it to a symph-engine, or unset it");
-        return -EINVAL;
+        return sy_hint(error, "set it to a symph-engine, or unset it");
     }
     if (sy_program_find("symph-engine", "src/engine/starpu", path, size)) {
         return 0;

@@ -273,12 +273,12 @@ static int freeze(struct sy_builder *builder, struct owner *owner, struct sy_err
         .boards = copy(arena, builder->boards, builder->board_count, sizeof *machine->boards),
     };
     if (!devices || !routes || !machine->memories || !machine->resources || !machine->boards) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     memcpy(devices, builder->devices, builder->device_count * sizeof *devices);
     machine->group_count = number_groups(builder->devices, devices, builder->device_count);
     if (number_classes(arena, devices, builder->device_count, machine) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     return sy_builder_route(builder, routes, error);
 }
@@ -293,7 +293,7 @@ int sy_builder_finish(struct sy_builder *builder, struct sy_machine **ret_machin
         return code;
     }
     struct owner *owner = sy_arena_alloc(builder->arena, 1, sizeof *owner);
-    code = owner ? freeze(builder, owner, error) : sy_fail(error, -ENOMEM, "out of memory");
+    code = owner ? freeze(builder, owner, error) : sy_out_of_memory(error);
     if (code) {
         return code;
     }

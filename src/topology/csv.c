@@ -11,7 +11,6 @@
 #include "base/csv.h"
 #include "topology/topology.h"
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +49,9 @@ static bool number_before(const char *line, const char *word, uint64_t *ret_numb
 static int fail_counts(struct bus *bus, const char *what) {
     bus->csv.line = bus->csv.column = 1;
     sy_csv_fail(&bus->csv, "%s", what);
-    sy_hint(bus->csv.error, "the first line must be: # 12 CPU cores, 3 CUDA GPUs; optionally "
-                            "followed by the bandwidth of host memory: , dram 60GB/s");
-    return -EINVAL;
+    return sy_hint(bus->csv.error,
+                   "the first line must be: # 12 CPU cores, 3 CUDA GPUs; optionally "
+                   "followed by the bandwidth of host memory: , dram 60GB/s");
 }
 
 /* "dram 60GB/s", where the first line says so and the caller knew nothing better. */
@@ -193,7 +192,7 @@ static int build(const struct bus *bus, const char *name, struct sy_machine **re
                  struct sy_error *error) {
     struct sy_builder *builder = sy_builder_create(name);
     if (!builder) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     double dram_bytes_per_s = bus->dram_bytes_per_s;
     if (dram_bytes_per_s > 0) { /* at least what one copy was seen to take */
@@ -226,7 +225,7 @@ int sy_machine_read_bus_csv(const char *file, const char *name, const char *text
         return code;
     }
     bus.pairs = calloc((size_t)bus.node_count * bus.node_count, sizeof *bus.pairs);
-    code = bus.pairs ? read_pairs(&bus) : sy_fail(error, -ENOMEM, "out of memory");
+    code = bus.pairs ? read_pairs(&bus) : sy_out_of_memory(error);
     code = code ? code : build(&bus, name, ret_machine, error);
     free(bus.pairs);
     return code;

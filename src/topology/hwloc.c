@@ -120,7 +120,7 @@ int sy_hwloc_build(hwloc_topology_t topology, hwloc_const_cpuset_t binding, cons
                    struct sy_machine **ret_machine, struct sy_error *error) {
     struct sy_hwloc hwloc = {.topology = topology, .builder = sy_builder_create(name)};
     if (!hwloc.builder) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     add_hosts(&hwloc, binding);
     add_cores(&hwloc, binding);
@@ -144,7 +144,7 @@ static int load(hwloc_topology_t topology) {
 int sy_machine_detect(struct sy_machine **ret_machine, struct sy_error *error) {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     hwloc_cpuset_t binding = hwloc_bitmap_alloc();
     int code = binding ? load(topology) : -ENOMEM;

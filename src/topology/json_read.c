@@ -108,7 +108,7 @@ static int put_name(struct reader *reader, struct sy_map *map, const char *what,
     if (code == -EEXIST) {
         return sy_json_fail(&reader->json, "two %s are called \"%.64s\"", what, name);
     }
-    return code ? sy_fail(reader->json.error, -ENOMEM, "out of memory") : 0;
+    return code ? sy_out_of_memory(reader->json.error) : 0;
 }
 
 static int too_many(struct reader *reader, const char *what) {
@@ -348,12 +348,12 @@ int sy_machine_read_json(const char *file, const char *text, size_t length,
     error = error ? error : &local;
     reader.scratch = sy_arena_create();
     if (!reader.scratch) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     const char *slash = strrchr(file, '/');
     reader.builder = sy_builder_create(find_name(&reader, slash ? slash + 1 : file));
     reader.json.error = error;
-    int code = reader.builder ? 0 : sy_fail(error, -ENOMEM, "out of memory");
+    int code = reader.builder ? 0 : sy_out_of_memory(error);
     for (int pass = 0; !code && pass < 3; pass++) {
         code = read_pass(&reader, pass);
         reader.json.error = error;

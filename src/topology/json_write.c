@@ -15,11 +15,8 @@ static void write_resources(struct sy_json_writer *writer, const struct sy_machi
     open_section(writer, "resources");
     for (uint32_t i = 0; i < machine->resource_count; i++) {
         const struct sy_resource *resource = &machine->resources[i];
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", resource->name);
-        sy_json_member_string(writer, "kind", sy_resource_kind_name(resource->kind));
-        sy_json_member_number(writer, "bytes_per_s", resource->bytes_per_s);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "{name: %s, kind: %s, bytes_per_s: %g}", resource->name,
+                      sy_resource_kind_name(resource->kind), resource->bytes_per_s);
     }
     sy_json_close(writer, ']');
 }
@@ -28,17 +25,14 @@ static void write_memories(struct sy_json_writer *writer, const struct sy_machin
     open_section(writer, "memories");
     for (uint32_t i = 0; i < machine->memory_count; i++) {
         const struct sy_memory *memory = &machine->memories[i];
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", memory->name);
-        sy_json_member_bool(writer, "host", memory->host);
+        sy_json_print(writer, "{name: %s, host: %d", memory->name, memory->host);
         if (isfinite(memory->capacity_bytes)) {
             sy_json_member_number(writer, "capacity_bytes", memory->capacity_bytes);
         }
         if (memory->resource != SY_NONE) {
             sy_json_member_string(writer, "resource", machine->resources[memory->resource].name);
         }
-        sy_json_member_u64(writer, "dma_count", memory->dma_count);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "dma_count: %u}", memory->dma_count);
     }
     sy_json_close(writer, ']');
 }
@@ -47,12 +41,8 @@ static void write_boards(struct sy_json_writer *writer, const struct sy_machine 
     open_section(writer, "boards");
     for (uint32_t i = 0; i < machine->board_count; i++) {
         const struct sy_board *board = &machine->boards[i];
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", board->name);
-        sy_json_member_number(writer, "port_bytes_per_s", board->port_bytes_per_s);
-        sy_json_member_number(writer, "init_ns", board->init_ns);
-        sy_json_member_number(writer, "image_bytes", board->image_bytes);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "{name: %s, port_bytes_per_s: %g, init_ns: %g, image_bytes: %g}",
+                      board->name, board->port_bytes_per_s, board->init_ns, board->image_bytes);
     }
     sy_json_close(writer, ']');
 }
@@ -61,9 +51,8 @@ static void write_devices(struct sy_json_writer *writer, const struct sy_machine
     open_section(writer, "devices");
     for (uint32_t i = 0; i < machine->device_count; i++) {
         const struct sy_device *device = &machine->devices[i];
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", device->name);
-        sy_json_member_string(writer, "kind", sy_device_kind_name(device->kind));
+        sy_json_print(writer, "{name: %s, kind: %s", device->name,
+                      sy_device_kind_name(device->kind));
         if (device->model) {
             sy_json_member_string(writer, "model", device->model);
         }
@@ -73,10 +62,8 @@ static void write_devices(struct sy_json_writer *writer, const struct sy_machine
         if (device->board != SY_NONE) {
             sy_json_member_string(writer, "board", machine->boards[device->board].name);
         }
-        sy_json_member_number(writer, "speed_ratio", device->speed_ratio);
-        sy_json_member_number(writer, "busy_watts", device->busy_watts);
-        sy_json_member_number(writer, "idle_watts", device->idle_watts);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "speed_ratio: %g, busy_watts: %g, idle_watts: %g}",
+                      device->speed_ratio, device->busy_watts, device->idle_watts);
     }
     sy_json_close(writer, ']');
 }
@@ -84,17 +71,14 @@ static void write_devices(struct sy_json_writer *writer, const struct sy_machine
 static void write_route(struct sy_json_writer *writer, const struct sy_machine *machine,
                         uint32_t from, uint32_t to) {
     const struct sy_route *route = &machine->routes[from * machine->memory_count + to];
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "from", machine->memories[from].name);
-    sy_json_member_string(writer, "to", machine->memories[to].name);
-    sy_json_member_number(writer, "bytes_per_s", route->bytes_per_s);
-    sy_json_member_number(writer, "latency_ns", route->latency_ns);
+    sy_json_print(writer, "{from: %s, to: %s, bytes_per_s: %g, latency_ns: %g",
+                  machine->memories[from].name, machine->memories[to].name, route->bytes_per_s,
+                  route->latency_ns);
     open_section(writer, "resources");
     for (uint32_t i = 0; i < route->resource_count; i++) {
         sy_json_put_string(writer, machine->resources[route->resources[i]].name);
     }
-    sy_json_close(writer, ']');
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "]}");
 }
 
 static void write_routes(struct sy_json_writer *writer, const struct sy_machine *machine) {
@@ -111,9 +95,7 @@ static void write_routes(struct sy_json_writer *writer, const struct sy_machine 
 
 void sy_machine_write_json(const struct sy_machine *machine, struct sy_buffer *buffer) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-machine-1");
-    sy_json_member_string(&writer, "name", machine->name);
+    sy_json_print(&writer, "{schema: %s, name: %s", "symph-machine-1", machine->name);
     write_resources(&writer, machine);
     write_memories(&writer, machine);
     write_boards(&writer, machine);

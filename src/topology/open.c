@@ -47,7 +47,7 @@ static int read_text(const char *path, const char *text, size_t length, bool csv
                      struct sy_error *error) {
     char *name = stem_of(path);
     if (!name) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code;
     char first = first_of(text);
@@ -74,13 +74,10 @@ static int read_text(const char *path, const char *text, size_t length, bool csv
 
 static int read_path(const char *path, bool csv, double dram_bytes_per_s,
                      struct sy_machine **ret_machine, struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = read_text(path, text, length, csv, dram_bytes_per_s, ret_machine, error);
+    code = code ? code : read_text(path, text, length, csv, dram_bytes_per_s, ret_machine, error);
     free(text);
     return code;
 }
@@ -93,7 +90,7 @@ static int read_file(const char *path, double dram_bytes_per_s, struct sy_machin
     if (!sy_machine_csv_pair(path, &bus, &kernels)) {
         code = read_path(path, ends_with(path, ".csv"), dram_bytes_per_s, ret_machine, error);
     } else if (bus.failed || kernels.failed) {
-        code = sy_fail(error, -ENOMEM, "out of memory");
+        code = sy_out_of_memory(error);
     } else if (access(bus.text, R_OK) != 0) {
         code = sy_fail_at(error, -errno, bus.text, 0, 0, "cannot read: %s", strerror(errno));
         sy_hint(error,
@@ -127,12 +124,10 @@ static int read_with_dram(const char *spec, const char *dram, struct sy_machine 
     double bytes_per_s;
     if (!sy_parse_bandwidth(rate, strlen(rate), &bytes_per_s) || !(bytes_per_s > 0)) {
         sy_fail(error, -EINVAL, "behind dram: there is no bandwidth, but '%.40s'", rate);
-        sy_hint(error, "for example X.bus.csv dram:60GB/s");
-        return -EINVAL;
+        return sy_hint(error, "for example X.bus.csv dram:60GB/s");
     }
     char *path = strndup(spec, (size_t)(dram - spec));
-    int code = path ? read_file(path, bytes_per_s, ret_machine, error)
-                    : sy_fail(error, -ENOMEM, "out of memory");
+    int code = path ? read_file(path, bytes_per_s, ret_machine, error) : sy_out_of_memory(error);
     free(path);
     return code;
 }

@@ -159,8 +159,7 @@ static int make_route(const struct paths *paths, uint32_t from, uint32_t to, str
     }
     if (paths->via[to] == SY_NONE) {
         fail_pair(builder, from, to, "there is no route", error);
-        sy_hint(error, "add links, or state the route");
-        return -EINVAL;
+        return sy_hint(error, "add links, or state the route");
     }
     if (!cross_end(builder, route, from) || !cross_path(paths, route, to) ||
         !cross_end(builder, route, to)) {
@@ -177,7 +176,7 @@ int sy_builder_route(const struct sy_builder *builder, struct sy_route *routes,
                      struct sy_error *error) {
     struct paths *paths = calloc(1, sizeof *paths);
     if (!paths) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     paths->builder = builder;
     int code = sort_links(paths);

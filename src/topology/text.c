@@ -16,17 +16,11 @@
 static const char *const item_words[] = {"cpu", "gpu", "fpga", "asic", "dram", "upi"};
 
 int sy_text_fail(struct sy_text *text, const char *at, const char *format, ...) {
-    char message[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    int code = sy_fail_in(text->error, text->file, text->text, at, format, args);
     va_end(args);
-    uint32_t line = 1, column = 1;
-    for (const char *c = text->text; c < at; c++) {
-        column = *c == '\n' ? 1 : column + 1;
-        line += *c == '\n';
-    }
-    return sy_fail_at(text->error, -EINVAL, text->file, line, column, "%s", message);
+    return code;
 }
 
 static bool is_word(char c) {
@@ -69,8 +63,7 @@ int sy_text_count(struct sy_text *text, const char *at, size_t length, const cha
     }
     if (count == 0) {
         sy_text_fail(text, at, "the number of %s must not be zero", what);
-        sy_hint(text->error, "leave it out instead");
-        return -EINVAL;
+        return sy_hint(text->error, "leave it out instead");
     }
     *ret_count = (uint32_t)count;
     return 0;
@@ -97,8 +90,8 @@ int sy_text_bandwidth(struct sy_text *text, const char *at, size_t length,
         bytes_per_s > SY_BYTES_PER_S_MAX) {
         sy_text_fail(text, at, "expected a bandwidth, not \"%.*s\"",
                      (int)(length < 40 ? length : 40), at);
-        sy_hint(text->error, "for example 40GB/s; units are B, kB, MB, GB, TB, KiB ... TiB per s");
-        return -EINVAL;
+        return sy_hint(text->error,
+                       "for example 40GB/s; units are B, kB, MB, GB, TB, KiB ... TiB per s");
     }
     *ret_bytes_per_s = bytes_per_s;
     return 0;
@@ -114,16 +107,14 @@ static int parse_one_option(struct sy_text *text, const char *name,
     size_t length = strlen(name);
     if ((size_t)(text->end - at) <= length || memcmp(at, name, length) != 0 || at[length] != '=') {
         sy_text_fail(text, at, "expected \"%s=\" here", name);
-        sy_hint(text->error, "it is the only option there");
-        return -EINVAL;
+        return sy_hint(text->error, "it is the only option there");
     }
     at += length + 1;
     length = sy_text_word(text, at);
     if (!parse(at, length, ret_value)) {
         sy_text_fail(text, at, "\"%.*s\" is not a value for %s", (int)(length < 40 ? length : 40),
                      at, name);
-        sy_hint(text->error, "a positive number and a unit, such as 64GB or 500ns");
-        return -EINVAL;
+        return sy_hint(text->error, "a positive number and a unit, such as 64GB or 500ns");
     }
     text->at = at + length;
     return 0;
@@ -143,8 +134,7 @@ static int parse_interconnect(struct sy_text *text, const struct sy_text_group *
                               const char *start) {
     if (group != &text->outside) {
         sy_text_fail(text, start, "upi connects sockets and cannot be inside one");
-        sy_hint(text->error, "write it after the closing parenthesis");
-        return -EINVAL;
+        return sy_hint(text->error, "write it after the closing parenthesis");
     }
     if (text->interconnect_bytes_per_s > 0) {
         return sy_text_fail(text, start, "upi appears twice");
@@ -171,11 +161,9 @@ static int parse_part(struct sy_text *text, enum sy_device_kind kind, uint32_t s
     if (code) {
         return code;
     }
-    if (sy_grow(&text->parts, &text->part_capacity, text->part_count + 1, sizeof part) < 0) {
-        return sy_fail(text->error, -ENOMEM, "out of memory");
-    }
-    text->parts[text->part_count++] = part;
-    return 0;
+    return sy_append(&text->parts, &text->part_capacity, &text->part_count, &part, sizeof part)
+               ? sy_out_of_memory(text->error)
+               : 0;
 }
 
 static int fail_word(struct sy_text *text, const char *start, size_t length) {
@@ -203,8 +191,7 @@ static int check_separated(struct sy_text *text) {
     }
     sy_text_fail(text, text->at, "expected a space, not '%c'",
                  isprint((unsigned char)*text->at) ? *text->at : '?');
-    sy_hint(text->error, "options begin with one @ and are separated by commas");
-    return -EINVAL;
+    return sy_hint(text->error, "options begin with one @ and are separated by commas");
 }
 
 /* One item; the cursor stands at its first letter. group is text->outside or a member of groups. */
@@ -225,8 +212,8 @@ static int parse_item(struct sy_text *text, uint32_t socket_group) {
     text->at += length;
     if (text->at == text->end || *text->at != ':') {
         sy_text_fail(text, text->at, "expected ':' after \"%s\"", item_words[kind]);
-        sy_hint(text->error, kind < 4 ? "write %s:1 for one" : "write %s:40GB/s", item_words[kind]);
-        return -EINVAL;
+        return sy_hint(text->error, kind < 4 ? "write %s:1 for one" : "write %s:40GB/s",
+                       item_words[kind]);
     }
     text->at++;
     struct sy_text_group *group =
@@ -243,8 +230,7 @@ static int parse_group_items(struct sy_text *text, const char *open, uint32_t in
         skip_space(text);
         if (text->at == text->end) {
             sy_text_fail(text, open, "the parenthesis is not closed");
-            sy_hint(text->error, "add ')' after the last part of the socket");
-            return -EINVAL;
+            return sy_hint(text->error, "add ')' after the last part of the socket");
         }
         char c = *text->at;
         if (c == ')') {
@@ -253,8 +239,7 @@ static int parse_group_items(struct sy_text *text, const char *open, uint32_t in
         }
         if (c == '(' || isdigit((unsigned char)c)) {
             sy_text_fail(text, text->at, "a socket cannot contain another socket");
-            sy_hint(text->error, "repetition such as 2x(...) does not nest");
-            return -EINVAL;
+            return sy_hint(text->error, "repetition such as 2x(...) does not nest");
         }
         int code = parse_item(text, index);
         if (code) {
@@ -274,8 +259,7 @@ static int parse_group(struct sy_text *text) {
         }
         if (text->end - start - (ptrdiff_t)length < 2 || memcmp(start + length, "x(", 2) != 0) {
             sy_text_fail(text, start + length, "expected \"x(\" after the number of sockets");
-            sy_hint(text->error, "for example 2x(cpu:12 dram:80GB/s)");
-            return -EINVAL;
+            return sy_hint(text->error, "for example 2x(cpu:12 dram:80GB/s)");
         }
         int code = sy_text_count(text, start, length, "sockets", SY_MEMORY_MAX, &group.repeat);
         if (code) {
@@ -284,7 +268,7 @@ static int parse_group(struct sy_text *text) {
         text->at = start + length + 1;
     }
     if (sy_grow(&text->groups, &text->group_capacity, text->group_count + 1, sizeof group) < 0) {
-        return sy_fail(text->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(text->error);
     }
     uint32_t index = text->group_count++;
     text->groups[index] = group;
@@ -307,8 +291,7 @@ static int parse_items(struct sy_text *text) {
     }
     if (text->part_count == 0) {
         sy_text_fail(text, text->text, "the machine has no device");
-        sy_hint(text->error, "for example \"cpu:8 gpu:1@pcie4x16\"");
-        return -EINVAL;
+        return sy_hint(text->error, "for example \"cpu:8 gpu:1@pcie4x16\"");
     }
     return 0;
 }

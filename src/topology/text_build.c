@@ -7,7 +7,6 @@
  * the limits before anything is expanded.
  */
 #include "topology/text.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -242,7 +241,7 @@ int sy_text_build(struct sy_text *text, const char *name, struct sy_machine **re
     }
     expansion.builder = sy_builder_create(name);
     if (!expansion.builder) {
-        return sy_fail(text->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(text->error);
     }
     code = expand(&expansion);
     if (!code) {

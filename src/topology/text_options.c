@@ -7,7 +7,6 @@
  */
 #include "topology/text.h"
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,8 +45,7 @@ static int shown(size_t length) {
 static int fail_value(struct sy_text *text, const char *at, size_t length, const char *option,
                       const char *example) {
     sy_text_fail(text, at, "\"%.*s\" is not a value for %s", shown(length), at, option);
-    sy_hint(text->error, "%s", example);
-    return -EINVAL;
+    return sy_hint(text->error, "%s", example);
 }
 
 static int parse_watts(struct sy_text *text, struct sy_text_part *part, const char *at,
@@ -121,8 +119,8 @@ static int parse_pcie(struct sy_text *text, struct sy_text_part *part, const cha
     double bytes_per_s = form ? sy_pcie_bytes_per_s((uint32_t)(at[4] - '0'), (uint32_t)lanes) : 0;
     if (!(bytes_per_s > 0)) {
         sy_text_fail(text, at, "\"%.*s\" is not a PCIe link", shown(length), at);
-        sy_hint(text->error, "pcie, generation 1 to 6, x, lanes 1, 2, 4, 8, 16 or 32: pcie4x16");
-        return -EINVAL;
+        return sy_hint(text->error,
+                       "pcie, generation 1 to 6, x, lanes 1, 2, 4, 8, 16 or 32: pcie4x16");
     }
     part->link_bytes_per_s = bytes_per_s;
     return 0;
@@ -145,16 +143,14 @@ static int fail_name(struct sy_text *text, const struct sy_text_part *part, cons
     sy_text_fail(text, at, "%s has no option \"%s\"", sy_device_kind_name(part->kind), word);
     const char *near = sy_nearest(word, known, known_count);
     if (near) {
-        sy_hint(text->error, "did you mean \"%s\"?", near);
-        return -EINVAL;
+        return sy_hint(text->error, "did you mean \"%s\"?", near);
     }
     char list[160] = "";
     for (size_t i = 0; i < known_count; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known[i]);
     }
-    sy_hint(text->error, "known are %s", list);
-    return -EINVAL;
+    return sy_hint(text->error, "known are %s", list);
 }
 
 static size_t find_option(const struct sy_text_part *part, const char *at, size_t length) {

@@ -72,8 +72,7 @@ static int check_memories(const struct sy_builder *builder, struct sy_error *err
     if (!builder->memories[0].host) {
         sy_fail(error, -EINVAL, "memory \"%.64s\" comes first but is not host memory",
                 builder->memories[0].name);
-        sy_hint(error, "data start in the first memory: list host memories first");
-        return -EINVAL;
+        return sy_hint(error, "data start in the first memory: list host memories first");
     }
     struct sy_map names = {0};
     int code = 0;

@@ -38,7 +38,7 @@ static int load(const char *text, size_t length, const char *name, struct sy_mac
                 struct sy_error *error) {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     bool failed = hwloc_topology_set_xmlbuffer(topology, text, (int)length + 1) < 0 ||
                   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) ||
@@ -64,7 +64,7 @@ static int answer_request(void *argument, struct sy_buffer *answer) {
     int code = load(request->text, request->length, request->name, &machine, &error);
     if (!code) {
         sy_machine_write_json(machine, &json);
-        code = json.failed ? sy_fail(&error, -ENOMEM, "out of memory") : 0;
+        code = json.failed ? sy_out_of_memory(&error) : 0;
     }
     sy_buffer_append(answer, code ? "E" : "J", 1);
     sy_buffer_append(answer, code ? (const char *)&error : json.text,

@@ -8,7 +8,6 @@
  */
 #include "topology/topology.h"
 #include <ctype.h>
-#include <errno.h>
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +29,11 @@ struct scan {
 
 __attribute__((format(printf, 3, 4))) static int fail(struct scan *scan, const char *at,
                                                       const char *format, ...) {
-    char message[200];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    int code = sy_fail_in(scan->error, scan->file, scan->text, at, format, args);
     va_end(args);
-    uint32_t line = 1, column = 1;
-    for (const char *c = scan->text; c < at; c++) {
-        column = *c == '\n' ? 1 : column + 1;
-        line += *c == '\n';
-    }
-    return sy_fail_at(scan->error, -EINVAL, scan->file, line, column, "%s", message);
+    return code;
 }
 
 static int shown(size_t length) {
@@ -82,8 +75,7 @@ static int check_version(struct scan *scan, const char *value) {
     unsigned long major = strtoul(value, NULL, 10);
     if (major > HWLOC_API_VERSION >> 16) {
         fail(scan, value, "written by hwloc %lu, which is newer than the one here", major);
-        sy_hint(scan->error, "export it again with lstopo --of xml --export-xml-flags v2");
-        return -EINVAL;
+        return sy_hint(scan->error, "export it again with lstopo --of xml --export-xml-flags v2");
     }
     return 0;
 }
@@ -145,8 +137,7 @@ static int begin_element(struct scan *scan, const struct name *name, const char 
     }
     if (scan->depth == 0 && !is(name, "topology")) {
         fail(scan, start, "<%.*s> is not a machine", shown(name->length), name->text);
-        sy_hint(scan->error, "expected <topology>, as written by lstopo --of xml");
-        return -EINVAL;
+        return sy_hint(scan->error, "expected <topology>, as written by lstopo --of xml");
     }
     if (scan->depth == DEPTH_MAX) {
         return fail(scan, start, "nested deeper than %d", DEPTH_MAX);
@@ -197,8 +188,7 @@ static int fail_end(struct scan *scan) {
     }
     const struct name *open = &scan->open[scan->depth - 1];
     fail(scan, scan->at, "the text ends inside <%.*s>", shown(open->length), open->text);
-    sy_hint(scan->error, "the file seems to be cut off");
-    return -EINVAL;
+    return sy_hint(scan->error, "the file seems to be cut off");
 }
 
 int sy_xml_check(const char *file, const char *text, size_t length, struct sy_error *error) {

@@ -32,7 +32,7 @@ static int read_family(struct sy_catalogue *c, const char *name, struct sy_error
     struct family *family = &c->families[c->family_count];
     *family = (struct family){.name = name};
     sy_buffer_printf(&path, "%s/graphs/%s.dag", c->options.data, name);
-    int code = path.failed ? sy_fail(error, -ENOMEM, "out of memory")
+    int code = path.failed ? sy_out_of_memory(error)
                            : sy_graph_read_file(path.text, NULL, &family->graphs, error);
     sy_buffer_finish(&path);
     if (code) {
@@ -42,7 +42,7 @@ static int read_family(struct sy_catalogue *c, const char *name, struct sy_error
     uint32_t count = family->graphs.count;
     family->by_size = sy_arena_alloc(c->arena, count + 1u, sizeof *family->by_size);
     if (!family->by_size) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     for (uint32_t i = 0; i < count; i++) {
         family->by_size[i] = i;
@@ -96,7 +96,7 @@ static int list_recorded(struct sy_catalogue *c, const char **names, uint32_t ca
         if (length > ending && count < capacity &&
             strcmp(entry->d_name + length - ending, BUS_ENDING) == 0) {
             names[count] = sy_arena_strndup(c->arena, entry->d_name, length - ending);
-            code = names[count] ? code : sy_fail(error, -ENOMEM, "out of memory");
+            code = names[count] ? code : sy_out_of_memory(error);
             count += names[count] != NULL;
         }
     }
@@ -116,7 +116,7 @@ static int read_machine(struct sy_catalogue *c, const char *name, struct sy_erro
     sy_buffer_printf(&bus, "%s/machines/%s" BUS_ENDING, c->options.data, name);
     sy_buffer_printf(&kernels, "%s/machines/%s.kernels.csv", c->options.data, name);
     int code = bus.failed || kernels.failed || !shape->store
-                   ? sy_fail(error, -ENOMEM, "out of memory")
+                   ? sy_out_of_memory(error)
                    : sy_machine_read_file(bus.text, &shape->machine, error);
     code = code ? code : sy_store_read(shape->store, kernels.text, error);
     sy_buffer_finish(&bus);
@@ -150,8 +150,8 @@ static int add_machines(struct sy_catalogue *c, struct sy_error *error) {
 static int add_tables(struct sy_catalogue *c, struct sy_error *error) {
     struct sy_buffer path = {0};
     sy_buffer_printf(&path, "%s/interference/smt-pairs-genomics.csv", c->options.data);
-    int code = path.failed ? sy_fail(error, -ENOMEM, "out of memory")
-                           : sy_interference_read(path.text, &c->smt, error);
+    int code =
+        path.failed ? sy_out_of_memory(error) : sy_interference_read(path.text, &c->smt, error);
     sy_buffer_finish(&path);
     return code;
 }
@@ -163,7 +163,7 @@ int sy_catalogue_open(const struct sy_catalogue_options *options,
     struct sy_catalogue *c = calloc(1, sizeof *c);
     if (!c || !(c->arena = sy_arena_create())) {
         free(c);
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     c->options = *options;
     c->options.tasks_low = options->tasks_low > 0 ? options->tasks_low : TASKS_LOW;

@@ -8,7 +8,6 @@
  */
 #include "base/json.h"
 #include "train/train.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +30,8 @@ static void put_history(struct sy_json_writer *w, const struct sy_training *t) {
     sy_json_open_member(w, "history", '[');
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
-        sy_json_open(w, '[');
-        sy_json_put_u64(w, p->generation);
-        sy_json_put_number(w, p->training);
-        sy_json_put_number(w, p->validation);
-        sy_json_put_number(w, p->error);
-        sy_json_put_number(w, p->worst);
-        sy_json_close(w, ']');
+        sy_json_print(w, "[%u, %g, %g, %g, %g]", p->generation, p->training, p->validation,
+                      p->error, p->worst);
     }
     sy_json_close(w, ']');
 }
@@ -46,15 +40,11 @@ int sy_training_save(const struct sy_training *t, const char *settings, const ch
                      struct sy_error *error) {
     uint32_t n = t->options.count;
     struct sy_json_writer w = {.compact_from = 2};
-    sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", SCHEMA);
-    sy_json_member_string(&w, "settings", settings);
-    sy_json_member_u64(&w, "count", n);
-    sy_json_member_u64(&w, "generation", t->es.generation);
-    sy_json_member_u64(&w, "steps", t->es.adam.steps);
-    sy_json_member_u64(&w, "rollouts", t->rollout_count);
-    sy_json_member_u64(&w, "best_at", t->best_at);
-    sy_json_member_number(&w, "training", t->last_training);
+    sy_json_print(&w,
+                  "{schema: %s, settings: %s, count: %u, generation: %u, steps: %u, "
+                  "rollouts: %llu, best_at: %u, training: %g",
+                  SCHEMA, settings, n, t->es.generation, t->es.adam.steps,
+                  (unsigned long long)t->rollout_count, t->best_at, t->last_training);
     put_floats(&w, "block", t->es.block, n);
     put_floats(&w, "average", t->es.average, n);
     put_floats(&w, "first", t->es.adam.first, n);
@@ -63,7 +53,7 @@ int sy_training_save(const struct sy_training *t, const char *settings, const ch
     put_history(&w, t);
     sy_json_close(&w, '}');
     sy_buffer_append(&w.buffer, "\n", 1);
-    int code = w.buffer.failed ? sy_fail(error, -ENOMEM, "out of memory")
+    int code = w.buffer.failed ? sy_out_of_memory(error)
                                : sy_write_file(path, w.buffer.text, w.buffer.length, error);
     sy_buffer_finish(&w.buffer);
     return code;
@@ -231,7 +221,7 @@ int sy_training_parse(struct sy_training *t, const char *settings, const char *n
     struct reader r = {.settings = settings, .count = t->options.count, .training = NAN};
     r.values = calloc(r.count, ARRAYS * sizeof(float));
     if (!r.values) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     sy_json_init(&r.json, name, text, length, error);
     int code = read_all(&r);
@@ -246,13 +236,10 @@ int sy_training_parse(struct sy_training *t, const char *settings, const char *n
 
 int sy_training_load(struct sy_training *t, const char *settings, const char *path,
                      struct sy_error *error) {
-    char *text;
+    char *text = NULL;
     size_t length;
     int code = sy_read_file(path, &text, &length, error);
-    if (code) {
-        return code;
-    }
-    code = sy_training_parse(t, settings, path, text, length, error);
+    code = code ? code : sy_training_parse(t, settings, path, text, length, error);
     free(text);
     return code;
 }

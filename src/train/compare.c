@@ -4,7 +4,6 @@
  * Invariant: a world exists only while it is compared in, so thousands need little memory.
  */
 #include "train/train.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +46,7 @@ int sy_compare(struct sy_comparison *comparison, const struct sy_catalogue *cata
     struct context context = {comparison, catalogue, NULL, parallel->stop};
     context.runners = calloc(parallel->worker_count, sizeof *context.runners);
     if (!context.runners) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code =
         parallel->run(parallel->pool, comparison->scenario_count, run_world, &context, error);

@@ -35,8 +35,7 @@ static int check_list(const char *list, const char *what, const char *const *nam
         }
         if (i == count) {
             sy_fail(error, -EINVAL, "there is no %s '%s'", what, word);
-            sy_hint_names(error, word, names, count);
-            return -EINVAL;
+            return sy_hint_names(error, word, names, count);
         }
         at += length + (at[length] == ',');
     }

@@ -6,7 +6,6 @@
  * number in the same catalogue gives the same world, whoever draws it and when.
  */
 #include "train/worlds.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +96,7 @@ static int draw_graphs(struct draw *d) {
     s->stream = !sy_chance(&d->rng, c->options.single_share);
     s->own_graphs = calloc(GRAPHS_MAX, sizeof(struct sy_graph *));
     if (!s->own_graphs) {
-        return sy_fail(d->error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(d->error);
     }
     d->job_count = 1;
     uint32_t kinds = 1;
@@ -253,7 +252,7 @@ int sy_scenario_create(const struct sy_catalogue *catalogue, uint64_t number,
                        struct sy_scenario **ret_scenario, struct sy_error *error) {
     struct sy_scenario *scenario = calloc(1, sizeof *scenario);
     if (!scenario) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     struct draw draw = {.catalogue = catalogue,
                         .scenario = scenario,

@@ -86,7 +86,7 @@ int sy_training_open(const struct sy_training_options *options, const struct sy_
                      struct sy_training **ret_training, struct sy_error *error) {
     struct sy_training *t = calloc(1, sizeof *t);
     if (!t) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     t->options = *options;
     t->options.es.count = options->count;
@@ -246,7 +246,7 @@ int sy_training_validate(struct sy_training *t, struct sy_error *error) {
         return 0;
     }
     if (sy_grow(&t->history, &t->history_capacity, t->history_count + 1, sizeof *t->history) < 0) {
-        return sy_fail(error, -ENOMEM, "out of memory");
+        return sy_out_of_memory(error);
     }
     int code = t->parallel.run(t->parallel.pool, n, validate_item, t, error);
     if (code) {

@@ -18,15 +18,13 @@ static const char *const names[SY_MEASURE_COUNT] = {
 static int find(const char *text, size_t length, uint32_t *ret_measure, struct sy_error *error) {
     char word[32];
     snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 31, text);
-    for (uint32_t i = 0; i < SY_MEASURE_COUNT; i++) {
-        if (strcmp(names[i], word) == 0) {
-            *ret_measure = i;
-            return 0;
-        }
+    uint32_t i = sy_index_of(word, names, SY_MEASURE_COUNT, sizeof *names);
+    if (i != SY_NONE) {
+        *ret_measure = i;
+        return 0;
     }
     sy_fail(error, -EINVAL, "there is no utility '%s'", word);
-    sy_hint_names(error, word, names, SY_MEASURE_COUNT);
-    return -EINVAL;
+    return sy_hint_names(error, word, names, SY_MEASURE_COUNT);
 }
 
 int sy_utility_parse(const char *text, struct sy_utility *ret_utility, struct sy_error *error) {
@@ -100,9 +98,8 @@ int sy_prices_parse(const char *text, struct sy_prices *known, struct sy_error *
         if (kind == SY_KIND_COUNT) {
             sy_fail(error, -EINVAL, "'%.*s' is not a price of a kind of device",
                     (int)(end - at < 40 ? end - at : 40), at);
-            sy_hint(error,
-                    "write cpu=0.05/h,gpu=2.5/h: prices of cpu, gpu, fpga and asic per hour");
-            return -EINVAL;
+            return sy_hint(
+                error, "write cpu=0.05/h,gpu=2.5/h: prices of cpu, gpu, fpga and asic per hour");
         }
         if (!sy_parse_price(equals + 1, (size_t)(end - equals) - 1, &price) || price > PRICE_MAX) {
             return sy_fail(error, -EINVAL,

@@ -5,7 +5,6 @@
  * successors. Invariant: a device does one thing at a time.
  */
 #include "world/inside.h"
-#include <math.h>
 
 static void span(struct sy_world *w, enum sy_span_kind kind, uint32_t subject, uint32_t device,
                  double start_ns) {

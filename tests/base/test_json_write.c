@@ -16,8 +16,10 @@ static void write_sample(struct sy_json_writer *writer) {
     sy_json_close(writer, '[');
     sy_json_open_member(writer, "none", '[');
     sy_json_close(writer, ']');
-    sy_json_member_bool(writer, "yes", true);
-    sy_json_member_bool(writer, "no", false);
+    sy_json_key(writer, "yes");
+    sy_json_put_bool(writer, true);
+    sy_json_key(writer, "no");
+    sy_json_put_bool(writer, false);
     sy_json_key(writer, "nothing");
     sy_json_put_null(writer);
     sy_json_close(writer, '}');
@@ -252,6 +254,19 @@ static void embeds_what_another_wrote(void **state) {
     sy_buffer_finish(&outer.buffer);
 }
 
+static void a_format_says_what_is_written(void **state) {
+    (void)state;
+    struct sy_json_writer one = {.compact_from = 1}, many = {.compact_from = 1};
+    write_sample(&many);
+    sy_json_print(&one, "{name: %s, list: [%llu, {x: %u,", "a", (unsigned long long)UINT64_MAX, 1u);
+    sy_json_print(&one, "%s: %g}], none: [], yes: %d, no: %d, nothing:", "y", 0.5, true, false);
+    sy_json_put_null(&one);
+    sy_json_print(&one, "}");
+    assert_string_equal(one.buffer.text, many.buffer.text);
+    sy_buffer_finish(&one.buffer);
+    sy_buffer_finish(&many.buffer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indents_two_spaces),
@@ -262,6 +277,7 @@ int main(void) {
         cmocka_unit_test(numbers_read_back_the_same),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(embeds_what_another_wrote),
+        cmocka_unit_test(a_format_says_what_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

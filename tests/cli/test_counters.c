@@ -87,16 +87,15 @@ static void sparks(void **state) {
 
 static void rates_and_ages(void **state) {
     (void)state;
-    char text[SY_UNITS_SIZE];
-    assert_string_equal(sy_draw_rate(12.5e9, "B/s", text), "12.5 GB/s");
-    assert_string_equal(sy_draw_rate(3.2e6, "/s", text), "3.20 M/s");
-    assert_string_equal(sy_draw_rate(55, "W", text), "55.0 W");
-    assert_string_equal(sy_draw_rate(0.25, "", text), "-");
-    assert_string_equal(sy_draw_rate(NAN, "W", text), "-");
-    assert_string_equal(sy_draw_age(5e8, text), "now");
-    assert_string_equal(sy_draw_age(4e9, text), "4 s");
-    assert_string_equal(sy_draw_age(180e9, text), "3 min");
-    assert_string_equal(sy_draw_age(INFINITY, text), "never");
+    assert_string_equal(sy_draw_rate(12.5e9, "B/s").text, "12.5 GB/s");
+    assert_string_equal(sy_draw_rate(3.2e6, "/s").text, "3.20 M/s");
+    assert_string_equal(sy_draw_rate(55, "W").text, "55.0 W");
+    assert_string_equal(sy_draw_rate(0.25, "").text, "-");
+    assert_string_equal(sy_draw_rate(NAN, "W").text, "-");
+    assert_string_equal(sy_draw_age(5e8).text, "now");
+    assert_string_equal(sy_draw_age(4e9).text, "4 s");
+    assert_string_equal(sy_draw_age(180e9).text, "3 min");
+    assert_string_equal(sy_draw_age(INFINITY).text, "never");
 }
 
 /* --- a machine of the mind ----------------------------------------------------------------------
@@ -247,17 +246,16 @@ static void counters_of_one_kind_share_a_line(void **state) {
     (void)state;
     static struct world world;
     struct sy_arena *arena = sy_arena_create();
-    char text[SY_UNITS_SIZE];
     fill(&world, 4, 0);
     add_counters(&world, 4, false, arena);
     assert_int_equal(world.view.kind_count, 4);
     assert_int_equal(world.view.watched_count, 0);
     assert_string_equal(world.view.kinds[0].name, "proc.cpu*.faults");
-    assert_string_equal(sy_counters_kind_text(&world.view, 0, text), "4.00 /s"); /* 1 + 3 */
-    assert_string_equal(sy_counters_kind_text(&world.view, 1, text), "5");
-    assert_string_equal(sy_counters_kind_text(&world.view, 3, text), "25.0 %");
+    assert_string_equal(sy_counters_kind_text(&world.view, 0).text, "4.00 /s"); /* 1 + 3 */
+    assert_string_equal(sy_counters_kind_text(&world.view, 1).text, "5");
+    assert_string_equal(sy_counters_kind_text(&world.view, 3).text, "25.0 %");
     world.last[0] = world.last[2] = NAN;
-    assert_string_equal(sy_counters_kind_text(&world.view, 0, text), "-");
+    assert_string_equal(sy_counters_kind_text(&world.view, 0).text, "-");
     struct sy_buffer buffer = draw(&world.view, 100, 60);
     assert_non_null(strstr(buffer.text, "\nproc.cpu*.faults "));
     assert_non_null(strstr(buffer.text, "25.0 %"));

@@ -51,8 +51,7 @@ static void cells_are_shown(void **state) {
     struct sy_table table;
     struct sy_buffer buffer = {0};
     sy_table_init(&table, headers, "lr");
-    sy_table_cell(&table, "%s", "a\n\033[1m\xc2\x9b");
-    sy_table_cell(&table, "%d", 1);
+    sy_table_cell(&table, "%s|%d", "a\n\033[1m\xc2\x9b", 1);
     sy_table_write(&table, 0, false, &buffer);
     assert_string_equal(buffer.text, "name              n\na\\n\\x1b[1m\\u009b  1\n");
     sy_buffer_finish(&buffer);

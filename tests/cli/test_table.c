@@ -16,12 +16,7 @@ static void aligns_by_characters(void **state) {
     struct sy_table table;
     struct sy_buffer buffer = {0};
     sy_table_init(&table, (const char *const[]){"name", "time", "note"}, "lrl");
-    sy_table_cell(&table, "é");
-    sy_table_cell(&table, "%d us", 5);
-    sy_table_cell(&table, "x");
-    sy_table_cell(&table, "longer");
-    sy_table_cell(&table, "1234 us");
-    sy_table_cell(&table, "y");
+    sy_table_cell(&table, "é|%d us|x|longer|1234 us|y", 5);
     sy_table_write(&table, 1, false, &buffer);
     sy_buffer_append(&buffer, "", 1);
     assert_string_equal(buffer.text, " name       time  note\n"

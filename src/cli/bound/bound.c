@@ -176,8 +176,7 @@ static int bound_graph(const struct args *args, const struct sy_machine *machine
     struct sy_error error = {0};
     int r = sy_workload_create(machine, &job, 1, &workload_options, &workload, &error);
     if (r < 0) {
-        sy_message_error(&error);
-        return sy_message_exit(r);
+        return sy_message_code(r, &error);
     }
     int code = bound_workload(args, workload, told, ret_bounds);
     sy_workload_destroy(workload);
@@ -197,30 +196,19 @@ static int print_json(const struct args *args, const struct sy_machine *machine,
                       const struct sy_graph_list *list, uint32_t count,
                       const struct bounds *bounds) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-bound-1");
-    sy_json_open_member(&writer, "machine", '{');
-    sy_json_member_string(&writer, "spec", args->machine);
-    sy_json_member_string(&writer, "name", machine->name);
-    sy_json_close(&writer, '}');
-    sy_json_member_bool(&writer, "interrupted", count < list->count);
-    sy_json_open_member(&writer, "graphs", '[');
+    sy_json_print(&writer, "{schema: %s, machine: {spec: %s, name: %s}, interrupted: %d, graphs: [",
+                  "symph-bound-1", args->machine, machine->name, count < list->count);
     for (uint32_t i = 0; i < count; i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "graph", sy_graph_name(list->graphs[i]));
-        sy_json_member_u64(&writer, "tasks", bounds[i].task_count);
-        sy_json_member_number(&writer, "critical_path_ns", bounds[i].critical_path_ns);
-        sy_json_member_number(&writer, "area_ns", bounds[i].area_ns);
-        sy_json_member_number(&writer, "mixed_lp_ns", bounds[i].mixed_ns);
-        sy_json_member_number(&writer, "exact_ns", bounds[i].exact_ns);
-        sy_json_member_u64(&writer, "exact_nodes", bounds[i].exact_nodes);
-        sy_json_member_number(&writer, "lower_bound_ns", lower_ns(&bounds[i]));
-        sy_json_member_number(&writer, "best_found_ns", bounds[i].found_ns);
-        sy_json_member_number(&writer, "ratio", ratio(&bounds[i]));
-        sy_json_close(&writer, '}');
+        sy_json_print(
+            &writer,
+            "{graph: %s, tasks: %u, critical_path_ns: %g, area_ns: %g, mixed_lp_ns: %g, "
+            "exact_ns: %g, exact_nodes: %llu, lower_bound_ns: %g, best_found_ns: %g, ratio: %g}",
+            sy_graph_name(list->graphs[i]), bounds[i].task_count, bounds[i].critical_path_ns,
+            bounds[i].area_ns, bounds[i].mixed_ns, bounds[i].exact_ns,
+            (unsigned long long)bounds[i].exact_nodes, lower_ns(&bounds[i]), bounds[i].found_ns,
+            ratio(&bounds[i]));
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 
@@ -232,16 +220,12 @@ static int print_table(const struct sy_graph_list *list, uint32_t count,
                   (const char *const[]){"graph", "tasks", "critical path", "area", "mixed LP",
                                         "exact", "best found", "found/bound"},
                   "lrrrrrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < count; i++) {
-        sy_table_cell(&table, "%s", sy_graph_name(list->graphs[i]));
-        sy_table_cell(&table, "%u", bounds[i].task_count);
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].critical_path_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].area_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].mixed_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].exact_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(bounds[i].found_ns, text));
-        sy_table_cell(&table, "%.3f", ratio(&bounds[i]));
+        sy_table_cell(&table, "%s|%u|%s|%s|%s|%s|%s|%.3f", sy_graph_name(list->graphs[i]),
+                      bounds[i].task_count, sy_units_time(bounds[i].critical_path_ns).text,
+                      sy_units_time(bounds[i].area_ns).text, sy_units_time(bounds[i].mixed_ns).text,
+                      sy_units_time(bounds[i].exact_ns).text,
+                      sy_units_time(bounds[i].found_ns).text, ratio(&bounds[i]));
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
     sy_table_legend(
@@ -299,11 +283,7 @@ static int bound_all(const struct args *args, const struct sy_machine *machine,
                         .machine = machine,
                         .store = store,
                         .list = list,
-                        .bounds = calloc(list->count, sizeof(struct bounds))};
-    if (!work.bounds) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+                        .bounds = sy_need(calloc(list->count, sizeof(struct bounds)))};
     sy_interrupt_watch();
     sy_progress_init(&work.progress, "bounding", list->count, args->common.quiet);
     if (!sy_threads_try(1, bound_graphs, &work)) {
@@ -326,16 +306,13 @@ static int read_costs(const char *path, struct sy_store **ret_store) {
         return SY_EXIT_OK;
     }
     struct sy_error error = {0};
-    *ret_store = sy_store_create();
-    int r = *ret_store ? sy_store_read(*ret_store, path, &error)
-                       : sy_fail(&error, -ENOMEM, "out of memory");
-    if (r < 0) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(r);
+    *ret_store = sy_need(sy_store_create());
+    int r = sy_store_read(*ret_store, path, &error);
+    return sy_message_code(r, &error);
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     if (args->specs.count == 0) {
         return sy_options_usage(&command,
                                 "name a graph: --graphs FILE or --graphs gen:cholesky:20");
@@ -355,10 +332,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_bound(int argc, char **argv) {
     struct args args = {.machine = "here", .seed = 1, .nodes = 2000000, .limit_s = 60};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.specs);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -297,19 +297,11 @@ static int call(const struct sy_call_args *args, const char *out) {
     struct sy_record *record = NULL;
     struct sy_child *engine = NULL;
     struct sy_run_figures figures = {0};
-    struct sy_arena *arena = sy_arena_create();
-    int r = SY_EXIT_OK;
+    struct sy_arena *arena = sy_need(sy_arena_create());
     put_spec(args, out, &spec);
-    if (spec.failed || !arena) {
-        sy_message_fail("out of memory");
-        r = SY_EXIT_FAILED;
-    }
-    r = r ? r : supervise(args, spec.text, &text, &record, &engine);
-    if (r == SY_EXIT_OK && sy_run_figures(record, arena, &figures) < 0) {
-        sy_message_fail("out of memory");
-        r = SY_EXIT_FAILED;
-    }
+    int r = spec.failed ? sy_no_memory() : supervise(args, spec.text, &text, &record, &engine);
     if (r == SY_EXIT_OK) {
+        sy_run_figures(record, arena, &figures);
         put_title(args, record);
         r = write_files(args, record, &text, &figures);
         int told = out ? SY_EXIT_OK : sy_call_tell(args, record, &figures);
@@ -362,16 +354,16 @@ static int call_to_stdout(const struct sy_call_args *args) {
     return r;
 }
 
+static int run(void *given) {
+    struct sy_call_args *args = given;
+    int r = check_forms(args);
+    r = r ? r : check_args(args);
+    return r ? r : is_stdout(args->out) ? call_to_stdout(args) : call(args, NULL);
+}
+
 int sy_cmd_call_variants(int argc, char **argv) {
     struct sy_call_args args = {.run = {.repeat = 1, .request = sy_request_default}};
     args.run.request.opencl = 0;
     args.run.request.limit_s = TASK_LIMIT_S;
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = check_forms(&args);
-        r = r ? r : check_args(&args);
-        r = r ? r : is_stdout(args.out) ? call_to_stdout(&args) : call(&args, NULL);
-    }
-    sy_text_list_finish(&args.reads);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -9,7 +9,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +48,6 @@ static double busy_of_all(const struct sy_record *record, const struct stage *st
  */
 static void put_head(const struct sy_record *record, const struct sy_run_figures *figures,
                      struct sy_buffer *buffer) {
-    char time[SY_UNITS_SIZE], p50[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < record->note_count; i++) {
         if (strcmp(record->notes[i].key, "warning") != 0) { /* that goes to stderr */
             sy_print(buffer, "%-12s %s\n", record->notes[i].key, record->notes[i].value);
@@ -57,11 +55,11 @@ static void put_head(const struct sy_record *record, const struct sy_run_figures
     }
     sy_print(buffer, "policy       %s, %s\n", record->policy,
              record->runtime ? record->runtime : "");
-    sy_print(buffer, "time         %s for %u tasks\n", sy_units_time(figures->makespan_ns, time),
+    sy_print(buffer, "time         %s for %u tasks\n", sy_units_time(figures->makespan_ns).text,
              record->graph->task_count);
     if (!isnan(figures->decision_p50_ns)) {
         sy_print(buffer, "decisions    %u; time per task: median %s\n", figures->decision_count,
-                 sy_units_time(figures->decision_p50_ns, p50));
+                 sy_units_time(figures->decision_p50_ns).text);
     }
     if (!isnan(figures->energy_joules)) {
         sy_print(buffer, "energy       %.4g J (%s)\n", figures->energy_joules,
@@ -75,17 +73,15 @@ static void put_stages(const struct sy_record *record, const struct stage *stage
                        struct sy_buffer *buffer) {
     double all_ns = busy_of_all(record, stages);
     struct sy_table table;
-    char time[SY_UNITS_SIZE];
     sy_table_init(&table, (const char *const[]){"stage", "on", "tasks", "busy", "share"}, "llrrr");
     for (uint32_t k = 0; k < record->graph->kernel_count; k++) {
         for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
             const struct stage *stage = &stages[k * SY_KIND_COUNT + kind];
             if (stage->tasks) {
-                sy_table_cell(&table, "%s", record->graph->kernels[k].name);
-                sy_table_cell(&table, "%s", sy_device_kind_name((enum sy_device_kind)kind));
-                sy_table_cell(&table, "%u", stage->tasks);
-                sy_table_cell(&table, "%s", sy_units_time(stage->busy_ns, time));
-                sy_table_cell(&table, "%.1f %%", all_ns > 0 ? 100 * stage->busy_ns / all_ns : 0);
+                sy_table_cell(&table, "%s|%s|%u|%s|%.1f %%", record->graph->kernels[k].name,
+                              sy_device_kind_name((enum sy_device_kind)kind), stage->tasks,
+                              sy_units_time(stage->busy_ns).text,
+                              all_ns > 0 ? 100 * stage->busy_ns / all_ns : 0);
             }
         }
     }
@@ -103,10 +99,9 @@ static void put_devices(const struct sy_record *record, const struct sy_run_figu
     for (uint32_t d = 0; d < record->machine->device_count; d++) {
         double share =
             figures->makespan_ns > 0 ? figures->device_busy_ns[d] / figures->makespan_ns : 0;
-        sy_table_cell(&table, "%s", record->machine->devices[d].name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(record->machine->devices[d].kind));
-        sy_table_cell(&table, "%u", figures->device_tasks[d]);
-        sy_table_cell(&table, "%.1f %%", 100 * share);
+        sy_table_cell(&table, "%s|%s|%u|%.1f %%", record->machine->devices[d].name,
+                      sy_device_kind_name(record->machine->devices[d].kind),
+                      figures->device_tasks[d], 100 * share);
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
@@ -122,13 +117,10 @@ static void write_stages(const struct sy_record *record, const struct stage *sta
         for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
             const struct stage *stage = &stages[k * SY_KIND_COUNT + kind];
             if (stage->tasks) {
-                sy_json_open(writer, '{');
-                sy_json_member_string(writer, "stage", record->graph->kernels[k].name);
-                sy_json_member_string(writer, "kind",
-                                      sy_device_kind_name((enum sy_device_kind)kind));
-                sy_json_member_number(writer, "tasks", stage->tasks);
-                sy_json_member_number(writer, "busy_ns", stage->busy_ns);
-                sy_json_close(writer, '}');
+                sy_json_print(writer, "{stage: %s, kind: %s, tasks: %u, busy_ns: %g}",
+                              record->graph->kernels[k].name,
+                              sy_device_kind_name((enum sy_device_kind)kind), stage->tasks,
+                              stage->busy_ns);
             }
         }
     }
@@ -138,31 +130,24 @@ static void write_stages(const struct sy_record *record, const struct stage *sta
 static void write_json(const struct sy_record *record, const struct sy_run_figures *figures,
                        const struct stage *stages, struct sy_buffer *ret_text) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-call-variants-1");
-    sy_json_member_string(&writer, "policy", record->policy);
-    sy_json_member_number(&writer, "makespan_ns", figures->makespan_ns);
-    sy_json_member_number(&writer, "task_count", record->graph->task_count);
-    sy_json_member_number(&writer, "energy_joules", figures->energy_joules);
-    sy_json_open_member(&writer, "notes", '[');
+    sy_json_print(
+        &writer,
+        "{schema: %s, policy: %s, makespan_ns: %g, task_count: %u, energy_joules: %g, notes: [",
+        "symph-call-variants-1", record->policy, figures->makespan_ns, record->graph->task_count,
+        figures->energy_joules);
     for (uint32_t i = 0; i < record->note_count; i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "key", record->notes[i].key);
-        sy_json_member_string(&writer, "value", record->notes[i].value);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "{key: %s, value: %s}", record->notes[i].key,
+                      record->notes[i].value);
     }
     sy_json_close(&writer, ']');
     write_stages(record, stages, &writer);
     sy_json_open_member(&writer, "devices", '[');
     for (uint32_t d = 0; d < record->machine->device_count; d++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "device", record->machine->devices[d].name);
-        sy_json_member_number(&writer, "tasks", figures->device_tasks[d]);
-        sy_json_member_number(&writer, "busy_ns", figures->device_busy_ns[d]);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "{device: %s, tasks: %u, busy_ns: %g}",
+                      record->machine->devices[d].name, figures->device_tasks[d],
+                      figures->device_busy_ns[d]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     sy_print(&writer.buffer, "\n");
     *ret_text = writer.buffer;
 }

@@ -7,7 +7,6 @@
  */
 #include "cli/counters/show.h"
 
-#include "cli/units.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,58 +74,38 @@ void sy_draw_spark(struct sy_buffer *buffer, const float *values, uint32_t count
     }
 }
 
-const char *sy_draw_rate(double rate, const char *unit, char *text) {
+struct sy_units sy_draw_rate(double rate, const char *unit) {
     static const struct {
         const char *name;
         double scale;
-    } steps[] = {{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}};
+    } steps[] = {{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}};
     if (!isfinite(rate) || !unit[0]) { /* a share says it all */
-        snprintf(text, SY_UNITS_SIZE, "-");
-        return text;
+        return sy_units_text("-");
     }
-    if (strcmp(unit, "B/s") == 0) {
-        return sy_units_rate(rate, text);
+    if (strcmp(unit, "B/s") == 0 || strcmp(unit, "B") == 0) {
+        return unit[1] ? sy_units_rate(rate) : sy_units_bytes(rate);
     }
-    if (strcmp(unit, "B") == 0) {
-        return sy_units_bytes(rate, text);
+    size_t i = 0;
+    while (i + 1 < SY_COUNT(steps) && rate < steps[i].scale) {
+        i++;
     }
-    double scale = 1;
-    const char *prefix = "";
-    for (size_t i = 0; i < SY_COUNT(steps); i++) {
-        if (rate >= steps[i].scale) {
-            scale = steps[i].scale;
-            prefix = steps[i].name;
-            break;
-        }
-    }
-    double shown = rate / scale;
+    double shown = rate / steps[i].scale;
     int decimals = shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0;
-    snprintf(text, SY_UNITS_SIZE, "%.*f %s%.12s", decimals, shown, prefix, unit);
-    return text;
+    return sy_units_text("%.*f %s%.12s", decimals, shown, steps[i].name, unit);
 }
 
-const char *sy_draw_reading(double value, const struct sy_counter *counter, char *text) {
+struct sy_units sy_draw_reading(double value, const struct sy_counter *counter) {
     if (isfinite(value) && counter->kind == SY_COUNTER_SHARE) {
-        snprintf(text, SY_UNITS_SIZE, "%.1f %%", 100 * value);
-    } else if (isfinite(value) && !counter->unit[0]) {
-        snprintf(text, SY_UNITS_SIZE, "%.6g", value);
-    } else {
-        sy_draw_rate(value, counter->unit, text);
+        return sy_units_text("%.1f %%", 100 * value);
     }
-    return text;
+    bool bare = isfinite(value) && !counter->unit[0];
+    return bare ? sy_units_text("%.6g", value) : sy_draw_rate(value, counter->unit);
 }
 
-const char *sy_draw_age(double age_ns, char *text) {
-    if (!isfinite(age_ns)) {
-        snprintf(text, SY_UNITS_SIZE, "never");
-    } else if (age_ns < 1e9) {
-        snprintf(text, SY_UNITS_SIZE, "now");
-    } else if (age_ns < 60e9) {
-        snprintf(text, SY_UNITS_SIZE, "%.0f s", age_ns / 1e9);
-    } else if (age_ns < 3600e9) {
-        snprintf(text, SY_UNITS_SIZE, "%.0f min", age_ns / 60e9);
-    } else {
-        snprintf(text, SY_UNITS_SIZE, "%.0f h", fmin(age_ns / 3600e9, 9999));
-    }
-    return text;
+struct sy_units sy_draw_age(double age_ns) {
+    return !isfinite(age_ns) ? sy_units_text("never")
+           : age_ns < 1e9    ? sy_units_text("now")
+           : age_ns < 60e9   ? sy_units_text("%.0f s", age_ns / 1e9)
+           : age_ns < 3600e9 ? sy_units_text("%.0f min", age_ns / 60e9)
+                             : sy_units_text("%.0f h", fmin(age_ns / 3600e9, 9999));
 }

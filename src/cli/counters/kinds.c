@@ -8,7 +8,6 @@
  */
 #include "cli/counters/show.h"
 
-#include "cli/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +58,7 @@ bool sy_counters_sort(const struct sy_counter *counters, uint32_t count, bool wa
     return true;
 }
 
-const char *sy_counters_kind_text(const struct sy_counters_view *view, uint32_t kind, char *text) {
+struct sy_units sy_counters_kind_text(const struct sy_counters_view *view, uint32_t kind) {
     const struct sy_counter *first = &view->counters[view->kinds[kind].first];
     double sum = 0;
     uint32_t seen = 0;
@@ -70,5 +69,5 @@ const char *sy_counters_kind_text(const struct sy_counters_view *view, uint32_t 
         }
     }
     double value = first->kind == SY_COUNTER_SHARE ? sum / seen : sum;
-    return sy_draw_reading(seen ? value : NAN, first, text);
+    return sy_draw_reading(seen ? value : NAN, first);
 }

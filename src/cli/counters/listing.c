@@ -11,7 +11,6 @@
 #include "cli/counters/commands.h"
 #include "cli/table.h"
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct args {
@@ -83,14 +82,10 @@ static const char *const arch_headers[] = {
 
 static void put_arch(struct sy_table *table, const struct sy_listing *listing, const char *own) {
     struct counts counts = count(listing);
-    sy_table_cell(table, "%s", listing->name);
-    sy_table_cell(table, "%u", listing->listed_count);
-    sy_table_cell(table, "%u", counts.core);
-    sy_table_cell(table, "%u", counts.uncore);
-    sy_table_cell(table, "%u", listing->metric_count);
-    sy_table_cell(table, "%u", counts.bounded);
-    sy_table_cell(table, "%u", listing->unit_count);
-    sy_table_cell(table, "%s", own && strcmp(own, listing->name) == 0 ? "this processor" : "");
+    sy_table_cell(table, "%s|%u|%u|%u|%u|%u|%u|%s", listing->name, listing->listed_count,
+                  counts.core, counts.uncore, listing->metric_count, counts.bounded,
+                  listing->unit_count,
+                  own && strcmp(own, listing->name) == 0 ? "this processor" : "");
 }
 
 static void put_units(const struct sy_listing *listing, struct sy_buffer *text) {
@@ -102,8 +97,7 @@ static void put_units(const struct sy_listing *listing, struct sy_buffer *text) 
         for (uint32_t j = 0; j < listing->listed_count; j++) {
             events += strcmp(listing->events[j].unit, unit->name) == 0;
         }
-        sy_table_cell(&table, "%s", unit->name);
-        sy_table_cell(&table, "%u", events);
+        sy_table_cell(&table, "%s|%u", unit->name, events);
         sy_table_cell(&table, unit->counters ? "%u" : "-", unit->counters);
         sy_table_cell(&table, unit->counters || unit->fixed_counters ? "%u" : "-",
                       unit->fixed_counters);
@@ -119,11 +113,8 @@ static void put_events(const struct sy_listing *listing, struct sy_buffer *text)
     sy_table_init(&table, (const char *const[]){"event", "PMU", "encoding", ""}, "llll");
     for (uint32_t i = 0; i < listing->listed_count; i++) {
         const struct sy_event *event = &listing->events[i];
-        sy_table_cell(&table, "%s", event->name);
-        sy_table_cell(&table, "%s", event->unit);
-        sy_table_cell(&table, "%s", event->encoding);
-        sy_table_cell(&table, "%s%s", event->fixed ? "fixed " : "",
-                      event->deprecated ? "deprecated" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s%s", event->name, event->unit, event->encoding,
+                      event->fixed ? "fixed " : "", event->deprecated ? "deprecated" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), text);
 }
@@ -133,10 +124,8 @@ static void put_metrics(const struct sy_listing *listing, struct sy_buffer *text
     sy_table_init(&table, (const char *const[]){"metric", "PMU", "unit", "expression"}, "llll");
     for (uint32_t i = 0; i < listing->metric_count; i++) {
         const struct sy_metric *metric = &listing->metrics[i];
-        sy_table_cell(&table, "%s", metric->name);
-        sy_table_cell(&table, "%s", metric->unit);
-        sy_table_cell(&table, "%s", metric->scale_unit[0] ? metric->scale_unit : "-");
-        sy_table_cell(&table, "%s", metric->expr_text);
+        sy_table_cell(&table, "%s|%s|%s|%s", metric->name, metric->unit,
+                      metric->scale_unit[0] ? metric->scale_unit : "-", metric->expr_text);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), text);
 }
@@ -146,17 +135,11 @@ static void json_events(struct sy_json_writer *json, const struct sy_listing *li
     sy_json_open_member(json, "event_list", '[');
     for (uint32_t i = 0; i < listing->listed_count; i++) {
         const struct sy_event *event = &listing->events[i];
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", event->name);
-        sy_json_member_string(json, "pmu", event->unit);
-        sy_json_member_string(json, "encoding", event->encoding);
-        sy_json_member_number(json, "scale", event->scale);
-        sy_json_member_string(json, "scale_unit", event->scale_unit);
-        sy_json_member_u64(json, "counter_mask", event->counter_mask);
-        sy_json_member_bool(json, "fixed", event->fixed);
-        sy_json_member_bool(json, "per_package", event->per_package);
-        sy_json_member_bool(json, "deprecated", event->deprecated);
-        sy_json_close(json, '}');
+        sy_json_print(json,
+                      "{name: %s, pmu: %s, encoding: %s, scale: %g, scale_unit: %s, "
+                      "counter_mask: %u, fixed: %d, per_package: %d, deprecated: %d}",
+                      event->name, event->unit, event->encoding, event->scale, event->scale_unit,
+                      event->counter_mask, event->fixed, event->per_package, event->deprecated);
     }
     sy_json_close(json, ']');
 }
@@ -165,15 +148,11 @@ static void json_metrics(struct sy_json_writer *json, const struct sy_listing *l
     sy_json_open_member(json, "metric_list", '[');
     for (uint32_t i = 0; i < listing->metric_count; i++) {
         const struct sy_metric *metric = &listing->metrics[i];
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", metric->name);
-        sy_json_member_string(json, "pmu", metric->unit);
-        sy_json_member_string(json, "groups", metric->group);
-        sy_json_member_number(json, "scale", metric->scale);
-        sy_json_member_string(json, "scale_unit", metric->scale_unit);
-        sy_json_member_bool(json, "bounded", metric->bounded);
-        sy_json_member_string(json, "expression", metric->expr_text);
-        sy_json_close(json, '}');
+        sy_json_print(json,
+                      "{name: %s, pmu: %s, groups: %s, scale: %g, scale_unit: %s, bounded: %d, "
+                      "expression: %s}",
+                      metric->name, metric->unit, metric->group, metric->scale, metric->scale_unit,
+                      metric->bounded, metric->expr_text);
     }
     sy_json_close(json, ']');
 }
@@ -182,23 +161,17 @@ static void json_arch(struct sy_json_writer *json, const struct sy_listing *list
                       const struct args *args, const char *own) {
     struct counts counts = count(listing);
     json->compact_from = args->arch ? 4 : 3;
-    sy_json_open(json, '{');
-    sy_json_member_string(json, "name", listing->name);
-    sy_json_member_u64(json, "events", listing->listed_count);
-    sy_json_member_u64(json, "core_events", counts.core);
-    sy_json_member_u64(json, "uncore_events", counts.uncore);
-    sy_json_member_u64(json, "deprecated_events", counts.deprecated);
-    sy_json_member_u64(json, "derived_events", listing->event_count - listing->listed_count);
-    sy_json_member_u64(json, "metrics", listing->metric_count);
-    sy_json_member_u64(json, "bounded_metrics", counts.bounded);
-    sy_json_member_bool(json, "own", own && strcmp(own, listing->name) == 0);
-    sy_json_open_member(json, "pmus", '[');
+    sy_json_print(json,
+                  "{name: %s, events: %u, core_events: %u, uncore_events: %u, "
+                  "deprecated_events: %u, derived_events: %u, metrics: %u, bounded_metrics: %u, "
+                  "own: %d, pmus: [",
+                  listing->name, listing->listed_count, counts.core, counts.uncore,
+                  counts.deprecated, listing->event_count - listing->listed_count,
+                  listing->metric_count, counts.bounded, own && strcmp(own, listing->name) == 0);
     for (uint32_t i = 0; i < listing->unit_count; i++) {
         sy_json_put_string(json, listing->units[i].name);
     }
-    sy_json_close(json, ']');
-    sy_json_member_string(json, "source", listing->source);
-    sy_json_member_string(json, "licence", listing->licence);
+    sy_json_print(json, "], source: %s, licence: %s", listing->source, listing->licence);
     if (args->events) {
         json_events(json, listing);
     }
@@ -246,17 +219,14 @@ static int show(const struct args *args, const char *const *names, const char *o
     struct totals totals = {0};
     sy_table_init(&table, arch_headers, "lrrrrrrl");
     if (args->common.json) {
-        sy_json_open(&json, '{');
-        sy_json_member_string(&json, "schema", "symph-counters-listing-1");
-        sy_json_open_member(&json, "archs", '[');
+        sy_json_print(&json, "{schema: %s, archs: [", "symph-counters-listing-1");
     }
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; names[i] && r == SY_EXIT_OK; i++) {
         r = add_arch(names[i], args, own, &table, &json, &totals);
     }
     if (args->common.json) {
-        sy_json_close(&json, ']');
-        sy_json_close(&json, '}');
+        sy_json_print(&json, "]}");
         sy_table_write(&table, 0, false, &text);
         sy_buffer_finish(&text);
         text = json.buffer;
@@ -352,12 +322,11 @@ static int compile_map(const struct args *args, const char *name, const char *la
 }
 
 static int compile_all(const struct args *args) {
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     const char *const *names = NULL;
     struct sy_error error = {0};
     struct totals totals = {0};
-    int code = arena ? sy_listing_tree_names(args->compile, arena, &names, &error)
-                     : sy_fail(&error, -ENOMEM, "out of memory");
+    int code = sy_listing_tree_names(args->compile, arena, &names, &error);
     int r = code ? fail_with(&error, code) : SY_EXIT_OK;
     for (uint32_t i = 0; r == SY_EXIT_OK && names[i]; i++) {
         if (!args->arch || strcmp(args->arch, names[i]) == 0) {
@@ -387,12 +356,12 @@ static int match(const struct args *args, const char *processor, struct sy_buffe
 }
 
 static int run_shown(const struct args *args, const char *own) {
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     struct sy_error error = {0};
     const char *const *names;
     const char *one[2] = {args->arch, NULL};
-    int code = arena ? 0 : sy_fail(&error, -ENOMEM, "out of memory");
-    if (!code && !args->arch) {
+    int code = 0;
+    if (!args->arch) {
         code = sy_listing_names(args->folder, arena, &names, &error);
     } else {
         names = one;
@@ -402,25 +371,6 @@ static int run_shown(const struct args *args, const char *own) {
         r = args->arch && !args->common.json ? show_one(args, args->arch) : show(args, names, own);
     }
     sy_arena_destroy(arena);
-    return r;
-}
-
-static int run(struct args *args) {
-    struct sy_buffer own = {0}, named = {0};
-    int r = SY_EXIT_OK;
-    if (args->compile) {
-        return compile_all(args);
-    }
-    if (args->processor || (args->arch && strcmp(args->arch, "own") == 0)) {
-        r = match(args, args->processor, &named);
-        args->arch = named.text;
-    }
-    if (r == SY_EXIT_OK) { /* not to be known is no error here */
-        (void)!sy_listing_match(args->folder, NULL, &own, NULL);
-        r = run_shown(args, own.text);
-    }
-    sy_buffer_finish(&own);
-    sy_buffer_finish(&named);
     return r;
 }
 
@@ -440,12 +390,31 @@ static const char *misuse(const struct args *args) {
     return NULL;
 }
 
+static int run(void *given) {
+    struct args *args = given;
+    struct sy_buffer own = {0}, named = {0};
+    const char *wrong = misuse(args);
+    int r = SY_EXIT_OK;
+    if (wrong) {
+        return sy_options_usage(&command, "%s", wrong);
+    }
+    if (args->compile) {
+        return compile_all(args);
+    }
+    if (args->processor || (args->arch && strcmp(args->arch, "own") == 0)) {
+        r = match(args, args->processor, &named);
+        args->arch = named.text;
+    }
+    if (r == SY_EXIT_OK) { /* not to be known is no error here */
+        (void)!sy_listing_match(args->folder, NULL, &own, NULL);
+        r = run_shown(args, own.text);
+    }
+    sy_buffer_finish(&own);
+    sy_buffer_finish(&named);
+    return r;
+}
+
 int sy_counters_listing(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        const char *wrong = misuse(&args);
-        r = wrong ? sy_options_usage(&command, "%s", wrong) : run(&args);
-    }
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

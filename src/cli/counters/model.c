@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/counters/commands.h"
 #include "cli/table.h"
-#include <errno.h>
+#include "cli/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -102,17 +102,12 @@ static void put_variables(const struct sy_model *model, struct sy_buffer *text) 
     for (uint32_t i = 0; i < model->variable_count; i++) {
         const struct sy_variable *variable = &model->variables[i];
         bool hidden = variable->counter == SY_NONE;
-        sy_table_cell(&table, "%s", variable->role);
-        sy_table_cell(&table, "%s", variable->name);
-        sy_table_cell(&table, "%s",
+        bool bounded = isfinite(variable->capacity);
+        sy_table_cell(&table, "%s|%s|%s|%s", variable->role, variable->name,
                       hidden                         ? "hidden"
                       : variable->pmu == SY_PMU_NONE ? "always"
-                                                     : "takes a counter");
-        char capacity[32] = "";
-        if (isfinite(variable->capacity)) {
-            snprintf(capacity, sizeof capacity, "%.4g", variable->capacity);
-        }
-        sy_table_cell(&table, "%s", capacity);
+                                                     : "takes a counter",
+                      bounded ? sy_units_text("%.4g", variable->capacity).text : "");
     }
     sy_table_write(&table, 2, false, text);
 }
@@ -157,12 +152,9 @@ static void json_relations(struct sy_json_writer *json, const struct sy_model *m
         const struct sy_factor *factor = &model->factors[i];
         struct sy_buffer sum = {0};
         put_sum(model, factor, &sum);
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "relation", sum.failed ? "" : sum.text);
-        sy_json_member_string(json, "origin", sy_factor_origin_name(factor->origin));
-        sy_json_member_string(json, "why", factor->why);
-        sy_json_member_number(json, "width_ratio", factor->width);
-        sy_json_close(json, '}');
+        sy_json_print(json, "{relation: %s, origin: %s, why: %s, width_ratio: %g}",
+                      sum.failed ? "" : sum.text, sy_factor_origin_name(factor->origin),
+                      factor->why, factor->width);
         json->buffer.failed = json->buffer.failed || sum.failed;
         sy_buffer_finish(&sum);
     }
@@ -173,11 +165,8 @@ static void json_variables(struct sy_json_writer *json, const struct sy_model *m
     sy_json_open_member(json, "variables", '[');
     for (uint32_t i = 0; i < model->variable_count; i++) {
         const struct sy_variable *variable = &model->variables[i];
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", variable->name);
-        sy_json_member_string(json, "role", variable->role);
-        sy_json_member_bool(json, "hidden", variable->counter == SY_NONE);
-        sy_json_member_bool(json, "programmable", variable->pmu != SY_PMU_NONE);
+        sy_json_print(json, "{name: %s, role: %s, hidden: %d, programmable: %d", variable->name,
+                      variable->role, variable->counter == SY_NONE, variable->pmu != SY_PMU_NONE);
         if (isfinite(variable->capacity)) {
             sy_json_member_number(json, "capacity", variable->capacity);
         }
@@ -188,14 +177,11 @@ static void json_variables(struct sy_json_writer *json, const struct sy_model *m
 
 static void json_model(struct sy_json_writer *json, const struct sy_model *model, bool whole) {
     struct size size = size_of(model);
-    sy_json_open(json, '{');
-    sy_json_member_string(json, "name", model->name);
-    sy_json_member_u64(json, "variable_count", model->variable_count);
-    sy_json_member_u64(json, "measured_count", size.measured);
-    sy_json_member_u64(json, "hidden_count", size.hidden);
-    sy_json_member_u64(json, "programmable_count", size.programmable);
-    sy_json_member_u64(json, "role_count", size.roles);
-    sy_json_open_member(json, "relation_counts", '{');
+    sy_json_print(json,
+                  "{name: %s, variable_count: %u, measured_count: %u, hidden_count: %u, "
+                  "programmable_count: %u, role_count: %u, relation_counts: {",
+                  model->name, model->variable_count, size.measured, size.hidden, size.programmable,
+                  size.roles);
     for (uint32_t i = 0; i < ORIGINS; i++) {
         sy_json_member_u64(json, sy_factor_origin_name((enum sy_factor_origin)i),
                            size.by_origin[i]);
@@ -227,11 +213,6 @@ static void show(struct shown *shown, const struct sy_model *model) {
     }
 }
 
-static int fail(const struct sy_error *error, int code) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
 static int show_machine(struct shown *shown) {
     struct sy_machine *machine;
     struct sy_error error = {0};
@@ -246,7 +227,7 @@ static int show_machine(struct shown *shown) {
         sy_model_destroy(model);
     }
     sy_machine_destroy(machine);
-    return code ? fail(&error, code) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int show_scope(struct shown *shown, const struct sy_listing *listing, enum sy_scope scope) {
@@ -254,7 +235,7 @@ static int show_scope(struct shown *shown, const struct sy_listing *listing, enu
     struct sy_error error = {0};
     int code = sy_model_of_listing(listing, scope, &model, &error);
     if (code) {
-        return fail(&error, code);
+        return sy_message_code(code, &error);
     }
     show(shown, model);
     sy_model_destroy(model);
@@ -268,7 +249,7 @@ static int open_listing(const struct args *args, struct sy_listing **ret_listing
     if (code && own) {
         sy_hint(&error, "symph counters listing shows the names for --arch");
     }
-    return code ? fail(&error, code) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int show_arch(struct shown *shown, bool core, bool package) {
@@ -304,11 +285,9 @@ static const char *const all_headers[] = {"micro-architecture",
 
 static void put_row(struct shown *shown, const char *name, struct sy_model *const *models) {
     struct size sizes[2] = {size_of(models[0]), size_of(models[1])};
-    sy_table_cell(&shown->table, "%s", name);
-    sy_table_cell(&shown->table, "%u", sizes[0].roles + sizes[1].roles);
+    sy_table_cell(&shown->table, "%s|%u", name, sizes[0].roles + sizes[1].roles);
     for (uint32_t i = 0; i < 2; i++) {
-        sy_table_cell(&shown->table, "%u", models[i]->variable_count);
-        sy_table_cell(&shown->table, "%u", sizes[i].programmable);
+        sy_table_cell(&shown->table, "%u|%u", models[i]->variable_count, sizes[i].programmable);
         for (uint32_t origin = 0; origin < SY_FROM_TOPOLOGY; origin++) {
             sy_table_cell(&shown->table, "%u", sizes[i].by_origin[origin]);
         }
@@ -321,7 +300,7 @@ static int show_row(struct shown *shown, const char *name) {
     struct sy_model *models[2] = {NULL, NULL};
     int code = sy_listing_open(name, shown->args->folder, &listing, &error);
     if (code) {
-        return fail(&error, code);
+        return sy_message_code(code, &error);
     }
     code = sy_model_of_listing(listing, SY_SCOPE_CORE, &models[0], &error);
     code = code ? code : sy_model_of_listing(listing, SY_SCOPE_PACKAGE, &models[1], &error);
@@ -334,16 +313,15 @@ static int show_row(struct shown *shown, const char *name) {
     sy_model_destroy(models[0]);
     sy_model_destroy(models[1]);
     sy_listing_destroy(listing);
-    return code ? fail(&error, code) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int show_all(struct shown *shown) {
     struct sy_error error = {0};
-    struct sy_arena *arena = sy_arena_create();
+    struct sy_arena *arena = sy_need(sy_arena_create());
     const char *const *names = NULL;
-    int code = arena ? sy_listing_names(shown->args->folder, arena, &names, &error)
-                     : sy_fail(&error, -ENOMEM, "out of memory");
-    int r = code ? fail(&error, code) : SY_EXIT_OK;
+    int code = sy_listing_names(shown->args->folder, arena, &names, &error);
+    int r = sy_message_code(code, &error);
     sy_table_init(&shown->table, all_headers, "lrrrrrrrrrrrrrrr");
     for (uint32_t i = 0; r == SY_EXIT_OK && names[i]; i++) {
         r = show_row(shown, names[i]);
@@ -398,18 +376,20 @@ static int check(const struct args *args) {
     return SY_EXIT_OK;
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     struct shown shown = {.args = args};
     bool json = args->common.json;
-    if (json) {
-        sy_json_open(&shown.json, '{');
-        sy_json_member_string(&shown.json, "schema", "symph-counters-model-1");
-        sy_json_open_member(&shown.json, "models", '[');
+    int r = check(args);
+    if (r != SY_EXIT_OK) {
+        return r;
     }
-    int r = show_what(&shown);
     if (json) {
-        sy_json_close(&shown.json, ']');
-        sy_json_close(&shown.json, '}');
+        sy_json_print(&shown.json, "{schema: %s, models: [", "symph-counters-model-1");
+    }
+    r = show_what(&shown);
+    if (json) {
+        sy_json_print(&shown.json, "]}");
         sy_print(&shown.json.buffer, "\n");
     }
     struct sy_buffer *text = json ? &shown.json.buffer : &shown.text;
@@ -424,10 +404,5 @@ static int run(const struct args *args) {
 
 int sy_counters_model(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = check(&args);
-        r = r == SY_EXIT_OK ? run(&args) : r;
-    }
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -9,7 +9,6 @@
 #include "cli/counters/show.h"
 
 #include "cli/table.h"
-#include "cli/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -221,22 +220,19 @@ static void put_column_heads(struct page *page) {
 
 static void put_head(struct page *page) {
     const struct sy_counters_view *view = page->view;
-    char time[SY_UNITS_SIZE];
     put_text(page, "\033[1m", "%s  %s  %s", view->machine ? view->machine->name : "machine",
-             view->title, sy_units_time(view->elapsed_ns, time));
+             view->title, sy_units_time(view->elapsed_ns).text);
     if (page->rows < ROWS_SMALL) {
         return;
     }
-    char slots[SY_UNITS_SIZE];
-    sy_units_count(view->slot_count, "slot, ", "slots, ", slots);
     put_text(page, "", "%u counters (%s), %s%u filters, %s", view->counter_count, view->sources,
-             view->slot_count ? slots : "", view->filter_count, view->arch);
+             view->slot_count ? sy_units_count(view->slot_count, "slot, ", "slots, ").text : "",
+             view->filter_count, view->arch);
     put_text(page, "", "%s", "");
     put_column_heads(page);
 }
 
 static void put_item(struct page *page, const struct sy_utilisation *item, const float *history) {
-    char text[SY_UNITS_SIZE];
     if (page->used >= page->rows) {
         return;
     }
@@ -249,16 +245,16 @@ static void put_item(struct page *page, const struct sy_utilisation *item, const
     sy_draw_bar(page->buffer, page->bar, item->mean, item->low, item->high, page->style);
     sy_buffer_printf(page->buffer, " %3.0f %%", 100 * fmin(fmax(item->mean, 0), 1));
     if (page->has_band) {
-        snprintf(text, sizeof text, "%.0f-%.0f %%", 100 * item->low, 100 * item->high);
-        sy_buffer_printf(page->buffer, "  %*.*s", (int)BAND_WIDTH, (int)BAND_WIDTH, text);
+        sy_buffer_printf(page->buffer, "  %*.*s", (int)BAND_WIDTH, (int)BAND_WIDTH,
+                         sy_units_text("%.0f-%.0f %%", 100 * item->low, 100 * item->high).text);
     }
     if (page->has_rate) {
         sy_buffer_printf(page->buffer, "  %*.*s", (int)RATE_WIDTH, (int)RATE_WIDTH,
-                         sy_draw_rate(item->rate, item->unit ? item->unit : "", text));
+                         sy_draw_rate(item->rate, item->unit ? item->unit : "").text);
     }
     if (page->has_age) {
         sy_buffer_printf(page->buffer, "  %*.*s", (int)AGE_WIDTH, (int)AGE_WIDTH,
-                         sy_draw_age(item->age_ns, text));
+                         sy_draw_age(item->age_ns).text);
     }
     if (page->spark && history) {
         sy_buffer_printf(page->buffer, "  ");
@@ -270,8 +266,7 @@ static void put_item(struct page *page, const struct sy_utilisation *item, const
 /* Processors that share a line: their mean. The band is that of errors that go together. */
 static void put_folded(struct page *page) {
     const struct sy_counters_view *view = page->view;
-    char name[SY_UNITS_SIZE];
-    struct sy_utilisation sum = {.name = name, .rate = NAN, .unit = ""};
+    struct sy_utilisation sum = {.rate = NAN, .unit = ""};
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->item_count; i++) {
         const struct sy_utilisation *item = &view->items[i];
@@ -286,7 +281,8 @@ static void put_folded(struct page *page) {
     sum.mean /= fmax(count, 1);
     sum.low /= fmax(count, 1);
     sum.high /= fmax(count, 1);
-    snprintf(name, sizeof name, "%u cpus", count);
+    struct sy_units name = sy_units_text("%u cpus", count);
+    sum.name = name.text;
     put_item(page, &sum, NULL);
 }
 
@@ -377,10 +373,9 @@ static void put_counters(struct page *page) {
     }
     put_text(page, "\033[2m", "counters; * stands for all of them: their sum, of shares the mean");
     for (uint32_t kind = 0; kind < count; kind++) {
-        char text[SY_UNITS_SIZE];
         put_padded(page, view->kinds[kind].name, width);
         sy_buffer_printf(page->buffer, " %*.*s", (int)RATE_WIDTH, (int)RATE_WIDTH,
-                         sy_counters_kind_text(view, kind, text));
+                         sy_counters_kind_text(view, kind).text);
         if ((kind + 1) % each == 0 || kind + 1 == count) {
             end_line(page);
         } else {

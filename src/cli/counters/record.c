@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "cli/clock.h"
-#include "cli/units.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -21,16 +20,18 @@
 
 struct args {
     struct sy_counters_args base;
-    const char *out, *interval, *duration;
+    const char *out;
+    double interval_s, duration_s;
 };
 
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "out", "FILE", AT(out), "write the recording to FILE ('-': standard output)"},
-    {SY_OPTION_TEXT, "interval", "T", AT(interval),
-     "time between two readings, such as 10ms or 1s (default 100ms)"},
-    {SY_OPTION_TEXT, "duration", "T", AT(duration), "stop after this time (default: until Ctrl-C)"},
+    {SY_OPTION_TIME, "interval", "T", AT(interval_s),
+     "time between two readings, such as 10ms or 1s (default 100ms)", 1e-3, 3600},
+    {SY_OPTION_TIME, "duration", "T", AT(duration_s),
+     "stop after this time (default: until Ctrl-C)", 1e-3, 1e9},
     {SY_OPTION_TEXT, "only", "SOURCES", AT(base.only),
      "read only these sources, separated by commas; symph counters sources lists them"},
     {SY_OPTION_TEXT, "arch", "NAME", AT(base.arch),
@@ -133,30 +134,26 @@ static int loop(struct sy_counters_session *session, struct tape *tape, double i
 
 static int print_summary(const struct args *args, const struct sy_counters_session *session,
                          const struct tape *tape) {
-    char time[SY_UNITS_SIZE], size[SY_UNITS_SIZE];
     double span_ns = tape->last_ns - tape->first_ns, bytes = (double)tape->written_bytes;
     sy_message_note(args->base.common.quiet, "%s: %llu readings of %u counters over %s, %s",
                     tape->to_stdout ? "stdout" : tape->path, (unsigned long long)tape->readings,
-                    session->senses.counter_count, sy_units_time(span_ns, time),
-                    sy_units_bytes(bytes, size));
+                    session->senses.counter_count, sy_units_time(span_ns).text,
+                    sy_units_bytes(bytes).text);
     if (!args->base.common.json) {
         return SY_EXIT_OK;
     }
     struct sy_json_writer json = {0};
-    sy_json_open(&json, '{');
-    sy_json_member_string(&json, "schema", "symph-counters-record-1");
-    sy_json_member_string(&json, "file", tape->path);
-    sy_json_member_u64(&json, "counters", session->senses.counter_count);
-    sy_json_member_u64(&json, "readings", tape->readings);
-    sy_json_member_u64(&json, "samples", tape->samples);
-    sy_json_member_number(&json, "duration_s", span_ns / 1e9);
-    sy_json_member_number(&json, "bytes", bytes);
-    sy_json_close(&json, '}');
+    sy_json_print(&json,
+                  "{schema: %s, file: %s, counters: %u, readings: %llu, samples: %llu, "
+                  "duration_s: %g, bytes: %g}",
+                  "symph-counters-record-1", tape->path, session->senses.counter_count,
+                  (unsigned long long)tape->readings, (unsigned long long)tape->samples,
+                  span_ns / 1e9, bytes);
     return sy_output(&json.buffer);
 }
 
-static int record(const struct args *args, struct sy_counters_session *session, double interval_ns,
-                  double duration_ns) {
+static int record(const struct args *args, struct sy_counters_session *session) {
+    double interval_ns = args->interval_s * 1e9, duration_ns = args->duration_s * 1e9;
     struct tape tape;
     signal(SIGPIPE, SIG_IGN);
     sy_interrupt_watch_quietly();
@@ -166,11 +163,10 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     code = tape_close(&tape, code);
     bool gone = code == -EPIPE && tape.to_stdout; /* the reader has enough */
     if (code && !gone) {
-        char size[SY_UNITS_SIZE];
         if (begun) {
             sy_message_fail("%s: recording stopped: %s; the %s written so far can be replayed",
                             args->out, strerror(-code),
-                            sy_units_bytes((double)tape.written_bytes, size));
+                            sy_units_bytes((double)tape.written_bytes).text);
         } else {
             sy_message_fail("%s: cannot write: %s", args->out, strerror(-code));
         }
@@ -181,30 +177,22 @@ static int record(const struct args *args, struct sy_counters_session *session, 
     return r == SY_EXIT_OK && cut_short ? SY_EXIT_INTERRUPTED : r;
 }
 
-static int run(const struct args *args, double interval_ns, double duration_ns) {
+static int run(void *given) {
+    const struct args *args = given;
     struct sy_counters_session session;
-    int r = sy_counters_open(&args->base, &session);
-    if (r == SY_EXIT_OK) {
-        r = record(args, &session, interval_ns, duration_ns);
+    if (!args->out) {
+        return sy_options_usage(&command, "say where to write: -o FILE");
     }
+    if (args->base.common.json && strcmp(args->out, "-") == 0) {
+        return sy_options_usage(&command, "--json and the recording cannot both go to stdout");
+    }
+    int r = sy_counters_open(&args->base, &session);
+    r = r ? r : record(args, &session);
     sy_counters_close(&session);
     return r;
 }
 
 int sy_counters_record(int argc, char **argv) {
-    struct args args = {0};
-    int r = SY_EXIT_OK;
-    double interval_ns = 1e8, duration_ns = INFINITY;
-    if (!sy_options_parse(&command, argc, argv, &args, &r) ||
-        !sy_counters_time(&command, "interval", args.interval, 1e6, 3600e9, &interval_ns, &r) ||
-        !sy_counters_time(&command, "duration", args.duration, 1e6, 1e18, &duration_ns, &r)) {
-        return r;
-    }
-    if (!args.out) {
-        return sy_options_usage(&command, "say where to write: -o FILE");
-    }
-    if (args.base.common.json && strcmp(args.out, "-") == 0) {
-        return sy_options_usage(&command, "--json and the recording cannot both go to stdout");
-    }
-    return run(&args, interval_ns, duration_ns);
+    struct args args = {.interval_s = 0.1, .duration_s = INFINITY};
+    return sy_options_run(&command, argc, argv, &args, run);
 }

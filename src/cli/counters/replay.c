@@ -16,8 +16,8 @@
 struct args {
     struct sy_counters_args base;
     struct sy_text_list files;
-    const char *interval, *plot, *out;
-    double speed;
+    const char *plot, *out;
+    double speed, interval_s;
     bool speed_given, fast, once, prometheus, all;
 };
 
@@ -28,8 +28,8 @@ static const struct sy_option options[] = {
      "replay X times as fast as recorded (default 1 on a terminal)", 1e-3, 1e9, AT(speed_given)},
     {SY_OPTION_FLAG, "fast", NULL, AT(fast),
      "replay as fast as possible (default if the output is not a terminal)"},
-    {SY_OPTION_TEXT, "interval", "T", AT(interval),
-     "time between two outputs, on the recording's clock (default 1s)"},
+    {SY_OPTION_TIME, "interval", "T", AT(interval_s),
+     "time between two outputs, on the recording's clock (default 1s)", 1e-3, 3600},
     {SY_OPTION_FLAG, "once", NULL, AT(once), "print only the estimate at the end"},
     {SY_OPTION_TEXT, "arch", "NAME", AT(base.arch),
      "use the event listing of this architecture (default: the one recorded)"},
@@ -87,12 +87,12 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
     return sy_interrupt_seen() ? SY_EXIT_INTERRUPTED : SY_EXIT_OK;
 }
 
-static int replay(const struct args *args, double interval_ns, double speed) {
+static int replay(const struct args *args, double speed) {
     struct sy_counters_session session;
     struct sy_show *show = NULL;
     const struct sy_show_options shown = {
         .form = sy_show_form_for(args->base.common.json, args->prometheus, args->out),
-        .interval_ns = interval_ns,
+        .interval_ns = args->interval_s * 1e9,
         .plot = args->plot,
         .output = args->out,
         .title = args->base.replay,
@@ -111,9 +111,8 @@ static int replay(const struct args *args, double interval_ns, double speed) {
     return r;
 }
 
-static int run(struct args *args) {
-    double interval_ns = 1e9;
-    int r = SY_EXIT_OK;
+static int run(void *given) {
+    struct args *args = given;
     if (args->files.count == 0) {
         return sy_options_usage(&command, "a recording is missing");
     }
@@ -123,22 +122,14 @@ static int run(struct args *args) {
     if (args->prometheus && args->base.common.json) {
         return sy_options_usage(&command, "--json and --prometheus exclude each other");
     }
-    if (!sy_counters_time(&command, "interval", args->interval, 1e6, 3600e9, &interval_ns, &r)) {
-        return r;
-    }
     args->base.replay = args->files.items[0];
     bool screen =
         sy_show_form_for(args->base.common.json, args->prometheus, args->out) == SY_SHOW_SCREEN;
     double speed = args->speed_given ? args->speed : args->fast || args->once || !screen ? 0 : 1;
-    return replay(args, interval_ns, speed);
+    return replay(args, speed);
 }
 
 int sy_counters_replay(int argc, char **argv) {
-    struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.files);
-    return r;
+    struct args args = {.interval_s = 1};
+    return sy_options_run(&command, argc, argv, &args, run);
 }

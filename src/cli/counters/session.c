@@ -9,27 +9,15 @@
 #include "cli/counters/show.h"
 
 #include "cli/clock.h"
-#include "cli/units.h"
 #include "topology/topology.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MACHINE_WORD "#machine "
 #define ARCH_WORD    "#arch "
-
-static int fail(int code, const struct sy_error *error) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
 
 /* --- what a recording says of the machine it was made on ----------------------------------------
  */
@@ -88,12 +76,12 @@ static int recorded_machine(const char *path, struct sy_counters_session *sessio
     size_t length = 0;
     int code = sy_read_file(path, &text, &length, &error);
     if (code) {
-        return fail(code, &error);
+        return sy_message_code(code, &error);
     }
     gather(text, length, MACHINE_WORD, &json);
     gather(text, length, ARCH_WORD, &arch);
     free(text);
-    int r = json.failed || arch.failed ? no_memory() : SY_EXIT_OK;
+    int r = json.failed || arch.failed ? sy_no_memory() : SY_EXIT_OK;
     if (r == SY_EXIT_OK && !session->machine) {
         r = json.length > 1 ? read_machine(path, &json, session)
                             : sy_input_machine("here", &session->machine);
@@ -121,8 +109,7 @@ static int open_named_listing(const char *name, struct sy_counters_session *sess
     struct sy_error error = {0};
     int code = sy_listing_open(name, NULL, &session->listing, &error);
     if (code) {
-        sy_message_about("architecture", name, &error);
-        return sy_message_exit(code);
+        return sy_message_about("architecture", name, code, &error);
     }
     session->arch = session->listing->name;
     return SY_EXIT_OK;
@@ -219,22 +206,16 @@ static int open_senses(const struct sy_counters_args *args, struct sy_counters_s
     }
     session->gaps = sy_sources_gaps(senses->sources, &session->gap_count);
     session->last =
-        sy_arena_alloc(session->arena, senses->counter_count + 1u, sizeof *session->last);
+        sy_need(sy_arena_alloc(session->arena, senses->counter_count + 1u, sizeof *session->last));
     for (uint32_t i = 0; i < senses->counter_count && session->last; i++) {
         session->last[i] = NAN;
-    }
-    if (!session->last) {
-        return no_memory();
     }
     return session->watched ? check_watched(args, session) : SY_EXIT_OK;
 }
 
 int sy_counters_open(const struct sy_counters_args *args, struct sy_counters_session *session) {
     const char *recorded_arch = NULL;
-    *session = (struct sy_counters_session){.arena = sy_arena_create()};
-    if (!session->arena) {
-        return no_memory();
-    }
+    *session = (struct sy_counters_session){.arena = sy_need(sy_arena_create())};
     int r = open_machine(args, session, &recorded_arch);
     r = r == SY_EXIT_OK ? open_listing(args, recorded_arch, session) : r;
     return r == SY_EXIT_OK ? open_senses(args, session) : r;
@@ -274,28 +255,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
         }
     }
     sy_buffer_append(buffer, "", 1);
-}
-
-bool sy_counters_time(const struct sy_command *command, const char *name, const char *text,
-                      double low_ns, double high_ns, double *ret_ns, int *ret_exit) {
-    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
-    double ns = 0;
-    if (!text) {
-        return true;
-    }
-    if (!sy_parse_time(text, strlen(text), &ns)) {
-        *ret_exit = sy_options_usage(
-            command, "--%s takes a time such as 100ms, 2s or 5min, not '%s'", name, text);
-        return false;
-    }
-    if (!(ns >= low_ns && ns <= high_ns)) {
-        *ret_exit =
-            sy_options_usage(command, "--%s must be %s to %s, not %s", name,
-                             sy_units_time(low_ns, low), sy_units_time(high_ns, high), text);
-        return false;
-    }
-    *ret_ns = ns;
-    return true;
 }
 
 void sy_counters_sleep_until(double then_ns) {

@@ -87,11 +87,7 @@ static bool describe(struct sy_show *show) {
 
 int sy_show_create(const struct sy_counters_session *session, const struct sy_show_options *options,
                    struct sy_show **ret_show) {
-    struct sy_show *show = calloc(1, sizeof *show);
-    if (!show) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct sy_show *show = sy_need(calloc(1, sizeof *show));
     uint32_t count = 0;
     sy_belief_utilisations(session->senses.belief, &count);
     show->session = session;
@@ -102,8 +98,7 @@ int sy_show_create(const struct sy_counters_session *session, const struct sy_sh
     show->plot = options->plot ? sy_counters_plot_create(count) : NULL;
     if (!show->history || !show->buckets || (options->plot && !show->plot) || !describe(show)) {
         sy_show_destroy(show);
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     int r = options->listen ? sy_serve_open(options->listen, &show->serve) : SY_EXIT_OK;
     if (r != SY_EXIT_OK) {

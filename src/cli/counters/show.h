@@ -12,6 +12,7 @@
 
 #include "belief/monitor.h"
 #include "cli/counters/commands.h"
+#include "cli/units.h"
 
 #define SY_SPARK_COUNT 60
 
@@ -49,9 +50,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
 /* Lines of a recording that say on which machine it was made; replay finds them again. */
 void sy_counters_write_machine(const struct sy_counters_session *session, struct sy_buffer *buffer);
 
-/* A time of the command line in [low, high]; NULL text leaves it. False: stop with *ret_exit. */
-bool sy_counters_time(const struct sy_command *command, const char *name, const char *text,
-                      double low_ns, double high_ns, double *ret_ns, int *ret_exit);
 /* Sleeps until then (CLOCK_MONOTONIC); comes back early where a signal is taken. */
 void sy_counters_sleep_until(double then_ns);
 /* When the step of this number is due; steps that were slept through are left out. */
@@ -70,12 +68,12 @@ void sy_draw_bar(struct sy_buffer *buffer, uint32_t width, double mean, double l
 /* The last width of count values in [0,1], right-aligned; NAN: a blank. */
 void sy_draw_spark(struct sy_buffer *buffer, const float *values, uint32_t count, uint32_t width,
                    struct sy_draw_style style);
-/* "12.5 GB/s", "3.20 M/s", "55.0 W", "-" without a unit; text has SY_UNITS_SIZE bytes. */
-const char *sy_draw_rate(double rate, const char *unit, char *text);
+/* "12.5 GB/s", "3.20 M/s", "55.0 W", "-" without a unit. */
+struct sy_units sy_draw_rate(double rate, const char *unit);
 /* The same for a reading of a counter, which may be a share or have no unit. */
-const char *sy_draw_reading(double value, const struct sy_counter *counter, char *text);
-/* "now", "4 s", "3 min", "never"; text has SY_UNITS_SIZE bytes. */
-const char *sy_draw_age(double age_ns, char *text);
+struct sy_units sy_draw_reading(double value, const struct sy_counter *counter);
+/* "now", "4 s", "3 min", "never". */
+struct sy_units sy_draw_age(double age_ns);
 
 /* --- everything there is to show ----------------------------------------------------------------
  */
@@ -108,8 +106,8 @@ struct sy_counters_kind {
 bool sy_counters_sort(const struct sy_counter *counters, uint32_t count, bool watched,
                       struct sy_arena *arena, struct sy_counters_view *view);
 /* What the counters of a kind say together, "93 %" or "1.20 k/s": shares are averaged, all else
- * adds up; "-": nothing yet. text has SY_UNITS_SIZE bytes. */
-const char *sy_counters_kind_text(const struct sy_counters_view *view, uint32_t kind, char *text);
+ * adds up; "-": nothing yet. */
+struct sy_units sy_counters_kind_text(const struct sy_counters_view *view, uint32_t kind);
 /* The screen: at most rows lines of at most columns characters, each ended by a newline. */
 void sy_counters_draw(const struct sy_counters_view *view, uint32_t columns, uint32_t rows,
                       struct sy_draw_style style, struct sy_buffer *buffer);

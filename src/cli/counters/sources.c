@@ -69,8 +69,7 @@ static void put_counters(struct sy_table *table, const struct sy_sources *source
             continue;
         }
         const struct sy_counter *counter = &counters[i];
-        sy_table_cell(table, "%s", counter->source);
-        sy_table_cell(table, "%s", counter->event);
+        sy_table_cell(table, "%s|%s", counter->source, counter->event);
         put_scope(table, counter, same);
         sy_table_cell(table, "%s", counter->kind == SY_COUNTER_SHARE ? "share" : counter->unit);
         sy_table_cell(table, "%.2g %%", counter->noise_ratio * 100);
@@ -118,25 +117,18 @@ static void put_json_counters(struct sy_json_writer *json, const struct sy_sourc
     const struct sy_pmu *pmus = sy_sources_pmus(sources, &pmu_count);
     sy_json_open_member(json, "pmus", '[');
     for (uint32_t i = 0; i < pmu_count; i++) {
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", pmus[i].name);
-        sy_json_member_u64(json, "slots", pmus[i].slots);
-        sy_json_close(json, '}');
+        sy_json_print(json, "{name: %s, slots: %u}", pmus[i].name, pmus[i].slots);
     }
-    sy_json_close(json, ']');
-    sy_json_open_member(json, "counters", '[');
+    sy_json_print(json, "], counters: [");
     for (uint32_t i = 0; i < count; i++) {
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", counters[i].name);
-        sy_json_member_string(json, "source", counters[i].source);
-        sy_json_member_string(json, "event", counters[i].event);
-        sy_json_member_string(json, "kind", kinds[counters[i].kind]);
-        sy_json_member_string(json, "unit", counters[i].unit);
-        sy_json_member_string(json, "scope", sy_scope_name(counters[i].scope));
-        sy_json_member_u64(json, "index", counters[i].scope_index);
-        sy_json_member_number(json, "noise_ratio", counters[i].noise_ratio);
-        sy_json_member_string(json, "pmu",
-                              counters[i].pmu == SY_PMU_NONE ? NULL : pmus[counters[i].pmu].name);
+        sy_json_print(json,
+                      "{name: %s, source: %s, event: %s, kind: %s, unit: %s, scope: %s, index: %u, "
+                      "noise_ratio: %g, pmu:",
+                      counters[i].name, counters[i].source, counters[i].event,
+                      kinds[counters[i].kind], counters[i].unit, sy_scope_name(counters[i].scope),
+                      counters[i].scope_index, counters[i].noise_ratio);
+        sy_json_put_string(json,
+                           counters[i].pmu == SY_PMU_NONE ? NULL : pmus[counters[i].pmu].name);
         sy_json_close(json, '}');
     }
     sy_json_close(json, ']');
@@ -146,21 +138,15 @@ static int print_json(const struct sy_sources *sources, const struct sy_listing 
     struct sy_json_writer json = {.compact_from = 3};
     uint32_t gap_count;
     const struct sy_gap *gaps = sy_sources_gaps(sources, &gap_count);
-    sy_json_open(&json, '{');
-    sy_json_member_string(&json, "schema", "symph-counters-sources-1");
-    sy_json_member_string(&json, "listing", listing ? listing->name : NULL);
+    sy_json_print(&json, "{schema: %s, listing:", "symph-counters-sources-1");
+    sy_json_put_string(&json, listing ? listing->name : NULL);
     put_json_counters(&json, sources);
     sy_json_open_member(&json, "missing", '[');
     for (uint32_t i = 0; i < gap_count; i++) {
-        sy_json_open(&json, '{');
-        sy_json_member_string(&json, "source", gaps[i].source);
-        sy_json_member_string(&json, "what", gaps[i].what);
-        sy_json_member_string(&json, "reason", gaps[i].reason);
-        sy_json_member_string(&json, "remedy", gaps[i].remedy);
-        sy_json_close(&json, '}');
+        sy_json_print(&json, "{source: %s, what: %s, reason: %s, remedy: %s}", gaps[i].source,
+                      gaps[i].what, gaps[i].reason, gaps[i].remedy);
     }
-    sy_json_close(&json, ']');
-    sy_json_close(&json, '}');
+    sy_json_print(&json, "]}");
     return sy_output(&json.buffer);
 }
 

@@ -18,17 +18,18 @@
 
 struct args {
     struct sy_counters_args base;
-    const char *interval, *duration, *plot, *out, *listen;
+    const char *plot, *out, *listen;
+    double interval_s, duration_s;
     bool once, prometheus, all;
 };
 
 #define AT(field) offsetof(struct args, field)
 
 static const struct sy_option options[] = {
-    {SY_OPTION_TEXT, "interval", "T", AT(interval),
-     "time between two outputs, such as 100ms or 2s (default 1s)"},
-    {SY_OPTION_TEXT, "duration", "T", AT(duration),
-     "stop after this time (default: until q or Ctrl-C)"},
+    {SY_OPTION_TIME, "interval", "T", AT(interval_s),
+     "time between two outputs, such as 100ms or 2s (default 1s)", 1e-3, 3600},
+    {SY_OPTION_TIME, "duration", "T", AT(duration_s),
+     "stop after this time (default: until q or Ctrl-C)", 1e-3, 1e9},
     {SY_OPTION_FLAG, "once", NULL, AT(once), "print once, after one interval or after --duration"},
     {SY_OPTION_TEXT, "only", "SOURCES", AT(base.only),
      "read only these sources, separated by commas; symph counters sources lists them"},
@@ -102,7 +103,9 @@ static int loop(struct sy_counters_session *session, struct sy_show *show, doubl
     return code;
 }
 
-static int watch(const struct args *args, double interval_ns, double duration_ns) {
+static int watch(const struct args *args) {
+    double duration_ns = args->duration_s * 1e9,
+           interval_ns = fmin(args->interval_s * 1e9, duration_ns);
     struct sy_counters_session session;
     struct sy_show *show = NULL;
     bool prometheus = args->prometheus || args->listen;
@@ -136,21 +139,19 @@ static int watch(const struct args *args, double interval_ns, double duration_ns
     return r;
 }
 
-int sy_counters_watch(int argc, char **argv) {
-    struct args args = {0};
-    int r = SY_EXIT_OK;
-    double interval_ns = 1e9, duration_ns = INFINITY;
-    if (!sy_options_parse(&command, argc, argv, &args, &r) ||
-        !sy_counters_time(&command, "interval", args.interval, 1e6, 3600e9, &interval_ns, &r) ||
-        !sy_counters_time(&command, "duration", args.duration, 1e6, 1e18, &duration_ns, &r)) {
-        return r;
-    }
-    if (args.prometheus && args.base.common.json) {
+static int run(void *given) {
+    const struct args *args = given;
+    if (args->prometheus && args->base.common.json) {
         return sy_options_usage(&command, "--json and --prometheus exclude each other");
     }
-    if (args.listen && (args.base.common.json || args.out || args.once)) {
+    if (args->listen && (args->base.common.json || args->out || args->once)) {
         return sy_options_usage(&command, "--listen serves Prometheus' text until it is stopped: "
                                           "without --json, --out and --once");
     }
-    return watch(&args, fmin(interval_ns, duration_ns), duration_ns);
+    return watch(args);
+}
+
+int sy_counters_watch(int argc, char **argv) {
+    struct args args = {.interval_s = 1, .duration_s = INFINITY};
+    return sy_options_run(&command, argc, argv, &args, run);
 }

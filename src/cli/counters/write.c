@@ -8,7 +8,6 @@
 #include "cli/counters/show.h"
 
 #include "base/json.h"
-#include "cli/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -33,12 +32,11 @@ static const char *one_word(char *text) {
 static void write_counters(const struct sy_counters_view *view, struct sy_buffer *buffer) {
     for (uint32_t kind = 0; kind < view->kind_count; kind++) {
         const struct sy_counter *counter = &view->counters[view->kinds[kind].first];
-        char text[SY_UNITS_SIZE];
-        sy_counters_kind_text(view, kind, text);
-        bool share = counter->kind == SY_COUNTER_SHARE && strcmp(text, "-") != 0;
-        text[share ? strcspn(text, " ") : strlen(text)] = '\0';
-        sy_print(buffer, LINE, view->elapsed_ns / 1e9, view->kinds[kind].name, share ? text : "-",
-                 "-", "-", share ? "-" : one_word(text), "-");
+        struct sy_units shown = sy_counters_kind_text(view, kind);
+        bool share = counter->kind == SY_COUNTER_SHARE && strcmp(shown.text, "-") != 0;
+        shown.text[share ? strcspn(shown.text, " ") : strlen(shown.text)] = '\0';
+        sy_print(buffer, LINE, view->elapsed_ns / 1e9, view->kinds[kind].name,
+                 share ? shown.text : "-", "-", "-", share ? "-" : one_word(shown.text), "-");
     }
 }
 
@@ -46,15 +44,13 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
     for (uint32_t i = 0; i < view->item_count; i++) {
         const struct sy_utilisation *item = &view->items[i];
         double time_s = view->elapsed_ns / 1e9;
-        char text[5][SY_UNITS_SIZE];
         if (item->measured) {
             const char *unit = item->unit ? item->unit : "";
-            sy_draw_rate(item->rate, unit, text[3]);
-            sy_print(buffer, LINE, time_s, item->name,
-                     sy_units_number(100 * item->mean, 1, text[0]),
-                     sy_units_number(100 * item->low, 1, text[1]),
-                     sy_units_number(100 * item->high, 1, text[2]), one_word(text[3]),
-                     sy_units_number(item->age_ns / 1e9, 3, text[4]));
+            struct sy_units rate = sy_draw_rate(item->rate, unit);
+            sy_print(buffer, LINE, time_s, item->name, sy_units_number(100 * item->mean, 1).text,
+                     sy_units_number(100 * item->low, 1).text,
+                     sy_units_number(100 * item->high, 1).text, one_word(rate.text),
+                     sy_units_number(item->age_ns / 1e9, 3).text);
         } else if (view->all) {
             sy_print(buffer, LINE, time_s, item->name, "-", "-", "-", "-", "-");
         }
@@ -65,21 +61,13 @@ void sy_counters_write_lines(const struct sy_counters_view *view, struct sy_buff
 /* --- JSON --------------------------------------------------------------------------------------
  */
 static void put_item(struct sy_json_writer *json, const struct sy_utilisation *item) {
-    sy_json_open(json, '{');
-    sy_json_member_string(json, "name", item->name);
-    sy_json_member_bool(json, "measured", item->measured);
+    sy_json_print(json, "{name: %s, measured: %d", item->name, item->measured);
     if (item->measured) {
-        sy_json_member_number(json, "mean", item->mean);
-        sy_json_member_number(json, "low", item->low);
-        sy_json_member_number(json, "high", item->high);
-        sy_json_member_number(json, "sd", item->sd);
-        sy_json_member_number(json, "rate", item->rate);
-        sy_json_member_number(json, "age_s", item->age_ns / 1e9);
+        sy_json_print(json, "mean: %g, low: %g, high: %g, sd: %g, rate: %g, age_s: %g", item->mean,
+                      item->low, item->high, item->sd, item->rate, item->age_ns / 1e9);
     }
-    sy_json_member_number(json, "capacity", item->capacity);
-    sy_json_member_bool(json, "nominal", item->nominal);
-    sy_json_member_string(json, "unit", item->unit ? item->unit : "");
-    sy_json_close(json, '}');
+    sy_json_print(json, "capacity: %g, nominal: %d, unit: %s}", item->capacity, item->nominal,
+                  item->unit ? item->unit : "");
 }
 
 static void put_sources(struct sy_json_writer *json, const struct sy_counters_session *session) {
@@ -94,10 +82,7 @@ static void put_sources(struct sy_json_writer *json, const struct sy_counters_se
             count += same;
         }
         if (first) {
-            sy_json_open(json, '{');
-            sy_json_member_string(json, "name", source);
-            sy_json_member_u64(json, "counters", count);
-            sy_json_close(json, '}');
+            sy_json_print(json, "{name: %s, counters: %llu}", source, (unsigned long long)count);
         }
     }
     sy_json_close(json, ']');
@@ -106,12 +91,9 @@ static void put_sources(struct sy_json_writer *json, const struct sy_counters_se
 static void put_gaps(struct sy_json_writer *json, const struct sy_counters_view *view) {
     sy_json_open_member(json, "gaps", '[');
     for (uint32_t i = 0; i < view->gap_count; i++) {
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "source", view->gaps[i].source);
-        sy_json_member_string(json, "what", view->gaps[i].what);
-        sy_json_member_string(json, "reason", view->gaps[i].reason);
-        sy_json_member_string(json, "remedy", view->gaps[i].remedy ? view->gaps[i].remedy : "");
-        sy_json_close(json, '}');
+        sy_json_print(json, "{source: %s, what: %s, reason: %s, remedy: %s}", view->gaps[i].source,
+                      view->gaps[i].what, view->gaps[i].reason,
+                      view->gaps[i].remedy ? view->gaps[i].remedy : "");
     }
     sy_json_close(json, ']');
 }
@@ -119,13 +101,10 @@ static void put_gaps(struct sy_json_writer *json, const struct sy_counters_view 
 static void put_readings(struct sy_json_writer *json, const struct sy_counters_view *view) {
     sy_json_open_member(json, "readings", '[');
     for (uint32_t i = 0; i < view->counter_count; i++) {
-        sy_json_open(json, '{');
-        sy_json_member_string(json, "name", view->counters[i].name);
-        sy_json_member_string(json, "source", view->counters[i].source);
-        sy_json_member_string(json, "scope", sy_scope_name(view->counters[i].scope));
-        sy_json_member_number(json, "value", view->last[i]);
-        sy_json_member_string(json, "unit", view->counters[i].unit);
-        sy_json_close(json, '}');
+        sy_json_print(json, "{name: %s, source: %s, scope: %s, value: %g, unit: %s}",
+                      view->counters[i].name, view->counters[i].source,
+                      sy_scope_name(view->counters[i].scope), view->last[i],
+                      view->counters[i].unit);
     }
     sy_json_close(json, ']');
 }
@@ -134,17 +113,14 @@ void sy_counters_write_json(const struct sy_counters_view *view,
                             const struct sy_counters_session *session, bool first,
                             struct sy_buffer *buffer) {
     struct sy_json_writer json = {.buffer = *buffer, .compact_from = 1};
-    sy_json_open(&json, '{');
-    sy_json_member_string(&json, "schema", "symph-counters-watch-1");
-    sy_json_member_number(&json, "time_s", view->elapsed_ns / 1e9);
-    sy_json_member_number(&json, "unix_s", view->unix_s);
+    sy_json_print(&json, "{schema: %s, time_s: %g, unix_s: %g", "symph-counters-watch-1",
+                  view->elapsed_ns / 1e9, view->unix_s);
     if (first) {
         sy_json_member_string(&json, "machine", session->machine->name);
         sy_json_member_string(&json, "arch", session->listing ? session->listing->name : "");
         put_sources(&json, session);
-        sy_json_member_u64(&json, "counters", view->counter_count);
-        sy_json_member_u64(&json, "slots", view->slot_count);
-        sy_json_member_u64(&json, "filters", view->filter_count);
+        sy_json_print(&json, "counters: %u, slots: %u, filters: %u", view->counter_count,
+                      view->slot_count, view->filter_count);
         put_gaps(&json, view);
     }
     sy_json_open_member(&json, "resources", '[');

@@ -4,7 +4,6 @@
  */
 #include "cli/explain/explain.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,13 +28,10 @@ static void note_worst(const struct sy_explain *explain, uint32_t task,
     errors->worst[at] = task;
 }
 
-int sy_explain_errors(struct sy_explain *explain, struct sy_explain_errors *ret_errors) {
+struct sy_explain_errors sy_explain_errors(struct sy_explain *explain) {
     const struct sy_record *record = explain->record;
     struct sy_explain_errors errors = {0};
-    double *ratios = calloc(record->graph->task_count + 1u, sizeof *ratios);
-    if (!ratios) {
-        return -ENOMEM;
-    }
+    double *ratios = sy_need(calloc(record->graph->task_count + 1u, sizeof *ratios));
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
         double predicted = record->tasks[t].predicted_ns;
         if (record->tasks[t].device != SY_NONE && isfinite(predicted) && predicted > 0) {
@@ -46,6 +42,5 @@ int sy_explain_errors(struct sy_explain *explain, struct sy_explain_errors *ret_
     errors.median_ratio = sy_quantile(ratios, errors.count, 0.5);
     errors.p90_ratio = sy_quantile(ratios, errors.count, 0.9);
     free(ratios);
-    *ret_errors = errors;
-    return 0;
+    return errors;
 }

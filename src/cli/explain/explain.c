@@ -53,7 +53,7 @@ int sy_input_record(const char *spec, char *ret_path, size_t path_size,
     if (r == -ENOENT && is_last) {
         sy_message_fail("there is no last run: %s does not exist (symph run makes it)", ret_path);
     } else if (r < 0) {
-        sy_message_about("run", spec, &error);
+        sy_message_about("run", spec, r, &error);
     }
     return sy_message_exit(r);
 }
@@ -91,11 +91,7 @@ static uint32_t find_task(const struct sy_graph *graph, const char *text) {
 }
 
 static int explain_run(struct sy_explain *explain, bool json) {
-    struct sy_explain_overview overview;
-    if (sy_explain_overview(explain, &overview) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct sy_explain_overview overview = sy_explain_overview(explain);
     return json ? sy_explain_run_json(explain, &overview) : sy_explain_run_text(explain, &overview);
 }
 
@@ -106,12 +102,10 @@ static int answer(const struct sy_record *record, const char *path, const struct
         return unknown_task(record->graph, name);
     }
     struct sy_explain explain;
-    int r = sy_explain_init(&explain, record);
+    int r;
+    sy_explain_init(&explain, record);
     explain.path = path;
-    if (r < 0) {
-        sy_message_fail("out of memory");
-        r = SY_EXIT_FAILED;
-    } else if (!name) {
+    if (!name) {
         r = explain_run(&explain, args->common.json);
     } else {
         r = args->common.json ? sy_explain_task_json(&explain, task)
@@ -121,17 +115,18 @@ static int answer(const struct sy_record *record, const char *path, const struct
     return r;
 }
 
-int sy_cmd_explain(int argc, char **argv) {
-    struct args args = {0};
+static int run(void *given) {
+    const struct args *args = given;
+    const char *spec = args->operands.count ? args->operands.items[0] : "last";
     struct sy_record *record = NULL;
     char path[4096];
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        const char *spec = args.operands.count ? args.operands.items[0] : "last";
-        r = sy_input_record(spec, path, sizeof path, &record);
-        r = r ? r : answer(record, path, &args);
-    }
+    int r = sy_input_record(spec, path, sizeof path, &record);
+    r = r ? r : answer(record, path, args);
     sy_record_destroy(record);
-    sy_text_list_finish(&args.operands);
     return r;
+}
+
+int sy_cmd_explain(int argc, char **argv) {
+    struct args args = {0};
+    return sy_options_run(&command, argc, argv, &args, run);
 }

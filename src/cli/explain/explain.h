@@ -29,8 +29,7 @@ struct sy_explain {
     uint32_t ran_count;     /* tasks that ran */
     double first_ns, end_ns; /* first submission or start, last end */
 };
-/* -ENOMEM. */
-SY_MUST_CHECK int sy_explain_init(struct sy_explain *explain, const struct sy_record *record);
+void sy_explain_init(struct sy_explain *explain, const struct sy_record *record);
 void sy_explain_finish(struct sy_explain *explain);
 
 /* --- facts (facts.c) -------------------------------------------------------------------------- */
@@ -49,8 +48,6 @@ struct sy_explain_seen {
     uint32_t count;   /* of the same kernel and, where there are any, of the same work */
     double median_ns; /* NAN: count is 0 */
 };
-SY_MUST_CHECK int sy_explain_seen(const struct sy_explain *explain, uint32_t task,
-                                  uint32_t class_index, struct sy_explain_seen *ret_seen);
 
 /* When the task would have ended elsewhere, by what is known now; NAN: nothing to go by. */
 struct sy_explain_hindsight {
@@ -58,10 +55,9 @@ struct sy_explain_hindsight {
     double end_ns;  /* max(free, inputs as predicted) + median of its like there */
     struct sy_explain_seen seen;
 };
-SY_MUST_CHECK int sy_explain_hindsight(const struct sy_explain *explain,
-                                       const struct sy_decided *decided,
-                                       const struct sy_alternative *alternative,
-                                       struct sy_explain_hindsight *ret_hindsight);
+struct sy_explain_hindsight sy_explain_hindsight(const struct sy_explain *explain,
+                                                 const struct sy_decided *decided,
+                                                 const struct sy_alternative *alternative);
 
 /* --- what policies say of their decisions (reason.c) --------------------------------------------
  * Nothing, or null, where they say nothing. */
@@ -82,10 +78,6 @@ struct sy_explain_link {
     enum sy_explain_cause cause; /* what it waited for last: its device, an input, nobody */
     double gap_ns;               /* between the end of that and its start */
 };
-/* From the last task to end back to one that nothing held up; *ret_links in order of time, of
- * explain's arena. -ENOMEM. */
-SY_MUST_CHECK int sy_explain_path(struct sy_explain *explain, struct sy_explain_link **ret_links,
-                                  uint32_t *ret_count);
 
 /* Where the time of a device went. */
 struct sy_explain_idle {
@@ -95,8 +87,6 @@ struct sy_explain_idle {
     double nothing_ns; /* no task that it could run was waiting anywhere */
     double held_ns;    /* some were waiting, but not for it */
 };
-/* One per device, of explain's arena. -ENOMEM. */
-SY_MUST_CHECK int sy_explain_idle(struct sy_explain *explain, struct sy_explain_idle **ret_idle);
 
 /* Predictions of execution times, against what they were. */
 #define SY_EXPLAIN_WORST 5
@@ -106,18 +96,19 @@ struct sy_explain_errors {
     uint32_t worst_count;
     uint32_t worst[SY_EXPLAIN_WORST]; /* tasks, by the time they were off */
 };
-/* -ENOMEM. */
-SY_MUST_CHECK int sy_explain_errors(struct sy_explain *explain,
-                                    struct sy_explain_errors *ret_errors);
+
+/* The arrays are of explain's arena. */
+struct sy_explain_errors sy_explain_errors(struct sy_explain *explain);
+struct sy_explain_idle *sy_explain_idle(struct sy_explain *explain);
+struct sy_explain_link *sy_explain_path(struct sy_explain *explain, uint32_t *ret_count);
 
 struct sy_explain_overview {
     struct sy_explain_errors errors;
-    struct sy_explain_link *links;
+    struct sy_explain_link *links; /* from one that nothing held up to the last task to end */
     uint32_t link_count;
-    struct sy_explain_idle *idle;
+    struct sy_explain_idle *idle; /* one per device */
 };
-SY_MUST_CHECK int sy_explain_overview(struct sy_explain *explain,
-                                      struct sy_explain_overview *ret_overview);
+struct sy_explain_overview sy_explain_overview(struct sy_explain *explain);
 
 /* --- answers; they return an exit code ----------------------------------------------------------
  */

@@ -4,7 +4,6 @@
  */
 #include "cli/explain/explain.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,13 +12,9 @@
 static int by_start(const void *a, const void *b, void *context) {
     const struct sy_record_task *tasks = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (tasks[x].start_ns != tasks[y].start_ns) {
-        return tasks[x].start_ns < tasks[y].start_ns ? -1 : 1;
-    }
-    if (tasks[x].end_ns != tasks[y].end_ns) {
-        return tasks[x].end_ns < tasks[y].end_ns ? -1 : 1;
-    }
-    return x < y ? -1 : x > y;
+    int order = SY_ORDER(tasks[x].start_ns, tasks[y].start_ns);
+    order = order ? order : SY_ORDER(tasks[x].end_ns, tasks[y].end_ns);
+    return order ? order : SY_ORDER(x, y);
 }
 
 /* Tasks dealt out to their devices, then each device's by start. */
@@ -77,22 +72,15 @@ static void find_extent(struct sy_explain *explain) {
     explain->end_ns = isfinite(end) ? fmax(end, explain->first_ns) : explain->first_ns;
 }
 
-int sy_explain_init(struct sy_explain *explain, const struct sy_record *record) {
+void sy_explain_init(struct sy_explain *explain, const struct sy_record *record) {
     uint32_t tasks = record->graph->task_count;
-    *explain = (struct sy_explain){.record = record, .arena = sy_arena_create()};
-    if (!explain->arena) {
-        return -ENOMEM;
-    }
-    explain->device_start = sy_arena_alloc(explain->arena, record->machine->device_count + 1u,
-                                           sizeof *explain->device_start);
-    explain->device_tasks = sy_arena_alloc(explain->arena, tasks + 1u, sizeof(uint32_t));
-    explain->position = sy_arena_alloc(explain->arena, tasks + 1u, sizeof(uint32_t));
-    explain->decision = sy_arena_alloc(explain->arena, tasks + 1u, sizeof(uint32_t));
-    explain->stall_ns = sy_arena_alloc(explain->arena, tasks + 1u, sizeof(double));
-    if (!explain->device_start || !explain->device_tasks || !explain->position ||
-        !explain->decision || !explain->stall_ns) {
-        return -ENOMEM;
-    }
+    *explain = (struct sy_explain){.record = record, .arena = sy_need(sy_arena_create())};
+    explain->device_start = sy_need(sy_arena_alloc(
+        explain->arena, record->machine->device_count + 1u, sizeof *explain->device_start));
+    explain->device_tasks = sy_need(sy_arena_alloc(explain->arena, tasks + 1u, sizeof(uint32_t)));
+    explain->position = sy_need(sy_arena_alloc(explain->arena, tasks + 1u, sizeof(uint32_t)));
+    explain->decision = sy_need(sy_arena_alloc(explain->arena, tasks + 1u, sizeof(uint32_t)));
+    explain->stall_ns = sy_need(sy_arena_alloc(explain->arena, tasks + 1u, sizeof(double)));
     for (uint32_t t = 0; t < tasks; t++) {
         explain->position[t] = explain->decision[t] = SY_NONE;
     }
@@ -105,7 +93,6 @@ int sy_explain_init(struct sy_explain *explain, const struct sy_record *record) 
     find_extent(explain);
     sort_devices(explain);
     find_decisions(explain);
-    return 0;
 }
 
 void sy_explain_finish(struct sy_explain *explain) {
@@ -175,19 +162,16 @@ static uint32_t collect(const struct sy_explain *explain, uint32_t task, uint32_
     return count;
 }
 
-int sy_explain_seen(const struct sy_explain *explain, uint32_t task, uint32_t class_index,
-                    struct sy_explain_seen *ret_seen) {
-    double *values = calloc(explain->record->graph->task_count + 1u, sizeof *values);
-    if (!values) {
-        return -ENOMEM;
-    }
+static struct sy_explain_seen seen_on(const struct sy_explain *explain, uint32_t task,
+                                      uint32_t class_index) {
+    double *values = sy_need(calloc(explain->record->graph->task_count + 1u, sizeof *values));
     uint32_t count = collect(explain, task, class_index, true, values);
     if (count == 0) {
         count = collect(explain, task, class_index, false, values);
     }
-    *ret_seen = (struct sy_explain_seen){count, sy_quantile(values, count, 0.5)};
+    struct sy_explain_seen seen = {count, sy_quantile(values, count, 0.5)};
     free(values);
-    return 0;
+    return seen;
 }
 
 /* When the device had really ended what it was given before that moment. */
@@ -208,17 +192,14 @@ static double really_free_ns(const struct sy_explain *explain, const struct sy_d
     return free_ns;
 }
 
-int sy_explain_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
-                         const struct sy_alternative *alternative,
-                         struct sy_explain_hindsight *ret_hindsight) {
+struct sy_explain_hindsight sy_explain_hindsight(const struct sy_explain *explain,
+                                                 const struct sy_decided *decided,
+                                                 const struct sy_alternative *alternative) {
+    uint32_t device = alternative->device;
     struct sy_explain_hindsight answer = {
-        .free_ns = really_free_ns(explain, decided, alternative->device)};
-    int r = sy_explain_seen(explain, decided->task, sy_explain_class(explain, alternative->device),
-                            &answer.seen);
+        .free_ns = really_free_ns(explain, decided, device),
+        .seen = seen_on(explain, decided->task, sy_explain_class(explain, device))};
     double inputs_ns = isfinite(alternative->inputs_ns) ? alternative->inputs_ns : 0;
     answer.end_ns = fmax(answer.free_ns, decided->at_ns + inputs_ns) + answer.seen.median_ns;
-    if (r == 0) {
-        *ret_hindsight = answer;
-    }
-    return r;
+    return answer;
 }

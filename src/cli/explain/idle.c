@@ -100,15 +100,11 @@ static void walk_device(const struct sy_explain *explain, uint32_t device,
     add_gap(all, &at, free_ns, explain->end_ns, idle);
 }
 
-int sy_explain_idle(struct sy_explain *explain, struct sy_explain_idle **ret_idle) {
+struct sy_explain_idle *sy_explain_idle(struct sy_explain *explain) {
     const struct sy_machine *machine = explain->record->machine;
     struct sy_explain_idle *idle =
-        sy_arena_alloc(explain->arena, machine->device_count, sizeof *idle);
-    struct stretch *room = calloc(explain->record->graph->task_count + 1u, sizeof *room);
-    if (!idle || !room) {
-        free(room);
-        return -ENOMEM;
-    }
+        sy_need(sy_arena_alloc(explain->arena, machine->device_count, sizeof *idle));
+    struct stretch *room = sy_need(calloc(explain->record->graph->task_count + 1u, sizeof *room));
     for (uint32_t c = 0; c < machine->class_count; c++) {
         struct stretches all = waiting(explain, c, room);
         for (uint32_t d = 0; d < machine->device_count; d++) {
@@ -118,6 +114,5 @@ int sy_explain_idle(struct sy_explain *explain, struct sy_explain_idle **ret_idl
         }
     }
     free(room);
-    *ret_idle = idle;
-    return 0;
+    return idle;
 }

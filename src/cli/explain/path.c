@@ -4,7 +4,6 @@
  */
 #include "cli/explain/explain.h"
 
-#include <errno.h>
 #include <math.h>
 
 /* Started before; equal starts by number, so that a chain of such steps ends. */
@@ -33,8 +32,7 @@ static struct sy_explain_link step(const struct sy_explain *explain, uint32_t ta
                                     .gap_ns = fmax(0, tasks[task].start_ns - from)};
 }
 
-int sy_explain_path(struct sy_explain *explain, struct sy_explain_link **ret_links,
-                    uint32_t *ret_count) {
+struct sy_explain_link *sy_explain_path(struct sy_explain *explain, uint32_t *ret_count) {
     const struct sy_record_task *tasks = explain->record->tasks;
     uint32_t last = SY_NONE, next = SY_NONE, count = 0;
     for (uint32_t t = 0; t < explain->record->graph->task_count; t++) {
@@ -47,15 +45,12 @@ int sy_explain_path(struct sy_explain *explain, struct sy_explain_link **ret_lin
         step(explain, t, &next);
         count++;
     }
-    struct sy_explain_link *links = sy_arena_alloc(explain->arena, count + 1u, sizeof *links);
-    if (!links) {
-        return -ENOMEM;
-    }
+    struct sy_explain_link *links =
+        sy_need(sy_arena_alloc(explain->arena, count + 1u, sizeof *links));
     uint32_t at = count;
     for (uint32_t t = last; t != SY_NONE; t = next) {
         links[--at] = step(explain, t, &next);
     }
-    *ret_links = links;
     *ret_count = count;
-    return 0;
+    return links;
 }

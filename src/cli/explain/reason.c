@@ -25,18 +25,17 @@ static const char *in_words(enum sy_guard guard) {
 }
 
 void sy_explain_reason_text(const struct sy_reason *reason, struct sy_buffer *out) {
-    char text[SY_UNITS_SIZE];
     if (!sy_reason_given(reason)) {
         return;
     }
     sy_print(out, "Why: %s", in_words(reason->guard));
     if (isfinite(reason->finish_ns) && reason->finish_ns > 0) {
         sy_print(out, "; the heuristic predicted its end %s after the decision",
-                 sy_units_time(reason->finish_ns, text));
+                 sy_units_time(reason->finish_ns).text);
     }
     if (isfinite(reason->correction_ns) && reason->correction_ns != 0) {
         sy_print(out, ", the network made this %s %s",
-                 sy_units_time(fabs(reason->correction_ns), text),
+                 sy_units_time(fabs(reason->correction_ns)).text,
                  reason->correction_ns < 0 ? "less" : "more");
     }
     sy_print(out, ".\n");
@@ -66,10 +65,8 @@ void sy_explain_reason_json(const struct sy_reason *reason, struct sy_json_write
         return;
     }
     const char *guard = sy_guard_name(reason->guard);
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "guard", guard ? guard : "none");
-    sy_json_member_number(writer, "finish_ns", reason->finish_ns);
-    sy_json_member_number(writer, "correction_ns", reason->correction_ns);
+    sy_json_print(writer, "{guard: %s, finish_ns: %g, correction_ns: %g", guard ? guard : "none",
+                  reason->finish_ns, reason->correction_ns);
     put_ratio(writer, "slowdown", reason->slowdown);
     put_ratio(writer, "slowdown_sd", reason->slowdown_sd);
     put_ratio(writer, "utilisation", reason->utilisation);

@@ -7,8 +7,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <math.h>
-
 #define SHOWN 10 /* links at either end of a long chain */
 
 static const char *name_of(const struct sy_explain *explain, uint32_t task, char *buffer) {
@@ -17,12 +15,11 @@ static const char *name_of(const struct sy_explain *explain, uint32_t task, char
 
 static void put_head(const struct sy_explain *explain, struct sy_buffer *out) {
     const struct sy_record *record = explain->record;
-    char makespan[SY_UNITS_SIZE];
     uint32_t missing = record->graph->task_count - explain->ran_count;
     sy_print(
         out, "%s under %s%s%s: %u tasks in %s.\n", record->spec[0] ? record->spec : explain->path,
         record->policy[0] ? record->policy : "an unknown policy", record->host[0] ? " on " : "",
-        record->host, record->graph->task_count, sy_units_time(record->makespan_ns, makespan));
+        record->host, record->graph->task_count, sy_units_time(record->makespan_ns).text);
     if (missing) {
         sy_print(out, "%u of them never ran.\n", missing);
     }
@@ -48,13 +45,12 @@ static void put_errors(const struct sy_explain *explain, const struct sy_explain
     for (uint32_t i = 0; i < errors->worst_count; i++) {
         uint32_t task = errors->worst[i];
         const struct sy_record_task *ran = &explain->record->tasks[task];
-        char text[SY_UNITS_SIZE];
+        char name[32];
         double actual = sy_explain_duration_ns(explain, task);
-        sy_table_cell(&table, "%s", name_of(explain, task, text));
-        sy_table_cell(&table, "%s", sy_explain_device(explain, ran->device));
-        sy_table_cell(&table, "%s", sy_units_time(ran->predicted_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(actual, text));
-        sy_table_cell(&table, "%sx", sy_units_number(actual / ran->predicted_ns, 2, text));
+        sy_table_cell(&table, "%s|%s|%s|%s|%sx", name_of(explain, task, name),
+                      sy_explain_device(explain, ran->device),
+                      sy_units_time(ran->predicted_ns).text, sy_units_time(actual).text,
+                      sy_units_number(actual / ran->predicted_ns, 2).text);
     }
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
     sy_table_legend("predicted, actual: execution time; ratio: actual / predicted.", 2, out);
@@ -64,20 +60,17 @@ static void put_link(const struct sy_explain *explain, const struct sy_explain_l
                      struct sy_table *table) {
     static const char *const causes[] = {"nobody", "its device", "an input"};
     const struct sy_record_task *ran = &explain->record->tasks[link->task];
-    char text[SY_UNITS_SIZE];
-    sy_table_cell(table, "%s", name_of(explain, link->task, text));
-    sy_table_cell(table, "%s", sy_explain_device(explain, ran->device));
-    sy_table_cell(table, "%s", sy_units_time(ran->start_ns, text));
-    sy_table_cell(table, "%s", sy_units_time(sy_explain_duration_ns(explain, link->task), text));
-    sy_table_cell(table, "%s", causes[link->cause]);
-    sy_table_cell(table, "%s", sy_units_time(link->gap_ns, text));
+    char name[32];
+    sy_table_cell(table, "%s|%s|%s|%s|%s|%s", name_of(explain, link->task, name),
+                  sy_explain_device(explain, ran->device), sy_units_time(ran->start_ns).text,
+                  sy_units_time(sy_explain_duration_ns(explain, link->task)).text,
+                  causes[link->cause], sy_units_time(link->gap_ns).text);
 }
 
 static void put_path(const struct sy_explain *explain, const struct sy_explain_link *links,
                      uint32_t count, struct sy_buffer *out) {
     static const char *const headers[] = {"task", "device", "start", "took", "waited for", "gap"};
     double executing = 0, gaps = 0;
-    char run[SY_UNITS_SIZE], wait[SY_UNITS_SIZE];
     if (count == 0) {
         return;
     }
@@ -98,7 +91,7 @@ static void put_path(const struct sy_explain *explain, const struct sy_explain_l
     sy_print(out,
              "\nThe chain of tasks that determined the makespan: %u tasks, %s executing, %s "
              "between them (transfers, wake-ups).\n",
-             count, sy_units_time(executing, run), sy_units_time(gaps, wait));
+             count, sy_units_time(executing).text, sy_units_time(gaps).text);
     sy_table_write(&table, 2, sy_message_colour(stdout), out);
     sy_table_legend("took: execution time; waited for: what ended last before the task could "
                     "start; gap: time from that end to the start of the task.",
@@ -115,8 +108,7 @@ static void put_idle(const struct sy_explain *explain, const struct sy_explain_i
     for (uint32_t d = 0; d < explain->record->machine->device_count; d++) {
         const double parts[] = {idle[d].busy_ns, idle[d].nothing_ns, idle[d].inputs_ns,
                                 idle[d].held_ns};
-        sy_table_cell(&table, "%s", sy_explain_device(explain, d));
-        sy_table_cell(&table, "%u", idle[d].task_count);
+        sy_table_cell(&table, "%s|%u", sy_explain_device(explain, d), idle[d].task_count);
         for (size_t i = 0; i < SY_COUNT(parts); i++) {
             if (whole > 0) {
                 sy_table_cell(&table, "%.1f %%", 100 * parts[i] / whole);
@@ -143,8 +135,9 @@ int sy_explain_run_text(struct sy_explain *explain, const struct sy_explain_over
     return sy_output(&out);
 }
 
-int sy_explain_overview(struct sy_explain *explain, struct sy_explain_overview *ret_overview) {
-    int r = sy_explain_errors(explain, &ret_overview->errors);
-    r = r < 0 ? r : sy_explain_path(explain, &ret_overview->links, &ret_overview->link_count);
-    return r < 0 ? r : sy_explain_idle(explain, &ret_overview->idle);
+struct sy_explain_overview sy_explain_overview(struct sy_explain *explain) {
+    struct sy_explain_overview overview = {.errors = sy_explain_errors(explain),
+                                           .idle = sy_explain_idle(explain)};
+    overview.links = sy_explain_path(explain, &overview.link_count);
+    return overview;
 }

@@ -10,60 +10,45 @@
 #include "cli/units.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SURPRISE 1.1 /* a prediction within this ratio was right */
 
 #define EVEN 0.05 /* of the time from decision to end: less is no difference */
 
-/* Texts of one sentence: as many as it needs, in turn. */
-struct words {
-    char text[8][96];
-    uint32_t next;
-};
-
-static const char *time_of(struct words *words, double ns) {
-    return sy_units_time(ns, words->text[words->next++ % 8]);
-}
-
-static const char *name_of(const struct sy_explain *explain, struct words *words, uint32_t task) {
-    return sy_graph_task_name(explain->record->graph, (sy_task_id){task},
-                              words->text[words->next++ % 8]);
-}
-
 static void put_head(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
     const struct sy_record *record = explain->record;
     const struct sy_record_task *ran = &record->tasks[task];
-    struct words words = {0};
-    sy_print(out, "%s is task %u of %s, kernel %s.\n", name_of(explain, &words, task), task,
+    char name[32];
+    sy_print(out, "%s is task %u of %s, kernel %s.\n",
+             sy_graph_task_name(record->graph, (sy_task_id){task}, name), task,
              record->spec[0] ? record->spec : explain->path, sy_explain_kernel(explain, task));
     if (ran->device == SY_NONE) {
         sy_print(out, "It never ran: the run ended first.\n");
         return;
     }
     sy_print(out, "It ran on %s from %s to %s: %s.\n", sy_explain_device(explain, ran->device),
-             time_of(&words, ran->start_ns), time_of(&words, ran->end_ns),
-             time_of(&words, sy_explain_duration_ns(explain, task)));
+             sy_units_time(ran->start_ns).text, sy_units_time(ran->end_ns).text,
+             sy_units_time(sy_explain_duration_ns(explain, task)).text);
 }
 
 static void put_ready(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
     const struct sy_record_task *ran = &explain->record->tasks[task];
     uint32_t input = sy_explain_last_input(explain, task);
-    struct words words = {0};
+    char name[32];
     if (!isnan(ran->submitted_ns)) {
-        sy_print(out, "It was submitted at %s.\n", time_of(&words, ran->submitted_ns));
+        sy_print(out, "It was submitted at %s.\n", sy_units_time(ran->submitted_ns).text);
     }
     if (isnan(ran->ready_ns)) {
         return;
     }
-    sy_print(out, "It became ready at %s", time_of(&words, ran->ready_ns));
+    sy_print(out, "It became ready at %s", sy_units_time(ran->ready_ns).text);
     if (input == SY_NONE) {
         sy_print(out, "; it depends on no other task.\n");
     } else {
         sy_print(out, "; the last task that it depends on, %s, ended at %s on %s.\n",
-                 name_of(explain, &words, input),
-                 time_of(&words, explain->record->tasks[input].end_ns),
+                 sy_graph_task_name(explain->record->graph, (sy_task_id){input}, name),
+                 sy_units_time(explain->record->tasks[input].end_ns).text,
                  sy_explain_device(explain, explain->record->tasks[input].device));
     }
 }
@@ -71,13 +56,14 @@ static void put_ready(const struct sy_explain *explain, uint32_t task, struct sy
 static void put_decision(const struct sy_explain *explain, const struct sy_decided *decided,
                          struct sy_buffer *out) {
     const struct sy_record_task *ran = &explain->record->tasks[decided->task];
-    struct words words = {0};
     sy_print(out, "Policy %s placed it on %s at %s", explain->record->policy,
-             sy_explain_device(explain, decided->device), time_of(&words, decided->at_ns));
+             sy_explain_device(explain, decided->device), sy_units_time(decided->at_ns).text);
     if (decided->at_ns < ran->ready_ns) {
-        sy_print(out, ", %s before it was ready", time_of(&words, ran->ready_ns - decided->at_ns));
+        sy_print(out, ", %s before it was ready",
+                 sy_units_time(ran->ready_ns - decided->at_ns).text);
     } else if (decided->at_ns > ran->ready_ns) {
-        sy_print(out, ", %s after it was ready", time_of(&words, decided->at_ns - ran->ready_ns));
+        sy_print(out, ", %s after it was ready",
+                 sy_units_time(decided->at_ns - ran->ready_ns).text);
     }
     if (decided->ready_count > 1) {
         sy_print(out, "; %u tasks were waiting to be placed, this one included.\n",
@@ -99,12 +85,9 @@ static void put_alternatives(const struct sy_explain *explain, const struct sy_d
     sy_table_init(&table, headers, "lrrrrrl");
     for (uint32_t i = 0; i < decided->alternative_count; i++) {
         const struct sy_alternative *item = &decided->alternatives[i];
-        struct words words = {0};
-        sy_table_cell(&table, "%s", sy_explain_device(explain, item->device));
-        sy_table_cell(&table, "%s", time_of(&words, item->queue_ns));
-        sy_table_cell(&table, "%s", time_of(&words, item->inputs_ns));
-        sy_table_cell(&table, "%s", time_of(&words, item->exec_ns));
-        sy_table_cell(&table, "%s", time_of(&words, item->finish_ns));
+        sy_table_cell(&table, "%s|%s|%s|%s|%s", sy_explain_device(explain, item->device),
+                      sy_units_time(item->queue_ns).text, sy_units_time(item->inputs_ns).text,
+                      sy_units_time(item->exec_ns).text, sy_units_time(item->finish_ns).text);
         if (item->log_sigma > 0) {
             sy_table_cell(&table, "%.0f %%", 100 * expm1(fmin(item->log_sigma, 10)));
         } else {
@@ -143,13 +126,12 @@ static void put_execution(const struct sy_explain *explain, uint32_t task,
     const struct sy_record_task *ran = &explain->record->tasks[task];
     double actual = sy_explain_duration_ns(explain, task);
     double sigma = decided && decided->alternative_count ? decided->alternatives[0].log_sigma : NAN;
-    struct words words = {0};
     if (isfinite(ran->predicted_ns)) {
-        sy_print(out, "Execution: predicted %s, actual %s", time_of(&words, ran->predicted_ns),
-                 time_of(&words, actual));
+        sy_print(out, "Execution: predicted %s, actual %s", sy_units_time(ran->predicted_ns).text,
+                 sy_units_time(actual).text);
         put_ratio(actual, ran->predicted_ns, sigma, out);
     } else {
-        sy_print(out, "Execution: %s; nothing was predicted.\n", time_of(&words, actual));
+        sy_print(out, "Execution: %s; nothing was predicted.\n", sy_units_time(actual).text);
     }
 }
 
@@ -162,20 +144,18 @@ static void put_start(const struct sy_explain *explain, const struct sy_decided 
     const struct sy_alternative *chosen = &decided->alternatives[0];
     double start = decided->at_ns + chosen->finish_ns - chosen->exec_ns;
     double late = ran->start_ns - start;
-    struct words words = {0};
     if (isfinite(late)) {
-        sy_print(out, "Start: predicted at %s, actual at %s, %s %s.\n", time_of(&words, start),
-                 time_of(&words, ran->start_ns), time_of(&words, fabs(late)),
+        sy_print(out, "Start: predicted at %s, actual at %s, %s %s.\n", sy_units_time(start).text,
+                 sy_units_time(ran->start_ns).text, sy_units_time(fabs(late)).text,
                  late < 0 ? "earlier" : "later");
     }
 }
 
 static void put_stall(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
-    struct words words = {0};
     if (explain->stall_ns[task] > 0) {
         sy_print(out, "%s waited %s for its inputs.\n",
                  sy_explain_device(explain, explain->record->tasks[task].device),
-                 time_of(&words, explain->stall_ns[task]));
+                 sy_units_time(explain->stall_ns[task]).text);
     }
 }
 
@@ -194,9 +174,8 @@ static void add_reason(struct reasons *reasons, double difference_ns, const char
         return;
     }
     struct sy_buffer *to = difference_ns > 0 ? &reasons->against : &reasons->in_favour;
-    char text[SY_UNITS_SIZE];
     sy_print(to, "%s", to->length ? " and " : "");
-    sy_print(to, difference_ns > 0 ? more : less, sy_units_time(fabs(difference_ns), text));
+    sy_print(to, difference_ns > 0 ? more : less, sy_units_time(fabs(difference_ns)).text);
 }
 
 static void put_reasons(const struct sy_alternative *chosen, const struct sy_alternative *other,
@@ -237,7 +216,6 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
                         struct sy_buffer *out) {
     const struct sy_alternative *chosen = &decided->alternatives[0];
     const struct sy_alternative *other = best_other(decided);
-    struct words words = {0};
     if (!other || !isfinite(chosen->finish_ns)) {
         sy_print(out, "%s\n",
                  decided->alternative_count == 1
@@ -251,8 +229,8 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
     if (gain == 0) {
         sy_print(out, "%s and %s were predicted to finish at the same time", name, rival);
     } else {
-        sy_print(out, "%s was predicted to finish %s %s than %s", name, time_of(&words, fabs(gain)),
-                 gain > 0 ? "earlier" : "later", rival);
+        sy_print(out, "%s was predicted to finish %s %s than %s", name,
+                 sy_units_time(fabs(gain)).text, gain > 0 ? "earlier" : "later", rival);
         double low = fmin(chosen->finish_ns, other->finish_ns);
         if (low > 0) {
             sy_print(out, " (%.1fx)", fmax(chosen->finish_ns, other->finish_ns) / low);
@@ -263,28 +241,25 @@ static void put_verdict(const struct sy_explain *explain, const struct sy_decide
              gain < 0 ? ". The policy considers more than the end of this task." : ".");
 }
 
-static int put_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
-                         struct sy_buffer *out) {
+static void put_hindsight(const struct sy_explain *explain, const struct sy_decided *decided,
+                          struct sy_buffer *out) {
     double actual = explain->record->tasks[decided->task].end_ns;
     const struct sy_alternative *best = NULL;
     struct sy_explain_hindsight best_answer = {0};
     for (uint32_t i = 1; i < decided->alternative_count; i++) {
-        struct sy_explain_hindsight answer;
-        if (sy_explain_hindsight(explain, decided, &decided->alternatives[i], &answer) < 0) {
-            return -1;
-        }
+        struct sy_explain_hindsight answer =
+            sy_explain_hindsight(explain, decided, &decided->alternatives[i]);
         if (!isnan(answer.end_ns) && (!best || answer.end_ns < best_answer.end_ns)) {
             best = &decided->alternatives[i];
             best_answer = answer;
         }
     }
-    struct words words = {0};
     if (!best) {
         sy_print(out,
                  "In hindsight: no other %s ran on these other devices, so there is nothing to "
                  "compare with.\n",
                  sy_explain_kernel(explain, decided->task));
-        return 0;
+        return;
     }
     double gain = actual - best_answer.end_ns;
     bool is_even = fabs(gain) < EVEN * (actual - decided->at_ns);
@@ -294,11 +269,11 @@ static int put_hindsight(const struct sy_explain *explain, const struct sy_decid
              is_even    ? "it made no difference"
              : gain > 0 ? "another device would have been better"
                         : "the choice was right",
-             sy_explain_device(explain, best->device), time_of(&words, fabs(gain)),
+             sy_explain_device(explain, best->device), sy_units_time(fabs(gain)).text,
              gain > 0 ? "earlier" : "later", best_answer.seen.count,
-             sy_explain_kernel(explain, decided->task), time_of(&words, best_answer.seen.median_ns),
-             time_of(&words, best_answer.free_ns));
-    return 0;
+             sy_explain_kernel(explain, decided->task),
+             sy_units_time(best_answer.seen.median_ns).text,
+             sy_units_time(best_answer.free_ns).text);
 }
 
 int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
@@ -329,8 +304,8 @@ int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
     if (ran && decided) {
         put_start(explain, decided, &out);
     }
-    if (ran && compared && put_hindsight(explain, decided, &out) < 0) {
-        out.failed = true;
+    if (ran && compared) {
+        put_hindsight(explain, decided, &out);
     }
     if (compared) {
         put_verdict(explain, decided, &out);

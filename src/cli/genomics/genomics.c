@@ -92,11 +92,7 @@ static int start(char *command, int argc, char **argv) {
             path);
         return SY_EXIT_FAILED;
     }
-    char **words = calloc((size_t)argc + 2, sizeof *words);
-    if (!words) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    char **words = sy_need(calloc((size_t)argc + 2, sizeof *words));
     words[0] = path;
     words[1] = command;
     memcpy(words + 2, argv + 1, (size_t)(argc - 1) * sizeof *words);

@@ -11,7 +11,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,22 +62,18 @@ static int list_generators(bool json) {
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"generator", "arguments"}, "ll");
     if (json) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "schema", "symph-generators-1");
-        sy_json_open_member(&writer, "generators", '{');
+        sy_json_print(&writer, "{schema: %s, generators: {", "symph-generators-1");
     }
     const char *help = NULL, *name = NULL;
     for (uint32_t i = 0; (name = sy_graph_generator_at(i, &help)); i++) {
         if (json) {
             sy_json_member_string(&writer, name, help);
         } else {
-            sy_table_cell(&table, "gen:%s", name);
-            sy_table_cell(&table, "%s", help);
+            sy_table_cell(&table, "gen:%s|%s", name, help);
         }
     }
     if (json) {
-        sy_json_close(&writer, '}');
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "}}");
         sy_buffer_finish(&table.text);
     } else {
         sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
@@ -99,39 +94,28 @@ static void put_times(const struct sy_kernel_stats *kernel, struct sy_json_write
 
 static void put_json(const struct sy_graph *graph, const struct sy_graph_stats *stats,
                      struct sy_json_writer *writer) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "name", sy_graph_name(graph));
-    sy_json_member_u64(writer, "tasks", graph->task_count);
-    sy_json_member_u64(writer, "edges", graph->edge_count);
-    sy_json_member_u64(writer, "data", graph->data_count);
-    sy_json_member_number(writer, "data_bytes", stats->data_bytes);
-    sy_json_member_u64(writer, "depth", stats->depth_count);
-    sy_json_member_u64(writer, "width", stats->width_count);
-    sy_json_member_number(writer, "work_ns", stats->work_ns);
-    sy_json_member_number(writer, "critical_path_ns", stats->critical_path_ns);
-    sy_json_member_number(writer, "parallelism_ratio", stats->parallelism_ratio);
-    sy_json_open_member(writer, "kernels", '[');
+    sy_json_print(writer,
+                  "{name: %s, tasks: %u, edges: %u, data: %u, data_bytes: %g, depth: %u, "
+                  "width: %u, work_ns: %g, critical_path_ns: %g, parallelism_ratio: %g, kernels: [",
+                  sy_graph_name(graph), graph->task_count, graph->edge_count, graph->data_count,
+                  stats->data_bytes, stats->depth_count, stats->width_count, stats->work_ns,
+                  stats->critical_path_ns, stats->parallelism_ratio);
     for (uint32_t k = 0; k < graph->kernel_count; k++) {
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", graph->kernels[k].name);
-        sy_json_member_u64(writer, "tasks", stats->kernels[k].task_count);
+        sy_json_print(writer, "{name: %s, tasks: %u", graph->kernels[k].name,
+                      stats->kernels[k].task_count);
         put_times(&stats->kernels[k], writer);
         sy_json_close(writer, '}');
     }
-    sy_json_close(writer, ']');
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "]}");
 }
 
 static int print_json(const struct sy_graph_list *list, struct sy_graph_stats *stats) {
     struct sy_json_writer writer = {.compact_from = 4};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-graph-stats-1");
-    sy_json_open_member(&writer, "graphs", '[');
+    sy_json_print(&writer, "{schema: %s, graphs: [", "symph-graph-stats-1");
     for (uint32_t i = 0; i < list->count; i++) {
         put_json(list->graphs[i], &stats[i], &writer);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 
@@ -140,12 +124,10 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"kernel", "tasks", "cpu", "gpu", "fpga", "asic"},
                   "lrrrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t k = 0; k < graph->kernel_count; k++) {
-        sy_table_cell(&table, "%s", graph->kernels[k].name);
-        sy_table_cell(&table, "%u", stats->kernels[k].task_count);
+        sy_table_cell(&table, "%s|%u", graph->kernels[k].name, stats->kernels[k].task_count);
         for (int kind = 0; kind < SY_KIND_COUNT; kind++) {
-            sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind], text));
+            sy_table_cell(&table, "%s", sy_units_time(stats->kernels[k].mean_ns[kind]).text);
         }
     }
     sy_print(buffer, "\nMean time of a task, alone on a device of each kind:\n");
@@ -154,17 +136,11 @@ static void put_kernels(const struct sy_graph *graph, const struct sy_graph_stat
 
 static void put_row(const struct sy_graph *graph, const struct sy_graph_stats *stats,
                     struct sy_table *table) {
-    char text[SY_UNITS_SIZE];
-    sy_table_cell(table, "%s", sy_graph_name(graph));
-    sy_table_cell(table, "%u", graph->task_count);
-    sy_table_cell(table, "%u", graph->edge_count);
-    sy_table_cell(table, "%u", graph->data_count);
-    sy_table_cell(table, "%s", sy_units_bytes(stats->data_bytes, text));
-    sy_table_cell(table, "%u", stats->depth_count);
-    sy_table_cell(table, "%u", stats->width_count);
-    sy_table_cell(table, "%s", sy_units_time(stats->work_ns, text));
-    sy_table_cell(table, "%s", sy_units_time(stats->critical_path_ns, text));
-    sy_table_cell(table, "%s", sy_units_number(stats->parallelism_ratio, 1, text));
+    sy_table_cell(table, "%s|%u|%u|%u|%s|%u|%u|%s|%s|%s", sy_graph_name(graph), graph->task_count,
+                  graph->edge_count, graph->data_count, sy_units_bytes(stats->data_bytes).text,
+                  stats->depth_count, stats->width_count, sy_units_time(stats->work_ns).text,
+                  sy_units_time(stats->critical_path_ns).text,
+                  sy_units_number(stats->parallelism_ratio, 1).text);
 }
 
 static int print_table(const struct sy_graph_list *list, struct sy_graph_stats *stats) {
@@ -190,18 +166,12 @@ static int print_table(const struct sy_graph_list *list, struct sy_graph_stats *
 }
 
 static int print_stats(const struct sy_graph_list *list, bool json) {
-    struct sy_graph_stats *stats = calloc(list->count, sizeof(*stats));
-    int r = stats ? 0 : -ENOMEM;
-    for (uint32_t i = 0; i < list->count && r == 0; i++) {
-        r = sy_graph_stats_init(list->graphs[i], &stats[i]);
+    struct sy_graph_stats *stats = sy_need(calloc(list->count, sizeof(*stats)));
+    for (uint32_t i = 0; i < list->count; i++) {
+        sy_graph_stats_init(list->graphs[i], &stats[i]);
     }
-    int code = SY_EXIT_FAILED;
-    if (r == 0) {
-        code = json ? print_json(list, stats) : print_table(list, stats);
-    } else {
-        sy_message_fail("out of memory");
-    }
-    for (uint32_t i = 0; stats && i < list->count; i++) {
+    int code = json ? print_json(list, stats) : print_table(list, stats);
+    for (uint32_t i = 0; i < list->count; i++) {
         sy_graph_stats_finish(&stats[i]);
     }
     free(stats);
@@ -226,9 +196,7 @@ static int export_graph(const struct sy_graph *graph, const char *path, bool qui
 static int check(const struct args *args) {
     int worst = SY_EXIT_OK;
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-graph-check-1");
-    sy_json_open_member(&writer, "files", '[');
+    sy_json_print(&writer, "{schema: %s, files: [", "symph-graph-check-1");
     struct sy_buffer lines = {0};
     for (uint32_t i = 0; i < args->specs.count; i++) {
         struct sy_graph_list list = {0};
@@ -237,12 +205,8 @@ static int check(const struct args *args) {
         for (uint32_t g = 0; g < list.count; g++) {
             tasks += list.graphs[g]->task_count;
         }
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "file", args->specs.items[i]);
-        sy_json_member_bool(&writer, "valid", r == SY_EXIT_OK);
-        sy_json_member_u64(&writer, "graphs", list.count);
-        sy_json_member_u64(&writer, "tasks", tasks);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "{file: %s, valid: %d, graphs: %u, tasks: %llu}",
+                      args->specs.items[i], r == SY_EXIT_OK, list.count, (unsigned long long)tasks);
         if (r == SY_EXIT_OK) {
             sy_print(&lines, "%s: ok, %u graph%s, %llu tasks\n", args->specs.items[i], list.count,
                      list.count == 1 ? "" : "s", (unsigned long long)tasks);
@@ -250,8 +214,7 @@ static int check(const struct args *args) {
         worst = r > worst ? r : worst;
         sy_graph_list_finish(&list);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     int r = sy_output(args->common.json ? &writer.buffer : &lines);
     sy_buffer_finish(args->common.json ? &lines : &writer.buffer);
     return r > worst ? r : worst;
@@ -261,7 +224,8 @@ static bool is_stdout(const char *path) {
     return path && strcmp(path, "-") == 0;
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     if (args->list_generators) {
         return list_generators(args->common.json);
     }
@@ -301,10 +265,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_graph(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.specs);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -3,8 +3,8 @@
  * stats: see stats.h. One pass in topological order.
  */
 #include "cli/graph/stats.h"
+#include "cli/cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,30 +54,24 @@ static void walk(const struct sy_graph *graph, uint32_t *level, uint32_t *level_
     }
 }
 
-int sy_graph_stats_init(const struct sy_graph *graph, struct sy_graph_stats *ret_stats) {
+void sy_graph_stats_init(const struct sy_graph *graph, struct sy_graph_stats *ret_stats) {
     struct sy_graph_stats stats = {0};
     size_t n = graph->task_count + 1u;
-    uint32_t *level = calloc(n, sizeof(*level));
-    uint32_t *level_count = calloc(n, sizeof(*level_count));
-    double *end_ns = calloc(n, sizeof(*end_ns));
-    stats.kernels = calloc(graph->kernel_count + 1u, sizeof(*stats.kernels));
-    int r = level && level_count && end_ns && stats.kernels ? 0 : -ENOMEM;
-    if (r == 0) {
-        walk(graph, level, level_count, end_ns, &stats);
-        count_kernels(graph, stats.kernels);
-        for (uint32_t d = 0; d < graph->data_count; d++) {
-            stats.data_bytes += graph->data_bytes[d];
-        }
-        stats.parallelism_ratio =
-            stats.critical_path_ns > 0 ? stats.work_ns / stats.critical_path_ns : 1;
-        *ret_stats = stats;
-    } else {
-        free(stats.kernels);
+    uint32_t *level = sy_need(calloc(n, sizeof(*level)));
+    uint32_t *level_count = sy_need(calloc(n, sizeof(*level_count)));
+    double *end_ns = sy_need(calloc(n, sizeof(*end_ns)));
+    stats.kernels = sy_need(calloc(graph->kernel_count + 1u, sizeof(*stats.kernels)));
+    walk(graph, level, level_count, end_ns, &stats);
+    count_kernels(graph, stats.kernels);
+    for (uint32_t d = 0; d < graph->data_count; d++) {
+        stats.data_bytes += graph->data_bytes[d];
     }
+    stats.parallelism_ratio =
+        stats.critical_path_ns > 0 ? stats.work_ns / stats.critical_path_ns : 1;
+    *ret_stats = stats;
     free(level);
     free(level_count);
     free(end_ns);
-    return r;
 }
 
 void sy_graph_stats_finish(struct sy_graph_stats *stats) {

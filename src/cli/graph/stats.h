@@ -24,8 +24,7 @@ struct sy_graph_stats {
     struct sy_kernel_stats *kernels; /* per kernel of the graph */
 };
 
-SY_MUST_CHECK int sy_graph_stats_init(const struct sy_graph *graph,
-                                      struct sy_graph_stats *ret_stats);
+void sy_graph_stats_init(const struct sy_graph *graph, struct sy_graph_stats *ret_stats);
 void sy_graph_stats_finish(struct sy_graph_stats *stats);
 
 #endif

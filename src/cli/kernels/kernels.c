@@ -9,7 +9,6 @@
 #include "cli/kernels/list.h"
 #include "cli/run/run.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +55,8 @@ static const struct sy_command command = {
 };
 
 static bool is_named(const struct sy_text_list *names, const char *name) {
-    for (uint32_t i = 0; i < names->count; i++) {
-        if (strcmp(names->items[i], name) == 0) {
-            return true;
-        }
-    }
-    return names->count == 0;
+    return names->count == 0 ||
+           sy_index_of(name, names->items, names->count, sizeof *names->items) != SY_NONE;
 }
 
 bool sy_kernel_list_wants(const struct sy_kernel_list *list, const struct sy_kernel_table *table,
@@ -134,11 +129,7 @@ static int by_kernel(const void *a, const void *b) {
 }
 
 static int print_list(struct sy_kernel_list *list, bool json) {
-    list->cells = calloc(sy_store_count(list->store) + 1u, sizeof(const struct sy_cell *));
-    if (!list->cells) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    list->cells = sy_need(calloc(sy_store_count(list->store) + 1u, sizeof(const struct sy_cell *)));
     for (uint32_t i = 0; i < sy_store_count(list->store); i++) {
         const struct sy_cell *cell = sy_store_at(list->store, i);
         if (cell->sample_count > 0 && wants_stored(list, cell->kernel)) {
@@ -193,8 +184,7 @@ static int calibrate_workload(const struct sy_kernel_table *table,
         struct sy_buffer spec = {0};
         sy_buffer_printf(&spec, "%s:%s:%.*s", table->name, workload->name, (int)length, at);
         if (spec.failed) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
+            return sy_no_memory();
         }
         struct sy_request request = args->request;
         request.spec = spec.text;
@@ -250,8 +240,7 @@ static int open_store(const struct args *args, const char *machine, const struct
     int code = sy_store_open(args->request.models, machine, false, ret_store, warning,
                              sizeof warning, &error);
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     if (warning[0]) {
         sy_message_note(args->common.quiet, "%s", warning);
@@ -294,13 +283,16 @@ static int run_with(const struct sy_kernel_set *set, const struct args *args) {
     return r;
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
+    if (args->request.samples && !args->calibrate) {
+        return sy_options_usage(&command, "--samples is for --calibrate");
+    }
     struct sy_kernel_set *set;
     struct sy_error error = {0};
     int code = sy_kernel_set_open(args->request.kernels, &set, &error);
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     const char *skipped;
     for (uint32_t i = 0; (skipped = sy_kernel_set_skipped(set, i)); i++) {
@@ -313,12 +305,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_kernels(int argc, char **argv) {
     struct args args = {.request = sy_request_default};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = args.request.samples && !args.calibrate
-                ? sy_options_usage(&command, "--samples is for --calibrate")
-                : run(&args);
-    }
-    sy_text_list_finish(&args.names);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

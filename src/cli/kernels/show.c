@@ -154,7 +154,6 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
         &rows,
         (const char *const[]){"kernel", "class", "data", "flops", "samples", "median", "spread"},
         "llrrrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t i = 0; i < list->cell_count; i++) {
         const struct sy_cell *cell = list->cells[i];
         sy_table_cell(&rows, "%s", cell->kernel);
@@ -164,11 +163,9 @@ static void put_cells(const struct sy_kernel_list *list, bool bold, struct sy_bu
             sy_table_cell(&rows, "%s", cell->class_name);
         }
         double bytes = cell->values[SY_BYTES], flops = cell->values[SY_FLOPS];
-        sy_table_cell(&rows, "%s", bytes > 0 ? sy_units_bytes(bytes, text) : "-");
-        snprintf(text, sizeof text, "%.4g", flops);
-        sy_table_cell(&rows, "%s", flops > 0 ? text : "-");
-        sy_table_cell(&rows, "%llu", (unsigned long long)cell->sample_count);
-        sy_table_cell(&rows, "%s", sy_units_time(cell->median_ns, text));
+        sy_table_cell(&rows, "%s|%s|%llu|%s", bytes > 0 ? sy_units_bytes(bytes).text : "-",
+                      flops > 0 ? sy_units_text("%.4g", flops).text : "-",
+                      (unsigned long long)cell->sample_count, sy_units_time(cell->median_ns).text);
         if (sy_cell_count(cell) < cell->sample_count) {
             sy_table_cell(&rows, "older build");
         } else if (cell->modelled) {
@@ -214,18 +211,14 @@ int sy_kernel_list_print(const struct sy_kernel_list *list) {
 
 static void write_kernel(const struct sy_kernel_entry *kernel, struct sy_json_writer *writer) {
     static const char *const modes[] = {"any", "read", "write", "read-write"};
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "name", kernel->name);
-    sy_json_member_string(writer, "summary", text_of(kernel->summary));
-    sy_json_key(writer, "variants");
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "{name: %s, summary: %s, variants: [", kernel->name,
+                  text_of(kernel->summary));
     for (uint32_t i = 0; i < SY_FLAVOUR_COUNT; i++) {
         if (kernel->functions[i]) {
             sy_json_put_string(writer, sy_flavour_name((enum sy_flavour)i));
         }
     }
-    sy_json_close(writer, ']');
-    sy_json_key(writer, "arguments");
+    sy_json_print(writer, "], arguments:");
     if (kernel->argument_count == 0) {
         sy_json_put_null(writer);
     } else {
@@ -240,21 +233,15 @@ static void write_kernel(const struct sy_kernel_entry *kernel, struct sy_json_wr
 
 static void write_workload(const struct sy_kernel_workload *workload,
                            struct sy_json_writer *writer) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "name", workload->name);
-    sy_json_member_string(writer, "summary", text_of(workload->summary));
-    sy_json_member_string(writer, "usage", text_of(workload->usage));
-    sy_json_member_string(writer, "calibration", text_of(workload->calibration));
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "{name: %s, summary: %s, usage: %s, calibration: %s}", workload->name,
+                  text_of(workload->summary), text_of(workload->usage),
+                  text_of(workload->calibration));
 }
 
 static void write_pipeline(const struct sy_kernel_pipeline *pipeline,
                            struct sy_json_writer *writer) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "name", pipeline->name);
-    sy_json_member_string(writer, "summary", text_of(pipeline->summary));
-    sy_json_member_string(writer, "usage", text_of(pipeline->usage));
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "{name: %s, summary: %s, usage: %s}", pipeline->name,
+                  text_of(pipeline->summary), text_of(pipeline->usage));
 }
 
 static void write_plugin(const struct sy_kernel_list *list, uint32_t index,
@@ -264,82 +251,57 @@ static void write_plugin(const struct sy_kernel_list *list, uint32_t index,
         !wants_pipelines(list, table)) {
         return;
     }
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "name", table->name);
-    sy_json_member_string(writer, "version", text_of(table->version));
-    sy_json_member_string(writer, "summary", text_of(table->summary));
-    sy_json_member_string(writer, "path", sy_kernel_set_path(list->set, index));
-    sy_json_key(writer, "kernels");
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "{name: %s, version: %s, summary: %s, path: %s, kernels: [", table->name,
+                  text_of(table->version), text_of(table->summary),
+                  sy_kernel_set_path(list->set, index));
     for (uint32_t i = 0; i < table->kernel_count; i++) {
         if (sy_kernel_list_wants(list, table, table->kernels[i].name)) {
             write_kernel(&table->kernels[i], writer);
         }
     }
-    sy_json_close(writer, ']');
-    sy_json_key(writer, "workloads");
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "], workloads: [");
     for (uint32_t i = 0; i < table->workload_count && wants_workloads(list, table); i++) {
         write_workload(&table->workloads[i], writer);
     }
-    sy_json_close(writer, ']');
-    sy_json_key(writer, "pipelines");
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "], pipelines: [");
     for (uint32_t i = 0; i < table->pipeline_count && wants_pipelines(list, table); i++) {
         write_pipeline(&table->pipelines[i], writer);
     }
-    sy_json_close(writer, ']');
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "]}");
 }
 
 static void write_cell(const struct sy_cell *cell, struct sy_json_writer *writer) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "kernel", cell->kernel);
-    sy_json_member_string(writer, "class", cell->class_name);
-    sy_json_member_u64(writer, "width", cell->features.width);
-    sy_json_member_number(writer, "bytes", cell->values[SY_BYTES]);
-    sy_json_member_number(writer, "flops", cell->values[SY_FLOPS]);
-    sy_json_member_u64(writer, "footprint", cell->features.footprint);
-    sy_json_key(writer, "costs");
-    sy_json_open(writer, '{');
+    sy_json_print(
+        writer,
+        "{kernel: %s, class: %s, width: %u, bytes: %g, flops: %g, footprint: %llu, costs: {",
+        cell->kernel, cell->class_name, cell->features.width, cell->values[SY_BYTES],
+        cell->values[SY_FLOPS], (unsigned long long)cell->features.footprint);
     for (uint32_t i = SY_SIZES; i < cell->features.count; i++) {
         sy_json_member_number(writer, cell->features.names[i], cell->values[i]);
     }
-    sy_json_close(writer, '}');
-    sy_json_member_u64(writer, "samples", cell->sample_count);
-    sy_json_member_number(writer, "median_ns", cell->median_ns);
-    sy_json_member_number(writer, "log_sigma", cell->log_sigma);
-    sy_json_member_string(writer, "source", cell->modelled ? "model" : "measured");
-    sy_json_key(writer, "current");
-    sy_json_put_bool(writer, sy_cell_count(cell) == cell->sample_count);
-    sy_json_close(writer, '}');
+    sy_json_print(writer,
+                  "}, samples: %llu, median_ns: %g, log_sigma: %g, source: %s, current: %d}",
+                  (unsigned long long)cell->sample_count, cell->median_ns, cell->log_sigma,
+                  cell->modelled ? "model" : "measured", sy_cell_count(cell) == cell->sample_count);
 }
 
 int sy_kernel_list_print_json(const struct sy_kernel_list *list) {
     struct sy_json_writer writer = {.compact_from = 5};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-kernels-1");
-    sy_json_member_string(&writer, "version", sy_version());
-    sy_json_key(&writer, "plugins");
-    sy_json_open(&writer, '[');
+    sy_json_print(&writer, "{schema: %s, version: %s, plugins: [", "symph-kernels-1", sy_version());
     for (uint32_t i = 0; i < sy_kernel_set_count(list->set); i++) {
         write_plugin(list, i, &writer);
     }
-    sy_json_close(&writer, ']');
-    sy_json_member_string(&writer, "machine", list->machine);
-    sy_json_key(&writer, "models");
+    sy_json_print(&writer, "], machine: %s, models:", list->machine);
     if (sy_store_path(list->store)) {
         sy_json_put_string(&writer, sy_store_path(list->store));
     } else {
         sy_json_put_null(&writer);
     }
     writer.compact_from = 3;
-    sy_json_key(&writer, "measured");
-    sy_json_open(&writer, '[');
+    sy_json_print(&writer, "measured: [");
     for (uint32_t i = 0; i < list->cell_count; i++) {
         write_cell(list->cells[i], &writer);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 #include "cli/units.h"
+#include <math.h>
 
 /* "12 x cpu, 4 x fpga": the devices that compute from a memory, by class. */
 static void put_devices(const struct sy_machine *machine, uint32_t memory,
@@ -27,15 +28,14 @@ static void put_devices(const struct sy_machine *machine, uint32_t memory,
 static void put_memory(const struct sy_machine *machine, uint32_t memory,
                        struct sy_buffer *buffer) {
     const struct sy_memory *m = &machine->memories[memory];
-    char text[SY_UNITS_SIZE];
     sy_print(buffer, "%s [", m->name);
     put_devices(machine, memory, buffer);
     sy_print(buffer, "]");
     if (m->resource != SY_NONE) {
-        sy_print(buffer, "  %s", sy_units_rate(machine->resources[m->resource].bytes_per_s, text));
+        sy_print(buffer, "  %s", sy_units_rate(machine->resources[m->resource].bytes_per_s).text);
     }
-    if (sy_units_bytes(m->capacity_bytes, text)[0] != '-') {
-        sy_print(buffer, "  %s", text);
+    if (isfinite(m->capacity_bytes)) {
+        sy_print(buffer, "  %s", sy_units_bytes(m->capacity_bytes).text);
     }
     sy_print(buffer, "\n");
 }
@@ -62,10 +62,9 @@ static void put_children(const struct sy_machine *machine, uint32_t host,
     }
     for (uint32_t m = 0; m < machine->memory_count; m++) {
         if (hangs_on(machine, m, host)) {
-            char text[SY_UNITS_SIZE];
             const struct sy_route *route = &machine->routes[host * machine->memory_count + m];
             sy_print(buffer, "%s %s ── ", m == last ? "└──" : "├──",
-                     sy_units_rate(route->bytes_per_s, text));
+                     sy_units_rate(route->bytes_per_s).text);
             put_memory(machine, m, buffer);
         }
     }

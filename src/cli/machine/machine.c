@@ -11,7 +11,6 @@
 #include "cli/units.h"
 #include "topology/topology.h"
 
-#include <math.h>
 #include <string.h>
 
 struct args {
@@ -57,17 +56,12 @@ static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_b
     bool assumed = false;
     for (uint32_t d = 0; d < machine->device_count; d++) {
         const struct sy_device *device = &machine->devices[d];
-        sy_table_cell(&table, "%s", device->name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(device->kind));
-        sy_table_cell(&table, "%s", machine->classes[device->class_index].name);
-        sy_table_cell(&table, "%s", machine->memories[device->memory].name);
-        sy_table_cell(&table, "%u", device->group);
-        sy_table_cell(&table, "%s",
-                      device->board == SY_NONE ? "-" : machine->boards[device->board].name);
-        sy_table_cell(&table, "%g", device->speed_ratio);
-        sy_table_cell(&table, "%.3g", device->busy_watts);
-        sy_table_cell(&table, "%.3g", device->idle_watts);
-        sy_table_cell(&table, "%s", is_assumed_power(device) ? "*" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s|%u|%s|%g|%.3g|%.3g|%s", device->name,
+                      sy_device_kind_name(device->kind), machine->classes[device->class_index].name,
+                      machine->memories[device->memory].name, device->group,
+                      device->board == SY_NONE ? "-" : machine->boards[device->board].name,
+                      device->speed_ratio, device->busy_watts, device->idle_watts,
+                      is_assumed_power(device) ? "*" : "");
         assumed = assumed || is_assumed_power(device);
     }
     sy_print(buffer, "\nDevices:\n");
@@ -82,13 +76,10 @@ static bool put_devices(const struct sy_machine *machine, bool bold, struct sy_b
 static void put_memories(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"memory", "host", "capacity", "bandwidth"}, "llrl");
-    char text[SY_UNITS_SIZE];
     for (uint32_t m = 0; m < machine->memory_count; m++) {
         const struct sy_memory *memory = &machine->memories[m];
-        sy_table_cell(&table, "%s", memory->name);
-        sy_table_cell(&table, "%s", memory->host ? "yes" : "no");
-        sy_table_cell(&table, "%s", sy_units_bytes(memory->capacity_bytes, text));
-        sy_table_cell(&table, "%s",
+        sy_table_cell(&table, "%s|%s|%s|%s", memory->name, memory->host ? "yes" : "no",
+                      sy_units_bytes(memory->capacity_bytes).text,
                       memory->resource != SY_NONE ? machine->resources[memory->resource].name
                       : memory->host              ? "not known: not shared"
                                                   : "-");
@@ -115,14 +106,12 @@ static bool is_assumed_latency(double latency_ns) {
 static bool put_resources(const struct sy_machine *machine, bool bold, struct sy_buffer *buffer) {
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"resource", "kind", "capacity", ""}, "llrl");
-    char text[SY_UNITS_SIZE];
     bool assumed = false;
     for (uint32_t i = 0; i < machine->resource_count; i++) {
         const struct sy_resource *resource = &machine->resources[i];
-        sy_table_cell(&table, "%s", resource->name);
-        sy_table_cell(&table, "%s", sy_resource_kind_name(resource->kind));
-        sy_table_cell(&table, "%s", sy_units_rate(resource->bytes_per_s, text));
-        sy_table_cell(&table, "%s", is_assumed_rate(resource) ? "*" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s", resource->name, sy_resource_kind_name(resource->kind),
+                      sy_units_rate(resource->bytes_per_s).text,
+                      is_assumed_rate(resource) ? "*" : "");
         assumed = assumed || is_assumed_rate(resource);
     }
     sy_print(buffer, "\nShared resources:\n");
@@ -145,7 +134,6 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"from", "to", "one copy", "latency", "", "through"},
                   "llrrll");
-    char text[SY_UNITS_SIZE];
     uint32_t rows = 0, n = machine->memory_count;
     bool assumed = false;
     for (uint32_t i = 0; i < n * n && rows < ROUTE_ROW_MAX; i++) {
@@ -153,11 +141,10 @@ static bool put_routes(const struct sy_machine *machine, bool bold, struct sy_bu
         if (i / n == i % n) {
             continue;
         }
-        sy_table_cell(&table, "%s", machine->memories[i / n].name);
-        sy_table_cell(&table, "%s", machine->memories[i % n].name);
-        sy_table_cell(&table, "%s", sy_units_rate(route->bytes_per_s, text));
-        sy_table_cell(&table, "%s", sy_units_time(route->latency_ns, text));
-        sy_table_cell(&table, "%s", is_assumed_latency(route->latency_ns) ? "*" : "");
+        sy_table_cell(&table, "%s|%s|%s|%s|%s", machine->memories[i / n].name,
+                      machine->memories[i % n].name, sy_units_rate(route->bytes_per_s).text,
+                      sy_units_time(route->latency_ns).text,
+                      is_assumed_latency(route->latency_ns) ? "*" : "");
         put_via(machine, route, &table);
         assumed = assumed || is_assumed_latency(route->latency_ns);
         rows++;
@@ -178,10 +165,8 @@ static void put_classes(const struct sy_machine *machine, bool bold, struct sy_b
     sy_table_init(&table, (const char *const[]){"class", "kind", "devices", "speed"}, "llrr");
     for (uint32_t c = 0; c < machine->class_count; c++) {
         const struct sy_device_class *class = &machine->classes[c];
-        sy_table_cell(&table, "%s", class->name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(class->kind));
-        sy_table_cell(&table, "%u", class->device_count);
-        sy_table_cell(&table, "%g", class->speed_ratio);
+        sy_table_cell(&table, "%s|%s|%u|%g", class->name, sy_device_kind_name(class->kind),
+                      class->device_count, class->speed_ratio);
     }
     sy_print(buffer, "\nClasses of devices with the same times:\n");
     sy_table_write(&table, 2, bold, buffer);
@@ -193,13 +178,11 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
     }
     struct sy_table table;
     sy_table_init(&table, (const char *const[]){"board", "port", "init", "image"}, "lrrr");
-    char text[SY_UNITS_SIZE];
     for (uint32_t b = 0; b < machine->board_count; b++) {
         const struct sy_board *board = &machine->boards[b];
-        sy_table_cell(&table, "%s", board->name);
-        sy_table_cell(&table, "%s", sy_units_rate(board->port_bytes_per_s, text));
-        sy_table_cell(&table, "%s", sy_units_time(board->init_ns, text));
-        sy_table_cell(&table, "%s", sy_units_bytes(board->image_bytes, text));
+        sy_table_cell(&table, "%s|%s|%s|%s", board->name,
+                      sy_units_rate(board->port_bytes_per_s).text,
+                      sy_units_time(board->init_ns).text, sy_units_bytes(board->image_bytes).text);
     }
     sy_print(buffer, "\nFPGA boards:\n");
     sy_table_write(&table, 2, bold, buffer);
@@ -211,14 +194,11 @@ static void put_boards(const struct sy_machine *machine, bool bold, struct sy_bu
 static int print_tables(const struct sy_machine *machine) {
     bool bold = sy_message_colour(stdout);
     struct sy_buffer buffer = {0};
-    char devices[SY_UNITS_SIZE], classes[SY_UNITS_SIZE], memories[SY_UNITS_SIZE];
-    char resources[SY_UNITS_SIZE];
-    sy_print(
-        &buffer, "%s: %s in %s, %s, %s\n", machine->name,
-        sy_units_count(machine->device_count, "device", "devices", devices),
-        sy_units_count(machine->class_count, "class", "classes", classes),
-        sy_units_count(machine->memory_count, "memory", "memories", memories),
-        sy_units_count(machine->resource_count, "shared resource", "shared resources", resources));
+    sy_print(&buffer, "%s: %s in %s, %s, %s\n", machine->name,
+             sy_units_count(machine->device_count, "device", "devices").text,
+             sy_units_count(machine->class_count, "class", "classes").text,
+             sy_units_count(machine->memory_count, "memory", "memories").text,
+             sy_units_count(machine->resource_count, "shared resource", "shared resources").text);
     bool assumed = put_devices(machine, bold, &buffer);
     put_classes(machine, bold, &buffer);
     put_memories(machine, bold, &buffer);
@@ -231,7 +211,8 @@ static int print_tables(const struct sy_machine *machine) {
     return sy_output(&buffer);
 }
 
-static int run(const struct args *args) {
+static int run(void *given) {
+    const struct args *args = given;
     const char *spec = args->specs.count ? args->specs.items[0] : "here";
     struct sy_machine *machine = NULL;
     int r = sy_input_machine(spec, &machine);
@@ -262,10 +243,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_machine(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.specs);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

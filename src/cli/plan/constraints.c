@@ -4,7 +4,6 @@
  */
 #include "cli/plan/constraints.h"
 
-#include "cli/units.h"
 #include "topology/topology.h"
 #include <errno.h>
 #include <math.h>
@@ -43,12 +42,8 @@ static const struct quantity quantities[] = {
 };
 
 static const struct quantity *find(const char *name) {
-    for (size_t i = 0; i < SY_COUNT(quantities); i++) {
-        if (strcmp(quantities[i].name, name) == 0) {
-            return &quantities[i];
-        }
-    }
-    return NULL;
+    uint32_t i = sy_index_of(name, quantities, SY_COUNT(quantities), sizeof *quantities);
+    return i == SY_NONE ? NULL : &quantities[i];
 }
 
 /* --- one constraint -----------------------------------------------------------------------------
@@ -112,8 +107,7 @@ static int bad_count(const struct sy_constraint *c, const char *name, struct sy_
                 "number",
                 c->text, name);
     }
-    sy_hint(error, ALLOWED);
-    return -EINVAL;
+    return sy_hint(error, ALLOWED);
 }
 
 static int parse_class(const char *name, bool at_least, const char *value, struct sy_constraint *c,
@@ -156,8 +150,7 @@ static int copy_text(const char *text, size_t length, struct sy_constraint *c,
     }
     sy_fail(error, -EINVAL, "constraint '%.*s' %s", (int)(length < 60 ? length : 60), text,
             used ? "is too long" : "is empty");
-    sy_hint(error, ALLOWED);
-    return -EINVAL;
+    return sy_hint(error, ALLOWED);
 }
 
 static int parse_one(const char *text, size_t length, struct sy_constraint *ret_constraint,

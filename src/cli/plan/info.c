@@ -35,8 +35,7 @@ static void put_kernels(const struct sy_pipeline *pipeline, bool bold, struct sy
     sy_table_init(&table, (const char *const[]){"kernel", "runs", "reads", "writes", ""}, "lllll");
     for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
         const struct sy_pipeline_kernel *kernel = &pipeline->kernels[k];
-        sy_table_cell(&table, "%s", kernel->name);
-        sy_table_cell(&table, "%s", kernel->kernel);
+        sy_table_cell(&table, "%s|%s", kernel->name, kernel->kernel);
         put_arguments(pipeline, kernel, false, &table);
         put_arguments(pipeline, kernel, true, &table);
         sy_table_cell(&table, "%s", kernel->split ? "can be split" : "");
@@ -51,9 +50,7 @@ static void put_features(const struct sy_pipeline *pipeline, bool bold, struct s
                   "lrrrl");
     for (uint32_t i = 0; i < pipeline->feature_count; i++) {
         const struct sy_pipeline_feature *feature = &pipeline->features[i];
-        sy_table_cell(&table, "%s", feature->name);
-        sy_table_cell(&table, "%.6g", feature->low);
-        sy_table_cell(&table, "%.6g", feature->high);
+        sy_table_cell(&table, "%s|%.6g|%.6g", feature->name, feature->low, feature->high);
         if (isnan(feature->usual)) {
             sy_table_cell(&table, "needed");
         } else {
@@ -78,10 +75,8 @@ static void put_examples(const struct sy_pipeline *pipeline, bool bold, struct s
             sy_print(&text, "%s%s=%.10g", f ? "," : "", pipeline->features[f].name,
                      example->values[f]);
         }
-        sy_table_cell(&table, "%s", example->name);
-        sy_table_cell(&table, "%s", example->about);
-        sy_table_cell(&table, "%.*s", text.failed ? 0 : (int)text.length,
-                      text.length ? text.text : "");
+        sy_table_cell(&table, "%s|%s|%.*s", example->name, example->about,
+                      text.failed ? 0 : (int)text.length, text.length ? text.text : "");
         sy_buffer_finish(&text);
     }
     sy_print(buffer, "\nExamples (--input-features NAME, or NAME,feature=value):\n");
@@ -91,8 +86,7 @@ static void put_examples(const struct sy_pipeline *pipeline, bool bold, struct s
 static void put_names(const char *key, const struct sy_pipeline *pipeline,
                       const struct sy_pipeline_kernel *kernel, bool writes,
                       struct sy_json_writer *writer) {
-    sy_json_key(writer, key);
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "%s: [", key);
     for (uint32_t a = 0; a < kernel->argument_count; a++) {
         if (kernel->writes[a] == writes) {
             sy_json_put_string(writer, pipeline->data[kernel->arguments[a]].name);
@@ -102,66 +96,45 @@ static void put_names(const char *key, const struct sy_pipeline *pipeline,
 }
 
 static void put_json_parts(const struct sy_pipeline *pipeline, struct sy_json_writer *writer) {
-    sy_json_key(writer, "kernels");
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "kernels: [");
     for (uint32_t k = 0; k < pipeline->kernel_count; k++) {
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", pipeline->kernels[k].name);
-        sy_json_member_string(writer, "kernel", pipeline->kernels[k].kernel);
+        sy_json_print(writer, "{name: %s, kernel: %s", pipeline->kernels[k].name,
+                      pipeline->kernels[k].kernel);
         put_names("reads", pipeline, &pipeline->kernels[k], false, writer);
         put_names("writes", pipeline, &pipeline->kernels[k], true, writer);
-        sy_json_key(writer, "split");
-        sy_json_put_bool(writer, pipeline->kernels[k].split);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "split: %d}", pipeline->kernels[k].split);
     }
-    sy_json_close(writer, ']');
-    sy_json_key(writer, "data");
-    sy_json_open(writer, '[');
+    sy_json_print(writer, "], data: [");
     for (uint32_t i = 0; i < pipeline->datum_count; i++) {
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", pipeline->data[i].name);
-        sy_json_member_string(writer, "role", role_name(pipeline->data[i].role));
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "{name: %s, role: %s}", pipeline->data[i].name,
+                      role_name(pipeline->data[i].role));
     }
     sy_json_close(writer, ']');
 }
 
 static int print_json(const struct sy_pipeline *pipeline) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-plan-pipeline-1");
-    sy_json_member_string(&writer, "pipeline", pipeline->name);
-    sy_json_member_string(&writer, "about", pipeline->about);
+    sy_json_print(&writer, "{schema: %s, pipeline: %s, about: %s", "symph-plan-pipeline-1",
+                  pipeline->name, pipeline->about);
     put_json_parts(pipeline, &writer);
-    sy_json_key(&writer, "features");
-    sy_json_open(&writer, '[');
+    sy_json_print(&writer, "features: [");
     for (uint32_t i = 0; i < pipeline->feature_count; i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "name", pipeline->features[i].name);
-        sy_json_member_string(&writer, "about", pipeline->features[i].about);
-        sy_json_member_number(&writer, "low", pipeline->features[i].low);
-        sy_json_member_number(&writer, "high", pipeline->features[i].high);
-        sy_json_member_number(&writer, "usual", pipeline->features[i].usual);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "{name: %s, about: %s, low: %g, high: %g, usual: %g}",
+                      pipeline->features[i].name, pipeline->features[i].about,
+                      pipeline->features[i].low, pipeline->features[i].high,
+                      pipeline->features[i].usual);
     }
-    sy_json_close(&writer, ']');
-    sy_json_key(&writer, "examples");
-    sy_json_open(&writer, '[');
+    sy_json_print(&writer, "], examples: [");
     for (uint32_t i = 0; i < pipeline->example_count; i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "name", pipeline->examples[i].name);
-        sy_json_member_string(&writer, "about", pipeline->examples[i].about);
-        sy_json_key(&writer, "values");
-        sy_json_open(&writer, '{');
+        sy_json_print(&writer, "{name: %s, about: %s, values: {", pipeline->examples[i].name,
+                      pipeline->examples[i].about);
         for (uint32_t f = 0; f < pipeline->feature_count; f++) {
             sy_json_member_number(&writer, pipeline->features[f].name,
                                   pipeline->examples[i].values[f]);
         }
-        sy_json_close(&writer, '}');
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer, "}}");
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 

@@ -7,7 +7,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include <math.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct sy_planning_args, field)
@@ -139,14 +138,10 @@ static int read_values(struct sy_planning *planning) {
     const struct sy_pipeline *pipeline = planning->pipeline;
     const char *text = planning->args->features;
     planning->values =
-        sy_arena_alloc(planning->arena, pipeline->feature_count + 1u, sizeof(double));
-    if (!planning->values) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+        sy_need(sy_arena_alloc(planning->arena, pipeline->feature_count + 1u, sizeof(double)));
     int code = sy_pipeline_values(pipeline, text, planning->values, &error);
     if (code) {
-        sy_message_about("--input-features", text, &error);
+        sy_message_about("--input-features", text, code, &error);
         sy_message_note(planning->args->common.quiet,
                         "symph plan %s lists the features and examples",
                         planning->args->pipelines.items[0]);
@@ -188,12 +183,10 @@ static int plan(struct sy_planning *planning) {
     return r == SY_EXIT_OK ? show(planning) : r;
 }
 
-static int run(const struct sy_planning_args *args) {
-    struct sy_planning planning = {.args = args, .command = &command, .arena = sy_arena_create()};
-    if (!planning.arena) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+static int run(void *given) {
+    const struct sy_planning_args *args = given;
+    struct sy_planning planning = {
+        .args = args, .command = &command, .arena = sy_need(sy_arena_create())};
     int r = plan(&planning);
     sy_planner_destroy(planning.planner);
     sy_store_close(planning.store);
@@ -206,14 +199,5 @@ static int run(const struct sy_planning_args *args) {
 
 int sy_cmd_plan(int argc, char **argv) {
     struct sy_planning_args args = {.machine = "here"};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    struct sy_text_list *lists[] = {&args.pipelines, &args.constraints, &args.times, &args.busy,
-                                    &args.prices,    &args.classes,     &args.beside};
-    for (size_t i = 0; i < SY_COUNT(lists); i++) {
-        sy_text_list_finish(lists[i]);
-    }
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

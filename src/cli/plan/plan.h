@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/plan/busy.h"
 #include "cli/plan/constraints.h"
+#include "cli/units.h"
 #include "kernels/kernels.h"
 
 #define SY_PLANNING_BESIDE_MAX 16
@@ -139,8 +140,8 @@ void sy_planning_mix(const struct sy_planning *planning, const struct sy_plan *p
                      struct sy_buffer *buffer);
 /* What may not be missing from a picture or a table: what the numbers rest on, in a line. */
 void sy_planning_caveat(const struct sy_planning *planning, struct sy_buffer *buffer);
-/* "1,234 /s", "2.30 mJ": text has SY_UNITS_SIZE bytes. */
-const char *sy_planning_rate(double period_ns, char *text);
-const char *sy_planning_joules(double joules, char *text);
+/* "1,234 /s", "2.30 mJ". */
+struct sy_units sy_planning_rate(double period_ns);
+struct sy_units sy_planning_joules(double joules);
 
 #endif

@@ -8,7 +8,6 @@
  */
 #include "cli/plan/plan.h"
 
-#include "cli/units.h"
 #include "trace/trace.h"
 #include <math.h>
 #include <string.h>
@@ -39,13 +38,9 @@ static uint32_t group_of(struct picture *picture, const struct sy_plan *plan) {
     struct sy_buffer mix = {0};
     sy_planning_mix(picture->planning, plan, &mix);
     const char *name = keep(picture, &mix);
-    for (uint32_t g = 0; g < picture->group_count; g++) {
-        if (strcmp(picture->groups[g], name) == 0) {
-            return g;
-        }
-    }
-    if (picture->group_count == GROUP_MAX) {
-        return GROUP_MAX - 1;
+    uint32_t g = sy_index_of(name, picture->groups, picture->group_count, sizeof(char *));
+    if (g != SY_NONE || picture->group_count == GROUP_MAX) {
+        return g != SY_NONE ? g : GROUP_MAX - 1;
     }
     picture->groups[picture->group_count] = name;
     return picture->group_count++;
@@ -53,12 +48,11 @@ static uint32_t group_of(struct picture *picture, const struct sy_plan *plan) {
 
 static const char *title_of(struct picture *picture, const struct sy_plan *plan) {
     struct sy_buffer text = {0};
-    char rate[SY_UNITS_SIZE], latency[SY_UNITS_SIZE], joules[SY_UNITS_SIZE];
     sy_buffer_printf(
         &text,
-        "%s, latency %s, %s per item, %.4g W: ", sy_planning_rate(plan->outcome.period_ns, rate),
-        sy_units_time(plan->outcome.latency_ns, latency),
-        sy_planning_joules(plan->outcome.energy_joules, joules), plan->outcome.power_watts);
+        "%s, latency %s, %s per item, %.4g W: ", sy_planning_rate(plan->outcome.period_ns).text,
+        sy_units_time(plan->outcome.latency_ns).text,
+        sy_planning_joules(plan->outcome.energy_joules).text, plan->outcome.power_watts);
     sy_plan_write(&picture->planning->problem, plan, &text);
     return keep(picture, &text);
 }
@@ -79,7 +73,6 @@ static const char *label_of(struct picture *picture, uint32_t index) {
     const struct sy_planning *planning = picture->planning;
     const struct sy_plan *plan = &planning->front[index];
     struct sy_buffer text = {0};
-    char latency[SY_UNITS_SIZE];
     bool money = planning->args->prices.count > 0;
     for (uint32_t k = 0; k < SY_PLANNING_FIGURES; k++) {
         /* Prices that nobody gave are assumed, and not worth a label. */
@@ -98,7 +91,7 @@ static const char *label_of(struct picture *picture, uint32_t index) {
         sy_buffer_finish(&text);
         return NULL;
     }
-    sy_buffer_printf(&text, " (latency %s)", sy_units_time(plan->outcome.latency_ns, latency));
+    sy_buffer_printf(&text, " (latency %s)", sy_units_time(plan->outcome.latency_ns).text);
     return keep(picture, &text);
 }
 
@@ -134,12 +127,8 @@ int sy_planning_write_plot(const struct sy_planning *planning) {
     struct sy_buffer title = {0}, subtitle = {0}, x_label = {0}, svg = {0};
     const char *unit = NULL;
     picture.points =
-        sy_arena_alloc(planning->arena, planning->front_count + planning->beside_count + 1u,
-                       sizeof *picture.points);
-    if (!picture.points) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+        sy_need(sy_arena_alloc(planning->arena, planning->front_count + planning->beside_count + 1u,
+                               sizeof *picture.points));
     choose_scale(&picture, &unit);
     add_points(&picture);
     sy_buffer_printf(&title, "%s: %u Pareto-optimal plans", planning->pipeline->name,

@@ -14,16 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int fail(int code, const struct sy_error *error) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* --- the pipeline -------------------------------------------------------------------------------
  */
 static int open_set(struct sy_planning *planning) {
@@ -31,7 +21,7 @@ static int open_set(struct sy_planning *planning) {
     const char *skipped;
     int code = sy_kernel_set_open(planning->args->kernels, &planning->set, &error);
     if (code) {
-        return fail(code, &error);
+        return sy_message_code(code, &error);
     }
     for (uint32_t i = 0; (skipped = sy_kernel_set_skipped(planning->set, i)); i++) {
         sy_message_note(planning->args->common.quiet, "passed over: %s", skipped);
@@ -65,7 +55,7 @@ static int open_plugin(struct sy_planning *planning, const char *spec) {
     const struct sy_kernel_pipeline *found =
         sy_kernel_set_pipeline(planning->set, spec, &arguments, &error);
     if (!found) {
-        return error.message[0] ? fail(-ENOENT, &error) : no_plugin(planning, spec);
+        return error.message[0] ? sy_message_code(-ENOENT, &error) : no_plugin(planning, spec);
     }
     if (arguments[0]) {
         sy_message_note(planning->args->common.quiet,
@@ -74,7 +64,7 @@ static int open_plugin(struct sy_planning *planning, const char *spec) {
     snprintf(planning->plugin, sizeof planning->plugin, "%.*s", (int)strcspn(spec, ":"), spec);
     int code =
         sy_pipeline_read_text(spec, found->text, strlen(found->text), &planning->pipeline, &error);
-    return code ? fail(code, &error) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 /* Whoever names a plug-in alone gets to know what it has. */
@@ -108,7 +98,7 @@ int sy_planning_open_pipeline(struct sy_planning *planning) {
         hint_plugin(planning, spec, &error);
     }
     if (code) {
-        return fail(code, &error);
+        return sy_message_code(code, &error);
     }
     return planning->args->kernels ? open_set(planning) : SY_EXIT_OK;
 }
@@ -182,7 +172,7 @@ static int rename_classes(struct sy_planning *planning) {
         int code = sy_system_setting(&planning->system, "class", planning->args->classes.items[i],
                                      &classes, &name, &error);
         if (code) {
-            return fail(code, &error);
+            return sy_message_code(code, &error);
         }
         for (uint32_t k = 0; k < planning->system.class_count; k++) {
             struct sy_system_class *renamed = &planning->system.classes[k];
@@ -213,7 +203,7 @@ static int set_price(struct sy_planning *planning, const char *text) {
                        text);
     }
     if (code) {
-        return fail(code, &error);
+        return sy_message_code(code, &error);
     }
     for (uint32_t k = 0; k < planning->system.class_count; k++) {
         if (classes & 1u << k) {
@@ -267,10 +257,7 @@ static int ask_others(struct sy_planning *planning) {
             planning->args->machine);
     }
     struct sy_planning_others *others =
-        sy_arena_alloc(planning->arena, machine->class_count + 1u, sizeof *others);
-    if (!others) {
-        return no_memory();
-    }
+        sy_need(sy_arena_alloc(planning->arena, machine->class_count + 1u, sizeof *others));
     sy_planning_look(machine, others);
     for (uint32_t k = 0; k < planning->system.class_count; k++) {
         struct sy_system_class *c = &planning->system.classes[k];
@@ -325,7 +312,7 @@ static int set_busy(struct sy_planning *planning) {
                 c->busy_count = (uint32_t)count;
             }
         }
-        r = code ? fail(code, &error) : SY_EXIT_OK;
+        r = code ? sy_message_code(code, &error) : SY_EXIT_OK;
     }
     return r;
 }
@@ -338,8 +325,7 @@ int sy_planning_open_system(struct sy_planning *planning) {
     }
     int code = sy_system_from_machine(planning->machine, &planning->system, &error);
     if (code) {
-        sy_message_about("machine", planning->args->machine, &error);
-        return sy_message_exit(code);
+        return sy_message_about("machine", planning->args->machine, code, &error);
     }
     planning->system.overlap = !planning->args->no_overlap;
     planning->system.runs = can_run;
@@ -360,7 +346,7 @@ static int open_store(struct sy_planning *planning) {
     int code = sy_store_open(here ? args->models : "", NULL, false, &planning->store, warning,
                              sizeof warning, &error);
     if (code) {
-        return fail(code, &error);
+        return sy_message_code(code, &error);
     }
     if (warning[0]) {
         sy_message_note(args->common.quiet, "%s", warning);
@@ -372,12 +358,12 @@ static int open_store(struct sy_planning *planning) {
         code = sy_store_set_build(planning->store, kernel, build);
     }
     if (code) {
-        return no_memory();
+        return sy_no_memory();
     }
     for (uint32_t i = 0; !code && i < args->times.count; i++) {
         code = sy_store_read(planning->store, args->times.items[i], &error);
     }
-    return code ? fail(code, &error) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 /* A sample with other costs is of something else. */

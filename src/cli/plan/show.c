@@ -8,7 +8,6 @@
 #include "cli/plan/plan.h"
 
 #include "cli/table.h"
-#include "cli/units.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +15,13 @@
 #define FRONT_ROWS 10u
 
 static void put_outcome(struct sy_table *table, const struct sy_plan_outcome *outcome) {
-    char text[SY_UNITS_SIZE];
-    sy_table_cell(table, "%s", sy_planning_rate(outcome->period_ns, text));
-    sy_table_cell(table, "%s", sy_units_time(outcome->latency_ns, text));
-    sy_table_cell(table, "%s", sy_planning_joules(outcome->energy_joules, text));
+    sy_table_cell(table, "%s", sy_planning_rate(outcome->period_ns).text);
+    sy_table_cell(table, "%s", sy_units_time(outcome->latency_ns).text);
+    sy_table_cell(table, "%s", sy_planning_joules(outcome->energy_joules).text);
     if (isfinite(outcome->period_ns)) {
-        sy_table_cell(table, "%.4g W", outcome->power_watts);
-        sy_table_cell(table, "%.3g", outcome->money);
+        sy_table_cell(table, "%.4g W|%.3g", outcome->power_watts, outcome->money);
     } else {
-        sy_table_cell(table, "-");
-        sy_table_cell(table, "-");
+        sy_table_cell(table, "-|-");
     }
 }
 
@@ -98,7 +94,6 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
     double most_ns = busiest_ns(planning, parts, stage->lane);
     /* A lane that goes faster than another has a period of its own. */
     double period_ns = planning->plan.lane_count > 1 ? most_ns : planning->plan.outcome.period_ns;
-    char text[SY_UNITS_SIZE];
     struct sy_buffer kernels = {0};
     uint32_t number = 1; /* in its lane */
     for (uint32_t k = i; k > 0 && planning->plan.stages[k - 1].lane == stage->lane; k--) {
@@ -120,11 +115,10 @@ static void put_stage(const struct sy_planning *planning, const struct sy_plan_p
                       : stage->replicas > 1 ? " in turn"
                                             : "");
     }
-    sy_table_cell(table, "%s", sy_units_time(parts[i].compute_ns, text));
-    sy_table_cell(table, "%s", sy_units_time(parts[i].transfer_ns, text));
-    sy_table_cell(table, "%s", sy_units_time(turn_ns, text));
-    sy_table_cell(table, "%.0f %%", period_ns > 0 ? 100 * turn_ns / period_ns : 0);
-    sy_table_cell(table, "%s", turn_ns >= period_ns * (1 - 1e-9) ? "bottleneck" : "");
+    sy_table_cell(table, "%s|%s|%s|%.0f %%|%s", sy_units_time(parts[i].compute_ns).text,
+                  sy_units_time(parts[i].transfer_ns).text, sy_units_time(turn_ns).text,
+                  period_ns > 0 ? 100 * turn_ns / period_ns : 0,
+                  turn_ns >= period_ns * (1 - 1e-9) ? "bottleneck" : "");
     sy_buffer_finish(&kernels);
 }
 
@@ -144,7 +138,6 @@ static void put_assumed_prices(const struct sy_planning *planning, struct sy_buf
 static void put_plan(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
     struct sy_plan_part parts[SY_PLAN_STAGE_MAX];
     struct sy_table table;
-    char from[SY_UNITS_SIZE], to[SY_UNITS_SIZE];
     sy_plan_parts(&planning->problem, &planning->plan, parts);
     sy_print(buffer, "\nPlan: ");
     put_plan_text(planning, &planning->plan, buffer);
@@ -165,8 +158,8 @@ static void put_plan(const struct sy_planning *planning, bool bold, struct sy_bu
     if (planning->plan.lane_count == 1 &&
         planning->plan.outcome.period_ns > least_ns * (1 + 1e-9)) {
         sy_print(buffer, "  (one item every %s instead of every %s, to keep the power limit)\n",
-                 sy_units_time(planning->plan.outcome.period_ns, to),
-                 sy_units_time(least_ns, from));
+                 sy_units_time(planning->plan.outcome.period_ns).text,
+                 sy_units_time(least_ns).text);
     }
     sy_print(buffer, "\n");
     sy_table_init(
@@ -204,7 +197,6 @@ static void put_basis(const struct sy_estimate *estimate, bool watts, struct sy_
 static void put_estimates(const struct sy_planning *planning, bool bold, struct sy_buffer *buffer) {
     const struct sy_plan_problem *problem = &planning->problem;
     struct sy_table table;
-    char text[SY_UNITS_SIZE];
     sy_table_init(&table, (const char *const[]){"kernel", "on", "time", "+-", "from", "watts"},
                   "llrrll");
     for (uint32_t i = 0; i < planning->plan.stage_count; i++) {
@@ -224,7 +216,7 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
             }
             sy_table_cell(
                 &table, "%s",
-                sy_units_time(problem->time_ns[k * problem->shape_count + stage->shape], text));
+                sy_units_time(problem->time_ns[k * problem->shape_count + stage->shape]).text);
             sy_table_cell(&table, "%.0f %%", 100 * sy_planning_spread(estimate));
             put_basis(estimate, sy_planning_has_watts(planning, k, shape->class_index), &table);
         }
@@ -243,24 +235,23 @@ static void put_estimates(const struct sy_planning *planning, bool bold, struct 
  */
 static void put_without(enum sy_plan_objective objective, const struct sy_plan_outcome *without,
                         struct sy_table *table) {
-    char text[SY_UNITS_SIZE], rate[SY_UNITS_SIZE];
-    sy_planning_rate(without->period_ns, rate);
+    struct sy_units rate = sy_planning_rate(without->period_ns);
     switch (objective) {
     case SY_PLAN_LATENCY:
-        sy_table_cell(table, "%s without it", sy_units_time(without->latency_ns, text));
+        sy_table_cell(table, "%s without it", sy_units_time(without->latency_ns).text);
         break;
     case SY_PLAN_ENERGY:
-        sy_table_cell(table, "%s without it", sy_planning_joules(without->energy_joules, text));
+        sy_table_cell(table, "%s without it", sy_planning_joules(without->energy_joules).text);
         break;
     case SY_PLAN_MONEY:
         sy_table_cell(table, "%.3g without it", without->money);
         break;
     case SY_PLAN_BALANCED:
-        sy_table_cell(table, "%s, %s without it", sy_planning_joules(without->energy_joules, text),
-                      rate);
+        sy_table_cell(table, "%s, %s without it", sy_planning_joules(without->energy_joules).text,
+                      rate.text);
         break;
     default:
-        sy_table_cell(table, "%s without it", rate);
+        sy_table_cell(table, "%s without it", rate.text);
         break;
     }
 }
@@ -271,11 +262,9 @@ static void put_price(const struct sy_planning *planning, uint32_t i, struct sy_
                                                               "money", "energy * time"};
     sy_table_cell(table, "%s", planning->constraints.items[i].text);
     if (!price->known) {
-        sy_table_cell(table, "unknown: there is no plan without it");
-        sy_table_cell(table, "%s", "");
+        sy_table_cell(table, "unknown: there is no plan without it|%s", "");
     } else if (price->ratio <= 1 + 1e-9) {
-        sy_table_cell(table, "costs nothing");
-        sy_table_cell(table, "%s", "");
+        sy_table_cell(table, "costs nothing|%s", "");
     } else {
         if (price->ratio < 1.05) {
             sy_table_cell(table, "costs %.2g %% %s", 100 * (price->ratio - 1),
@@ -316,11 +305,7 @@ static void put_beside(const struct sy_planning *planning, bool bold, struct sy_
         const struct sy_planning_beside *beside = &planning->beside[i];
         put_outcome(&table, &beside->plan.outcome);
         double ratio = sy_plan_value(planning->objective, &beside->plan.outcome) / value;
-        if (isfinite(ratio)) {
-            sy_table_cell(&table, "%.3gx", ratio);
-        } else {
-            sy_table_cell(&table, "-");
-        }
+        sy_table_cell(&table, isfinite(ratio) ? "%.3gx" : "-", ratio);
         sy_table_cell(&table, "%s", beside->within ? "" : "breaks a constraint");
         put_plan_cell(planning, &beside->plan, &table);
     }

@@ -8,15 +8,9 @@
  */
 #include "cli/plan/plan.h"
 
-#include "cli/units.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
 
 /* --- problems -----------------------------------------------------------------------------------
  */
@@ -56,7 +50,6 @@ static int solve_without(const struct sy_planning *planning, uint32_t skip,
  */
 /* Which constraint, taken away alone, lets a plan be. */
 static void tell_who_bars(const struct sy_planning *planning) {
-    char text[SY_UNITS_SIZE], latency[SY_UNITS_SIZE], joules[SY_UNITS_SIZE];
     uint32_t count = planning->constraints.count, freeing = 0;
     for (uint32_t i = 0; i < count && count > 1; i++) {
         struct sy_plan_problem problem;
@@ -65,9 +58,9 @@ static void tell_who_bars(const struct sy_planning *planning) {
             sy_message_note(
                 planning->args->common.quiet,
                 "without '%s' there is a plan: %s, latency %s, %s per item, %.4g W",
-                planning->constraints.items[i].text, sy_planning_rate(plan.outcome.period_ns, text),
-                sy_units_time(plan.outcome.latency_ns, latency),
-                sy_planning_joules(plan.outcome.energy_joules, joules), plan.outcome.power_watts);
+                planning->constraints.items[i].text, sy_planning_rate(plan.outcome.period_ns).text,
+                sy_units_time(plan.outcome.latency_ns).text,
+                sy_planning_joules(plan.outcome.energy_joules).text, plan.outcome.power_watts);
             freeing++;
         }
     }
@@ -147,11 +140,8 @@ static int find_front(struct sy_planning *planning) {
         return code == -ERANGE && planning->plan.lane_count > 1 ? SY_EXIT_OK
                                                                 : no_plan(planning, code, &error);
     }
-    planning->front =
-        sy_arena_alloc(planning->arena, planning->front_count + 1u, sizeof *planning->front);
-    if (!planning->front) {
-        return no_memory();
-    }
+    planning->front = sy_need(
+        sy_arena_alloc(planning->arena, planning->front_count + 1u, sizeof *planning->front));
     memcpy(planning->front, plans, planning->front_count * sizeof *plans);
     prune_front(planning);
     return SY_EXIT_OK;
@@ -212,8 +202,7 @@ static int judge_beside(struct sy_planning *planning) {
                                        &beside->plan.outcome, &error);
         if (code) {
             hint_names(planning, text, &error);
-            sy_message_about("plan", text, &error);
-            return sy_message_exit(code);
+            return sy_message_about("plan", text, code, &error);
         }
         beside->text = text;
         beside->within = sy_plan_within(&bounds, &beside->plan.outcome);
@@ -236,10 +225,7 @@ static int find_plan(struct sy_planning *planning) {
 }
 
 int sy_planning_solve(struct sy_planning *planning) {
-    planning->planner = sy_planner_create();
-    if (!planning->planner) {
-        return no_memory();
-    }
+    planning->planner = sy_need(sy_planner_create());
     int r = find_plan(planning);
     r = r == SY_EXIT_OK ? judge_beside(planning) : r;
     r = r == SY_EXIT_OK ? find_front(planning) : r;
@@ -318,20 +304,15 @@ void sy_planning_caveat(const struct sy_planning *planning, struct sy_buffer *bu
                      counts[SY_BASIS_ROOFLINE]);
 }
 
-const char *sy_planning_rate(double period_ns, char *text) {
+struct sy_units sy_planning_rate(double period_ns) {
     double rate = 1e9 / period_ns;
-    if (!isfinite(rate)) {
-        snprintf(text, SY_UNITS_SIZE, "-");
-    } else if (rate >= 0.1) {
-        int decimals = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
-        snprintf(text, SY_UNITS_SIZE, "%.*f/s", decimals, rate);
-    } else {
-        snprintf(text, SY_UNITS_SIZE, "%.3g/s", rate);
+    if (isfinite(rate) && rate >= 0.1) {
+        return sy_units_text("%.*f/s", rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0, rate);
     }
-    return text;
+    return isfinite(rate) ? sy_units_text("%.3g/s", rate) : sy_units_text("-");
 }
 
-const char *sy_planning_joules(double joules, char *text) {
+struct sy_units sy_planning_joules(double joules) {
     static const struct {
         const char *name;
         double scale;
@@ -340,10 +321,6 @@ const char *sy_planning_joules(double joules, char *text) {
     while (i + 1 < SY_COUNT(units) && fabs(joules) >= 0.9995 * units[i + 1].scale) {
         i++;
     }
-    if (isfinite(joules)) {
-        snprintf(text, SY_UNITS_SIZE, "%.3g %s", joules / units[i].scale, units[i].name);
-    } else {
-        snprintf(text, SY_UNITS_SIZE, "-");
-    }
-    return text;
+    return isfinite(joules) ? sy_units_text("%.3g %s", joules / units[i].scale, units[i].name)
+                            : sy_units_text("-");
 }

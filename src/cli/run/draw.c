@@ -7,7 +7,6 @@
  */
 #include "cli/run/run.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

@@ -111,10 +111,7 @@ static int start(const struct sy_request *asked, struct sy_child **ret_child) {
     signal(SIGCHLD, SIG_DFL); /* whoever ignored it for us would take the engine's status */
     int code = sy_engine_find(path, sizeof path, &error);
     code = code ? code : sy_child_start(path, &request, now_s(), ret_child, &error);
-    if (code) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(code);
+    return sy_message_code(code, &error);
 }
 
 /* Also of a run that failed: its record may be whole all the same. */

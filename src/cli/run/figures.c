@@ -9,7 +9,6 @@
  */
 #include "cli/run/run.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -50,8 +49,8 @@ static double bound_ns(const struct sy_record *record) {
     return bound > 0 ? bound : NAN;
 }
 
-int sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
-                   struct sy_run_figures *ret_figures) {
+void sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
+                    struct sy_run_figures *ret_figures) {
     const struct sy_machine *machine = record->machine;
     size_t routes = (size_t)machine->memory_count * machine->memory_count;
     struct sy_run_figures figures = {
@@ -63,12 +62,9 @@ int sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
         .decision_p50_ns = record->decision_p50_ns,
         .decision_p99_ns = record->decision_p99_ns,
         .decision_count = record->decision_count,
-        .route_bytes = sy_arena_alloc(arena, routes, sizeof(double)),
-        .device_busy_ns = sy_arena_alloc(arena, machine->device_count, sizeof(double)),
-        .device_tasks = sy_arena_alloc(arena, machine->device_count, sizeof(uint32_t))};
-    if (!figures.route_bytes || !figures.device_busy_ns || !figures.device_tasks) {
-        return -ENOMEM;
-    }
+        .route_bytes = sy_need(sy_arena_alloc(arena, routes, sizeof(double))),
+        .device_busy_ns = sy_need(sy_arena_alloc(arena, machine->device_count, sizeof(double))),
+        .device_tasks = sy_need(sy_arena_alloc(arena, machine->device_count, sizeof(uint32_t)))};
     for (size_t i = 0; record->moved_bytes && i < routes; i++) {
         figures.route_bytes[i] = record->moved_bytes[i];
         figures.moved_bytes += record->moved_bytes[i];
@@ -81,7 +77,6 @@ int sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
         }
     }
     *ret_figures = figures;
-    return 0;
 }
 
 /* An error that is no number is the worst of all, and reads as NAN beside a tolerance. */
@@ -156,13 +151,9 @@ static void compare(const struct sy_run_policy *policy, const struct sy_run_poli
 
 #define MEDIAN(field) median_of(policy, offsetof(struct sy_run_figures, field), values)
 
-int sy_run_summarise(const struct sy_runs *runs, uint32_t index,
-                     struct sy_run_summary *ret_summary) {
+struct sy_run_summary sy_run_summarise(const struct sy_runs *runs, uint32_t index) {
     const struct sy_run_policy *policy = &runs->policies[index];
-    double *values = calloc(policy->run_count + 1u, sizeof(*values));
-    if (!values) {
-        return -ENOMEM;
-    }
+    double *values = sy_need(calloc(policy->run_count + 1u, sizeof(*values)));
     struct sy_run_summary summary = {.median_ns = MEDIAN(makespan_ns), /* sorts the values */
                                      .min_ns = INFINITY,
                                      .max_ns = 0,
@@ -181,6 +172,5 @@ int sy_run_summarise(const struct sy_runs *runs, uint32_t index,
     summary.over_bound = summary.median_ns / sy_run_bound_ns(runs);
     compare(policy, &runs->policies[0], values, &summary);
     free(values);
-    *ret_summary = summary;
-    return 0;
+    return summary;
 }

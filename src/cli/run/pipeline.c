@@ -12,7 +12,6 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -134,9 +133,8 @@ static int ask(const struct sy_run_args *args, struct sy_run_policy *policy,
 /* --- tables -------------------------------------------------------------------------------------
  */
 /* "1,234 /s" would be longer than it is worth. */
-static const char *rate_text(double rate, char *text) {
-    snprintf(text, SY_UNITS_SIZE, isfinite(rate) ? "%.4g" : "-", rate);
-    return text;
+static struct sy_units rate_text(double rate) {
+    return isfinite(rate) ? sy_units_text("%.4g", rate) : sy_units_text("-");
 }
 
 static void put_result(const struct sy_record *record, struct sy_buffer *buffer) {
@@ -155,20 +153,19 @@ static void put_result(const struct sy_record *record, struct sy_buffer *buffer)
 
 static void put_head(const struct sy_record *record, struct sy_buffer *buffer) {
     const struct sy_stream_report *stream = record->stream;
-    char a[SY_UNITS_SIZE], b[SY_UNITS_SIZE];
     sy_print(buffer, "%s: %s on %s of %s%s%s\n\n", record->spec,
-             sy_units_count(stream->item_count, "item", "items", a),
-             sy_units_count(record->machine->device_count, "device", "devices", b), record->host,
+             sy_units_count(stream->item_count, "item", "items").text,
+             sy_units_count(record->machine->device_count, "device", "devices").text, record->host,
              record->runtime ? ", " : "", record->runtime ? record->runtime : "");
     sy_print(buffer, "objective    %s\n", stream->objective);
-    sy_print(buffer, "throughput   %s items/s", rate_text(stream->rate, a));
+    sy_print(buffer, "throughput   %s items/s", rate_text(stream->rate).text);
     if (isfinite(stream->steady_rate)) {
-        sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate, a),
+        sy_print(buffer, ", %s without the first %u", rate_text(stream->steady_rate).text,
                  stream->window);
     }
     sy_print(buffer, "\nlatency      median %s, p99 %s, with at most %s in progress\n",
-             sy_units_time(stream->latency_p50_ns, a), sy_units_time(stream->latency_p99_ns, b),
-             sy_units_count(stream->window, "item", "items", (char[SY_UNITS_SIZE]){0}));
+             sy_units_time(stream->latency_p50_ns).text, sy_units_time(stream->latency_p99_ns).text,
+             sy_units_count(stream->window, "item", "items").text);
     if (isfinite(stream->joules)) {
         sy_print(buffer, "energy       %.3g J per item (%s)\n", stream->joules,
                  record->energy_source ? record->energy_source : "source unknown");
@@ -184,19 +181,14 @@ static void put_phases(const struct sy_stream_report *stream, struct sy_buffer *
                                           "items/s",     "predicted", "p50",
                                           "p99 latency", "J/item",    "plan"};
     struct sy_table table;
-    char text[SY_UNITS_SIZE];
     sy_table_init(&table, headers, "rrlrrrrrl");
     for (uint32_t p = 0; p < stream->phase_count; p++) {
         const struct sy_stream_phase *phase = &stream->phases[p];
-        sy_table_cell(&table, "%llu", (unsigned long long)phase->first_item);
-        sy_table_cell(&table, "%llu", (unsigned long long)phase->item_count);
-        sy_table_cell(&table, "%s", phase->cause);
-        sy_table_cell(&table, "%s", rate_text(phase->rate, text));
-        sy_table_cell(&table, "%s", rate_text(1e9 / phase->period_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p50_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(phase->latency_p99_ns, text));
-        sy_table_cell(&table, "%s", rate_text(phase->joules, text));
-        sy_table_cell(&table, "%s", phase->plan);
+        sy_table_cell(
+            &table, "%llu|%llu|%s|%s|%s|%s|%s|%s|%s", (unsigned long long)phase->first_item,
+            (unsigned long long)phase->item_count, phase->cause, rate_text(phase->rate).text,
+            rate_text(1e9 / phase->period_ns).text, sy_units_time(phase->latency_p50_ns).text,
+            sy_units_time(phase->latency_p99_ns).text, rate_text(phase->joules).text, phase->plan);
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
@@ -216,26 +208,20 @@ static int print_table(const struct sy_run_policy *policy) {
 /* --- JSON ---------------------------------------------------------------------------------------
  */
 static void put_latency(struct sy_json_writer *writer, double p50_ns, double p99_ns) {
-    sy_json_open_member(writer, "latency_ns", '{');
-    sy_json_member_number(writer, "p50", p50_ns);
-    sy_json_member_number(writer, "p99", p99_ns);
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "latency_ns: {p50: %g, p99: %g}", p50_ns, p99_ns);
 }
 
 static void put_plans(const struct sy_stream_report *stream, struct sy_json_writer *writer) {
     sy_json_open_member(writer, "plans", '[');
     for (uint32_t p = 0; p < stream->phase_count; p++) {
         const struct sy_stream_phase *phase = &stream->phases[p];
-        sy_json_open(writer, '{');
-        sy_json_member_u64(writer, "first_item", phase->first_item);
-        sy_json_member_u64(writer, "items", phase->item_count);
-        sy_json_member_string(writer, "cause", phase->cause);
-        sy_json_member_string(writer, "plan", phase->plan);
-        sy_json_member_number(writer, "predicted_per_s", 1e9 / phase->period_ns);
-        sy_json_member_number(writer, "items_per_s", phase->rate);
+        sy_json_print(writer,
+                      "{first_item: %llu, items: %llu, cause: %s, plan: %s, predicted_per_s: %g, "
+                      "items_per_s: %g",
+                      (unsigned long long)phase->first_item, (unsigned long long)phase->item_count,
+                      phase->cause, phase->plan, 1e9 / phase->period_ns, phase->rate);
         put_latency(writer, phase->latency_p50_ns, phase->latency_p99_ns);
-        sy_json_member_number(writer, "joules_per_item", phase->joules);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "joules_per_item: %g}", phase->joules);
     }
     sy_json_close(writer, ']');
 }
@@ -245,12 +231,9 @@ static void put_devices(const struct sy_run_policy *policy, struct sy_json_write
     const struct sy_run_figures *run = &policy->runs[0];
     sy_json_open_member(writer, "devices", '[');
     for (uint32_t d = 0; d < machine->device_count; d++) {
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "name", machine->devices[d].name);
-        sy_json_member_string(writer, "kind", sy_device_kind_name(machine->devices[d].kind));
-        sy_json_member_u64(writer, "tasks", run->device_tasks[d]);
-        sy_json_member_number(writer, "busy_ns", run->device_busy_ns[d]);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "{name: %s, kind: %s, tasks: %u, busy_ns: %g}",
+                      machine->devices[d].name, sy_device_kind_name(machine->devices[d].kind),
+                      run->device_tasks[d], run->device_busy_ns[d]);
     }
     sy_json_close(writer, ']');
 }
@@ -259,26 +242,20 @@ static int print_json(const struct sy_run_policy *policy) {
     const struct sy_record *record = policy->record;
     const struct sy_stream_report *stream = record->stream;
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-run-pipeline-1");
-    sy_json_member_string(&writer, "version", sy_version());
-    sy_json_member_string(&writer, "pipeline", record->spec);
-    sy_json_member_string(&writer, "objective", stream->objective);
-    sy_json_member_string(&writer, "host", record->host);
-    sy_json_member_string(&writer, "date", record->date);
-    sy_json_member_string(&writer, "runtime", record->runtime);
-    sy_json_member_u64(&writer, "items", stream->item_count);
-    sy_json_member_u64(&writer, "window", stream->window);
-    sy_json_member_number(&writer, "items_per_s", stream->rate);
-    sy_json_member_number(&writer, "steady_items_per_s", stream->steady_rate);
+    sy_json_print(&writer,
+                  "{schema: %s, version: %s, pipeline: %s, objective: %s, host: %s, date: %s, "
+                  "runtime: %s, items: %llu, window: %u, items_per_s: %g, steady_items_per_s: %g",
+                  "symph-run-pipeline-1", sy_version(), record->spec, stream->objective,
+                  record->host, record->date, record->runtime,
+                  (unsigned long long)stream->item_count, stream->window, stream->rate,
+                  stream->steady_rate);
     put_latency(&writer, stream->latency_p50_ns, stream->latency_p99_ns);
-    sy_json_member_number(&writer, "joules_per_item", stream->joules);
-    sy_json_member_string(&writer, "energy_source", record->energy_source);
-    sy_json_member_u64(&writer, "checked", stream->checked_count);
-    sy_json_member_number(&writer, "result_error", stream->result_error);
-    sy_json_member_number(&writer, "result_tolerance", stream->result_tolerance);
-    sy_json_member_u64(&writer, "worst_item", stream->worst_item);
-    sy_json_member_number(&writer, "bytes_moved", policy->runs[0].moved_bytes);
+    sy_json_print(&writer,
+                  "joules_per_item: %g, energy_source: %s, checked: %llu, result_error: %g, "
+                  "result_tolerance: %g, worst_item: %llu, bytes_moved: %g",
+                  stream->joules, record->energy_source, (unsigned long long)stream->checked_count,
+                  stream->result_error, stream->result_tolerance,
+                  (unsigned long long)stream->worst_item, policy->runs[0].moved_bytes);
     put_plans(stream, &writer);
     put_devices(policy, &writer);
     sy_json_close(&writer, '}');
@@ -303,16 +280,12 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
     struct sy_buffer buffer = {0};
     if (args->common.json) {
         struct sy_json_writer writer = {.compact_from = 3};
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "schema", "symph-run-calibration-1");
-        sy_json_member_string(&writer, "version", sy_version());
-        sy_json_member_string(&writer, "pipeline", record->spec);
-        sy_json_member_string(&writer, "host", record->host);
-        sy_json_member_string(&writer, "date", record->date);
-        sy_json_member_string(&writer, "file", args->request.calibrate);
-        sy_json_member_u64(&writer, "samples", count);
-        sy_json_member_u64(&writer, "modelled", modelled);
-        sy_json_close(&writer, '}');
+        sy_json_print(&writer,
+                      "{schema: %s, version: %s, pipeline: %s, host: %s, date: %s, file: %s, "
+                      "samples: %llu, modelled: %llu}",
+                      "symph-run-calibration-1", sy_version(), record->spec, record->host,
+                      record->date, args->request.calibrate, (unsigned long long)count,
+                      (unsigned long long)modelled);
         return sy_output(&writer.buffer);
     }
     sy_print(&buffer, "%s: %llu samples", record->spec, (unsigned long long)count);
@@ -328,10 +301,7 @@ static int tell_calibration(const struct sy_run_args *args, const struct sy_reco
 static int show(struct sy_runs *runs) {
     struct sy_run_policy *policy = &runs->policies[0];
     const struct sy_run_args *args = runs->args;
-    if (sy_run_figures(policy->record, runs->arena, &policy->runs[0]) < 0) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    sy_run_figures(policy->record, runs->arena, &policy->runs[0]);
     policy->run_count = 1;
     int r = sy_run_write(runs);
     int told = args->calibrate           ? tell_calibration(args, policy->record)
@@ -346,11 +316,7 @@ int sy_run_pipeline(const struct sy_run_args *args) {
     struct sy_run_policy policy = {.name = args->request.plan ? args->request.plan : "planned",
                                    .runs = &figures};
     struct sy_runs runs = {
-        .args = args, .arena = sy_arena_create(), .policies = &policy, .policy_count = 1};
-    if (!runs.arena) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+        .args = args, .arena = sy_need(sy_arena_create()), .policies = &policy, .policy_count = 1};
     sy_interrupt_watch();
     int r = ask(args, &policy, &runs.engine);
     if (policy.record) { /* of a wrong result there is a record, too */

@@ -8,9 +8,7 @@
  */
 #include "cli/run/run.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct sy_run_args, field)
@@ -96,11 +94,6 @@ static const struct sy_command command = {
     .operand_max = 1,
 };
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* StarPU knows which schedulers it has; ours are known here, before anything is started. */
 static int check_policy(const char *name, const char *list) {
     const struct sy_scheduler_ops *ops = NULL;
@@ -120,10 +113,7 @@ static int check_policy(const char *name, const char *list) {
 
 static int add_policy(struct sy_runs *runs, const char *text, size_t length) {
     const struct sy_run_args *args = runs->args;
-    char *name = sy_arena_strndup(runs->arena, text, length);
-    if (!name) {
-        return no_memory();
-    }
+    char *name = sy_need(sy_arena_strndup(runs->arena, text, length));
     int r = check_policy(name, args->compare);
     for (uint32_t i = 0; r == SY_EXIT_OK && i < runs->policy_count; i++) {
         if (strcmp(runs->policies[i].name, name) == 0) {
@@ -135,17 +125,14 @@ static int add_policy(struct sy_runs *runs, const char *text, size_t length) {
     }
     struct sy_run_policy *policy = &runs->policies[runs->policy_count++];
     policy->name = name;
-    policy->runs = sy_arena_alloc(runs->arena, args->repeat, sizeof(*policy->runs));
-    return policy->runs ? SY_EXIT_OK : no_memory();
+    policy->runs = sy_need(sy_arena_alloc(runs->arena, args->repeat, sizeof(*policy->runs)));
+    return SY_EXIT_OK;
 }
 
 static int add_policies(struct sy_runs *runs) {
     const char *at = runs->args->compare ? runs->args->compare : "";
     size_t most = strlen(at) + 1; /* names, and one for --policy */
-    runs->policies = sy_arena_alloc(runs->arena, most, sizeof(*runs->policies));
-    if (!runs->policies) {
-        return no_memory();
-    }
+    runs->policies = sy_need(sy_arena_alloc(runs->arena, most, sizeof(*runs->policies)));
     const char *first = runs->args->request.policy;
     if (!first && !runs->args->compare) {
         first = sy_scheduler_default();
@@ -185,9 +172,7 @@ static int keep(struct sy_runs *runs, struct sy_run_policy *policy, struct sy_re
                 struct sy_buffer *text) {
     struct sy_run_figures *figures = &policy->runs[policy->run_count];
     int r = check_machine(runs, record);
-    if (r == SY_EXIT_OK && sy_run_figures(record, runs->arena, figures) < 0) {
-        r = no_memory();
-    }
+    sy_run_figures(record, runs->arena, figures);
     bool better = !policy->record || figures->makespan_ns < policy->record->makespan_ns;
     if (r != SY_EXIT_OK || !(better || sy_run_is_wrong(figures))) {
         sy_record_destroy(record);
@@ -288,13 +273,13 @@ static int check_args(const struct sy_run_args *args) {
     return r;
 }
 
-static int run(const struct sy_run_args *args) {
+static int run(void *given) {
+    const struct sy_run_args *args = given;
     int r = check_args(args);
     if (r != SY_EXIT_OK || args->pipeline) {
         return r != SY_EXIT_OK ? r : sy_run_pipeline(args);
     }
-    struct sy_runs runs = {.args = args, .arena = sy_arena_create()};
-    r = r ? r : (runs.arena ? SY_EXIT_OK : no_memory());
+    struct sy_runs runs = {.args = args, .arena = sy_need(sy_arena_create())};
     r = r ? r : add_policies(&runs);
     r = r ? r : run_all(&runs);
     if (r == SY_EXIT_OK) {
@@ -315,11 +300,5 @@ static int run(const struct sy_run_args *args) {
 
 int sy_cmd_run(int argc, char **argv) {
     struct sy_run_args args = {.repeat = 1, .request = sy_request_default};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.graphs);
-    sy_text_list_finish(&args.constraints);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

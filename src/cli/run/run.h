@@ -75,9 +75,9 @@ struct sy_runs {
     char told[SY_NOTE_SIZE]; /* what could not be kept */
 };
 
-/* The figures of a record; arrays from arena. -ENOMEM. */
-SY_MUST_CHECK int sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
-                                 struct sy_run_figures *ret_figures);
+/* The figures of a record; arrays from arena. */
+void sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
+                    struct sy_run_figures *ret_figures);
 /* A result that was checked, and is wrong. */
 bool sy_run_is_wrong(const struct sy_run_figures *figures);
 
@@ -91,8 +91,7 @@ struct sy_run_summary {
 /* Of all runs: the least, so that it holds for each. NAN: none has one. */
 double sy_run_bound_ns(const struct sy_runs *runs);
 /* Against the first policy. */
-SY_MUST_CHECK int sy_run_summarise(const struct sy_runs *runs, uint32_t policy,
-                                   struct sy_run_summary *ret_summary);
+struct sy_run_summary sy_run_summarise(const struct sy_runs *runs, uint32_t policy);
 
 /* The pictures, the record that was asked for, and the one kept as the last. All print what is
  * wrong and return an exit code. */

@@ -9,16 +9,13 @@
 #include "cli/run/run.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 
 static void put_title(const struct sy_runs *runs, struct sy_buffer *buffer) {
     const struct sy_record *record = runs->policies[0].record;
-    char tasks[SY_UNITS_SIZE], devices[SY_UNITS_SIZE];
     sy_print(buffer, "%s: %s on %s of %s", record->spec,
-             sy_units_count(record->graph->task_count, "task", "tasks", tasks),
-             sy_units_count(record->machine->device_count, "device", "devices", devices),
-             record->host);
+             sy_units_count(record->graph->task_count, "task", "tasks").text,
+             sy_units_count(record->machine->device_count, "device", "devices").text, record->host);
     sy_print(buffer, "%s%s\n\n", record->runtime ? ", " : "",
              record->runtime ? record->runtime : "");
 }
@@ -26,14 +23,13 @@ static void put_title(const struct sy_runs *runs, struct sy_buffer *buffer) {
 static void put_moved(const struct sy_record *record, const struct sy_run_figures *figures,
                       struct sy_buffer *buffer) {
     const struct sy_machine *machine = record->machine;
-    char text[SY_UNITS_SIZE];
     const char *separator = "";
     sy_print(buffer, "moved        ");
     for (uint32_t from = 0; from < machine->memory_count; from++) {
         for (uint32_t to = 0; to < machine->memory_count; to++) {
             double bytes = figures->route_bytes[(size_t)from * machine->memory_count + to];
             if (bytes > 0) {
-                sy_print(buffer, "%s%s %s to %s", separator, sy_units_bytes(bytes, text),
+                sy_print(buffer, "%s%s %s to %s", separator, sy_units_bytes(bytes).text,
                          machine->memories[from].name, machine->memories[to].name);
                 separator = ", ";
             }
@@ -44,23 +40,21 @@ static void put_moved(const struct sy_record *record, const struct sy_run_figure
 
 static void put_makespan(const struct sy_runs *runs, const struct sy_run_summary *summary,
                          struct sy_buffer *buffer) {
-    char text[SY_UNITS_SIZE], low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
-    sy_print(buffer, "makespan     %s", sy_units_time(summary->median_ns, text));
+    sy_print(buffer, "makespan     %s", sy_units_time(summary->median_ns).text);
     if (runs->args->repeat > 1) {
         sy_print(buffer, ", median of %u runs (%s .. %s)", runs->args->repeat,
-                 sy_units_time(summary->min_ns, low), sy_units_time(summary->max_ns, high));
+                 sy_units_time(summary->min_ns).text, sy_units_time(summary->max_ns).text);
     }
     double bound_ns = sy_run_bound_ns(runs);
     if (!isnan(bound_ns)) {
         sy_print(buffer, "\nlower bound  %s, from the times of the cost model; makespan/bound %.3f",
-                 sy_units_time(bound_ns, text), summary->over_bound);
+                 sy_units_time(bound_ns).text, summary->over_bound);
     }
     sy_print(buffer, "\n");
 }
 
 static void put_rest(const struct sy_record *record, const struct sy_run_figures *figures,
                      const struct sy_run_summary *summary, struct sy_buffer *buffer) {
-    char p50[SY_UNITS_SIZE], p99[SY_UNITS_SIZE];
     put_moved(record, figures, buffer);
     if (!isnan(summary->energy_joules)) {
         sy_print(buffer, "energy       %.3g J (%s)\n", summary->energy_joules,
@@ -79,8 +73,8 @@ static void put_rest(const struct sy_record *record, const struct sy_run_figures
         bool all = summary->decision_mean >= record->graph->task_count;
         sy_print(buffer, "decisions    %.0f%s; time per task: median %s, p99 %s\n",
                  summary->decision_mean, all ? "" : " recorded",
-                 sy_units_time(summary->decision_p50_ns, p50),
-                 sy_units_time(summary->decision_p99_ns, p99));
+                 sy_units_time(summary->decision_p50_ns).text,
+                 sy_units_time(summary->decision_p99_ns).text);
     }
 }
 
@@ -96,58 +90,46 @@ void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *bu
             busy += run->makespan_ns > 0 ? run->device_busy_ns[d] / run->makespan_ns : 0;
             tasks += run->device_tasks[d];
         }
-        sy_table_cell(&table, "%s", machine->devices[d].name);
-        sy_table_cell(&table, "%s", sy_device_kind_name(machine->devices[d].kind));
-        sy_table_cell(&table, "%.*f", policy->run_count > 1, tasks / policy->run_count);
-        sy_table_cell(&table, "%.1f %%", 100 * busy / policy->run_count);
+        sy_table_cell(&table, "%s|%s|%.*f|%.1f %%", machine->devices[d].name,
+                      sy_device_kind_name(machine->devices[d].kind), policy->run_count > 1,
+                      tasks / policy->run_count, 100 * busy / policy->run_count);
     }
     sy_print(buffer, "\n");
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
     sy_table_legend("busy: share of the makespan in which the device worked.", 0, buffer);
 }
 
-static int put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
+static void put_one(const struct sy_runs *runs, struct sy_buffer *buffer) {
     const struct sy_run_policy *policy = &runs->policies[0];
-    struct sy_run_summary summary;
-    int r = sy_run_summarise(runs, 0, &summary);
-    if (r < 0) {
-        return r;
-    }
+    struct sy_run_summary summary = sy_run_summarise(runs, 0);
     sy_print(buffer, "policy       %s\n", policy->name);
     put_makespan(runs, &summary, buffer);
     put_rest(policy->record, &policy->runs[policy->fastest], &summary, buffer);
     sy_run_put_devices(policy, buffer);
-    return 0;
 }
 
 static void put_row(const struct sy_run_policy *policy, const struct sy_run_summary *summary,
                     struct sy_table *table) {
-    char low[SY_UNITS_SIZE], high[SY_UNITS_SIZE];
-    sy_table_cell(table, "%s", policy->name);
-    sy_table_cell(table, "%s", sy_units_time(summary->median_ns, low));
-    sy_table_cell(table, "%s .. %s", sy_units_time(summary->min_ns, low),
-                  sy_units_time(summary->max_ns, high));
-    sy_table_cell(table, "%.3f", summary->over_baseline);
-    sy_table_cell(table, "%.3f .. %.3f", summary->over_low, summary->over_high);
-    sy_table_cell(table, "%s", sy_units_number(summary->over_bound, 3, low));
-    sy_table_cell(table, "%s", sy_units_bytes(summary->moved_bytes, low));
-    sy_table_cell(table, "%s", sy_units_number(summary->energy_joules, 1, low));
-    sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns, low));
-    sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns, low));
+    sy_table_cell(table, "%s|%s|%s .. %s|%.3f|%.3f .. %.3f|%s|%s|%s", policy->name,
+                  sy_units_time(summary->median_ns).text, sy_units_time(summary->min_ns).text,
+                  sy_units_time(summary->max_ns).text, summary->over_baseline, summary->over_low,
+                  summary->over_high, sy_units_number(summary->over_bound, 3).text,
+                  sy_units_bytes(summary->moved_bytes).text,
+                  sy_units_number(summary->energy_joules, 1).text);
+    sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns).text);
+    sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns).text);
 }
 
-static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
-    char versus[80], text[SY_UNITS_SIZE];
+static void put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
+    char versus[80];
     snprintf(versus, sizeof(versus), "vs %s", runs->policies[0].name);
     const char *const headers[] = {
         "policy",         "makespan", "min .. max", versus,         "95 % interval",
         "makespan/bound", "moved",    "joules",     "decision p50", "p99"};
     struct sy_table table;
     sy_table_init(&table, headers, "lrrrrrrrrr");
-    int r = 0;
-    for (uint32_t p = 0; p < runs->policy_count && r == 0; p++) {
-        struct sy_run_summary summary = {0};
-        r = sy_run_summarise(runs, p, &summary);
+    for (uint32_t p = 0; p < runs->policy_count; p++) {
+        struct sy_run_summary summary = sy_run_summarise(runs, p);
         put_row(&runs->policies[p], &summary, &table);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
@@ -156,15 +138,13 @@ static int put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
                     "memories; decision p50, p99: time to place a task.",
                     0, buffer);
     sy_print(buffer, "\n%s of each policy, in turn; medians and their ratios; lower bound %s\n",
-             sy_units_count(runs->args->repeat, "run", "runs", versus),
-             sy_units_time(sy_run_bound_ns(runs), text));
-    return r;
+             sy_units_count(runs->args->repeat, "run", "runs").text,
+             sy_units_time(sy_run_bound_ns(runs)).text);
 }
 
 int sy_run_print_table(const struct sy_runs *runs) {
     struct sy_buffer buffer = {0};
     put_title(runs, &buffer);
-    int r = runs->policy_count > 1 ? put_several(runs, &buffer) : put_one(runs, &buffer);
-    buffer.failed |= r < 0;
+    (runs->policy_count > 1 ? put_several : put_one)(runs, &buffer);
     return sy_output(&buffer);
 }

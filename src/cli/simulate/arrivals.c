@@ -89,8 +89,5 @@ int sy_simulate_arrivals(struct sy_simulate *simulate) {
         code = read_jobs(simulate, &csv);
     }
     free(text);
-    if (code) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(code);
+    return sy_message_code(code, &error);
 }

@@ -13,11 +13,6 @@
 
 #define STREAM_PURPOSE 0x73747265u /* random numbers no other room draws */
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 static int create_workload(struct sy_simulate *simulate, const struct sy_job *jobs, uint32_t count,
                            struct sy_workload **ret_workload) {
     const struct sy_simulate_args *args = simulate->args;
@@ -26,10 +21,7 @@ static int create_workload(struct sy_simulate *simulate, const struct sy_job *jo
                                           .store = simulate->store};
     struct sy_error error = {0};
     int r = sy_workload_create(simulate->machine, jobs, count, &options, ret_workload, &error);
-    if (r < 0) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(r);
+    return sy_message_code(r, &error);
 }
 
 static double bound_ns(const struct sy_workload *workload) {
@@ -57,7 +49,7 @@ static int add_case(struct sy_simulate *simulate, const char *graph, uint64_t se
             sy_arena_alloc(simulate->arena, policies * workload->job_count, sizeof(double)),
     };
     if (!item->runs || !item->slowdowns) {
-        return no_memory();
+        return sy_no_memory();
     }
     simulate->case_count++;
     return SY_EXIT_OK;
@@ -124,10 +116,7 @@ static int stream_cases(struct sy_simulate *simulate) {
     if (r != SY_EXIT_OK) {
         return r;
     }
-    struct sy_job *jobs = calloc(args->jobs, sizeof(*jobs));
-    if (!jobs) {
-        return no_memory();
-    }
+    struct sy_job *jobs = sy_need(calloc(args->jobs, sizeof(*jobs)));
     for (uint32_t s = 0; s < args->seeds && r == SY_EXIT_OK; s++) {
         struct sy_workload *workload = NULL;
         draw_jobs(simulate, args->seed + s, area_ns / args->load, jobs);
@@ -160,14 +149,12 @@ int sy_simulate_cases(struct sy_simulate *simulate) {
     const struct sy_simulate_args *args = simulate->args;
     size_t workloads = args->stream ? args->seeds : simulate->graphs.count;
     size_t cases = args->stream ? args->seeds : (size_t)simulate->graphs.count * args->seeds;
-    simulate->workloads = sy_arena_alloc(simulate->arena, workloads, sizeof(struct sy_workload *));
-    simulate->cases = sy_arena_alloc(simulate->arena, cases, sizeof(struct sy_case));
+    simulate->workloads =
+        sy_need(sy_arena_alloc(simulate->arena, workloads, sizeof(struct sy_workload *)));
+    simulate->cases = sy_need(sy_arena_alloc(simulate->arena, cases, sizeof(struct sy_case)));
     simulate->pictures =
-        sy_arena_alloc(simulate->arena, (size_t)simulate->policies.count * SY_PICTURE_COUNT,
-                       sizeof(struct sy_buffer));
-    if (!simulate->workloads || !simulate->cases || !simulate->pictures) {
-        return no_memory();
-    }
+        sy_need(sy_arena_alloc(simulate->arena, (size_t)simulate->policies.count * SY_PICTURE_COUNT,
+                               sizeof(struct sy_buffer)));
     if (simulate->jobs) {
         return recorded_cases(simulate);
     }

@@ -51,11 +51,6 @@ struct replays {
     struct sy_map row_of; /* "kernel\nclass" */
 };
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 static double error_of(double predicted_ns, double actual_ns) {
     return actual_ns > 0 && isfinite(predicted_ns) ? predicted_ns / actual_ns - 1 : NAN;
 }
@@ -64,27 +59,22 @@ static int find_row(struct replays *replays, const char *kernel, const char *cla
                     uint32_t *ret_row) {
     struct sy_buffer key = {0};
     sy_buffer_printf(&key, "%s\n%s", kernel, class_name);
-    if (key.failed) {
-        sy_buffer_finish(&key);
-        return -ENOMEM;
-    }
-    if (sy_map_get(&replays->row_of, key.text, key.length, ret_row)) {
-        sy_buffer_finish(&key);
-        return 0;
-    }
-    char *kept = sy_arena_strndup(replays->arena, key.text, key.length);
     size_t length = key.length;
+    bool found = !key.failed && sy_map_get(&replays->row_of, key.text, length, ret_row);
+    char *kept = found || key.failed ? NULL : sy_arena_strndup(replays->arena, key.text, length);
     sy_buffer_finish(&key);
-    struct row row = {.kernel = sy_arena_strdup(replays->arena, kernel),
-                      .class_name = sy_arena_strdup(replays->arena, class_name)};
-    if (!kept || !row.kernel || !row.class_name ||
-        sy_grow(&replays->rows, &replays->row_capacity, replays->row_count + 1, sizeof row) < 0 ||
-        sy_map_put(&replays->row_of, kept, length, replays->row_count) < 0) {
-        return -ENOMEM;
+    if (found || !kept) {
+        return found ? 0 : -ENOMEM;
     }
+    struct row row = {.kernel = sy_need(sy_arena_strdup(replays->arena, kernel)),
+                      .class_name = sy_need(sy_arena_strdup(replays->arena, class_name))};
     *ret_row = replays->row_count;
-    replays->rows[replays->row_count++] = row;
-    return 0;
+    int code = sy_grow(&replays->rows, &replays->row_capacity, *ret_row + 1, sizeof row);
+    code = code ? code : sy_map_put(&replays->row_of, kept, length, *ret_row);
+    if (!code) {
+        replays->rows[replays->row_count++] = row;
+    }
+    return code;
 }
 
 static int add_samples(struct replays *replays, const struct sy_record *record) {
@@ -127,17 +117,17 @@ static int replay_one(struct replays *replays, const char *spec) {
     }
     r = sy_replay(record, &options, &run->times, &error);
     if (r < 0) {
-        sy_message_about("run", path, &error);
+        sy_message_about("run", path, r, &error);
         sy_record_destroy(record);
         return r == -ECANCELED ? SY_EXIT_INTERRUPTED : sy_message_exit(r);
     }
-    run->path = sy_arena_strdup(replays->arena, path);
-    run->policy = sy_arena_strdup(replays->arena, record->policy);
+    run->path = sy_need(sy_arena_strdup(replays->arena, path));
+    run->policy = sy_need(sy_arena_strdup(replays->arena, record->policy));
     run->task_count = record->graph->task_count;
     replays->run_count++;
-    r = run->path && run->policy ? add_samples(replays, record) : -ENOMEM;
+    r = add_samples(replays, record);
     sy_record_destroy(record);
-    return r < 0 ? no_memory() : SY_EXIT_OK;
+    return r < 0 ? sy_no_memory() : SY_EXIT_OK;
 }
 
 /* --- statistics --------------------------------------------------------------------------------
@@ -187,11 +177,8 @@ static void fill_row(struct row *row, const struct sample *samples, uint32_t cou
     row->decided_count = medians(values, count, &row->decided_bias, &row->decided_abs);
 }
 
-static int fill_rows(struct replays *replays) {
-    double *values = calloc(replays->sample_count + (size_t)1, sizeof *values);
-    if (!values) {
-        return no_memory();
-    }
+static void fill_rows(struct replays *replays) {
+    double *values = sy_need(calloc(replays->sample_count + (size_t)1, sizeof *values));
     if (replays->sample_count) {
         qsort(replays->samples, replays->sample_count, sizeof *replays->samples, by_row);
     }
@@ -205,7 +192,6 @@ static int fill_rows(struct replays *replays) {
         qsort(replays->rows, replays->row_count, sizeof *replays->rows, by_total);
     }
     free(values);
-    return SY_EXIT_OK;
 }
 
 struct total {
@@ -213,29 +199,23 @@ struct total {
 };
 
 /* Of the makespans: with the model's times, or with the measured ones. */
-static int total_of(const struct replays *replays, bool measured, struct total *ret_total) {
-    double *values = calloc(replays->run_count + 1u, sizeof *values);
-    if (!values) {
-        return -ENOMEM;
-    }
+static struct total total_of(const struct replays *replays, bool measured) {
+    struct total total;
+    double *values = sy_need(calloc(replays->run_count + 1u, sizeof *values));
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct sy_replayed *times = &replays->runs[i].times;
         values[i] = error_of(measured ? times->measured_ns : times->simulated_ns, times->real_ns);
     }
-    medians(values, replays->run_count, &ret_total->bias, &ret_total->abs);
+    medians(values, replays->run_count, &total.bias, &total.abs);
     free(values);
-    return 0;
+    return total;
 }
 
 /* --- output ------------------------------------------------------------------------------------
  */
 
-static void cell_percent(struct sy_table *table, double ratio, bool has_sign) {
-    if (isfinite(ratio)) {
-        sy_table_cell(table, has_sign ? "%+.1f %%" : "%.1f %%", 100 * ratio);
-    } else {
-        sy_table_cell(table, "-");
-    }
+static struct sy_units with_sign(double ratio) {
+    return isfinite(ratio) ? sy_units_text("%+.1f %%", 100 * ratio) : sy_units_text("-");
 }
 
 static void put_runs(const struct replays *replays, const struct total *model,
@@ -246,28 +226,23 @@ static void put_runs(const struct replays *replays, const struct total *model,
     sy_table_init(&table, headers, "llrrrrrr");
     for (uint32_t i = 0; i < replays->run_count; i++) {
         const struct replay_run *run = &replays->runs[i];
-        char text[SY_UNITS_SIZE];
-        sy_table_cell(&table, "%s", run->path);
-        sy_table_cell(&table, "%s", run->policy);
-        sy_table_cell(&table, "%u", run->task_count);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.real_ns, text));
-        sy_table_cell(&table, "%s", sy_units_time(run->times.simulated_ns, text));
-        cell_percent(&table, error_of(run->times.simulated_ns, run->times.real_ns), true);
-        sy_table_cell(&table, "%s", sy_units_time(run->times.measured_ns, text));
-        cell_percent(&table, error_of(run->times.measured_ns, run->times.real_ns), true);
+        const struct sy_replayed *times = &run->times;
+        sy_table_cell(&table, "%s|%s|%u|%s|%s|%s|%s|%s", run->path, run->policy, run->task_count,
+                      sy_units_time(times->real_ns).text, sy_units_time(times->simulated_ns).text,
+                      with_sign(error_of(times->simulated_ns, times->real_ns)).text,
+                      sy_units_time(times->measured_ns).text,
+                      with_sign(error_of(times->measured_ns, times->real_ns)).text);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), out);
     sy_table_legend("real: measured makespan; model's times, measured times: makespan simulated "
                     "with predicted and with measured task times; error: simulated / real - 1.",
                     0, out);
-    char text[4][SY_UNITS_SIZE];
     sy_print(out,
              "\nMedian error of the simulated makespan: %s %% (absolute %s %%) with the "
              "model's times,\n%s %% (absolute %s %%) with the measured ones.\n",
-             sy_units_number(100 * model->bias, 1, text[0]),
-             sy_units_number(100 * model->abs, 1, text[1]),
-             sy_units_number(100 * measured->bias, 1, text[2]),
-             sy_units_number(100 * measured->abs, 1, text[3]));
+             sy_units_number(100 * model->bias, 1).text, sy_units_number(100 * model->abs, 1).text,
+             sy_units_number(100 * measured->bias, 1).text,
+             sy_units_number(100 * measured->abs, 1).text);
 }
 
 static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
@@ -277,16 +252,11 @@ static void put_kernels(const struct replays *replays, struct sy_buffer *out) {
     sy_table_init(&table, headers, "llrrrrrrr");
     for (uint32_t i = 0; i < replays->row_count; i++) {
         const struct row *row = &replays->rows[i];
-        char text[SY_UNITS_SIZE];
-        sy_table_cell(&table, "%s", row->kernel);
-        sy_table_cell(&table, "%s", row->class_name);
-        sy_table_cell(&table, "%u", row->count);
-        sy_table_cell(&table, "%s", sy_units_time(row->median_ns, text));
-        cell_percent(&table, row->model_abs, false);
-        cell_percent(&table, row->model_bias, true);
-        sy_table_cell(&table, "%u", row->decided_count);
-        cell_percent(&table, row->decided_abs, false);
-        cell_percent(&table, row->decided_bias, true);
+        sy_table_cell(&table, "%s|%s|%u|%s|%s|%s|%u|%s|%s", row->kernel, row->class_name,
+                      row->count, sy_units_time(row->median_ns).text,
+                      sy_units_percent(row->model_abs).text, with_sign(row->model_bias).text,
+                      row->decided_count, sy_units_percent(row->decided_abs).text,
+                      with_sign(row->decided_bias).text);
     }
     sy_print(out, "\nPredicted and actual execution times (medians): predicted by the model at "
                   "the end of the run, and at each decision.\n");
@@ -316,81 +286,54 @@ static int print_text(const struct replays *replays, const struct total *model,
 }
 
 static void put_run_json(struct sy_json_writer *writer, const struct replay_run *run) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "file", run->path);
-    sy_json_member_string(writer, "policy", run->policy);
-    sy_json_member_u64(writer, "tasks", run->task_count);
-    sy_json_member_u64(writer, "tasks_unknown_to_model", run->times.unknown_count);
-    sy_json_member_number(writer, "real_ns", run->times.real_ns);
-    sy_json_member_number(writer, "simulated_ns", run->times.simulated_ns);
-    sy_json_member_number(writer, "error_ratio",
-                          error_of(run->times.simulated_ns, run->times.real_ns));
-    sy_json_member_number(writer, "simulated_measured_ns", run->times.measured_ns);
-    sy_json_member_number(writer, "error_measured_ratio",
-                          error_of(run->times.measured_ns, run->times.real_ns));
-    sy_json_close(writer, '}');
+    sy_json_print(
+        writer,
+        "{file: %s, policy: %s, tasks: %u, tasks_unknown_to_model: %u, real_ns: %g, "
+        "simulated_ns: %g, error_ratio: %g, simulated_measured_ns: %g, error_measured_ratio: %g}",
+        run->path, run->policy, run->task_count, run->times.unknown_count, run->times.real_ns,
+        run->times.simulated_ns, error_of(run->times.simulated_ns, run->times.real_ns),
+        run->times.measured_ns, error_of(run->times.measured_ns, run->times.real_ns));
 }
 
 static void put_kernel_json(struct sy_json_writer *writer, const struct row *row) {
-    sy_json_open(writer, '{');
-    sy_json_member_string(writer, "kernel", row->kernel);
-    sy_json_member_string(writer, "class", row->class_name);
-    sy_json_member_u64(writer, "tasks", row->count);
-    sy_json_member_number(writer, "total_ns", row->total_ns);
-    sy_json_member_number(writer, "median_ns", row->median_ns);
-    sy_json_member_number(writer, "abs_error_ratio", row->model_abs);
-    sy_json_member_number(writer, "bias_ratio", row->model_bias);
-    sy_json_member_u64(writer, "decided_tasks", row->decided_count);
-    sy_json_member_number(writer, "decided_abs_error_ratio", row->decided_abs);
-    sy_json_member_number(writer, "decided_bias_ratio", row->decided_bias);
-    sy_json_close(writer, '}');
+    sy_json_print(
+        writer,
+        "{kernel: %s, class: %s, tasks: %u, total_ns: %g, median_ns: %g, abs_error_ratio: %g, "
+        "bias_ratio: %g, decided_tasks: %u, decided_abs_error_ratio: %g, decided_bias_ratio: %g}",
+        row->kernel, row->class_name, row->count, row->total_ns, row->median_ns, row->model_abs,
+        row->model_bias, row->decided_count, row->decided_abs, row->decided_bias);
 }
 
 static int print_json(const struct replays *replays, const struct total *model,
                       const struct total *measured) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-replay-1");
-    sy_json_open_member(&writer, "runs", '[');
+    sy_json_print(&writer, "{schema: %s, runs: [", "symph-replay-1");
     for (uint32_t i = 0; i < replays->run_count; i++) {
         put_run_json(&writer, &replays->runs[i]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_open_member(&writer, "median", '{');
-    sy_json_member_number(&writer, "error_ratio", model->bias);
-    sy_json_member_number(&writer, "abs_error_ratio", model->abs);
-    sy_json_member_number(&writer, "error_measured_ratio", measured->bias);
-    sy_json_member_number(&writer, "abs_error_measured_ratio", measured->abs);
-    sy_json_close(&writer, '}');
-    sy_json_open_member(&writer, "kernels", '[');
+    sy_json_print(&writer,
+                  "], median: {error_ratio: %g, abs_error_ratio: %g, error_measured_ratio: %g, "
+                  "abs_error_measured_ratio: %g}, kernels: [",
+                  model->bias, model->abs, measured->bias, measured->abs);
     for (uint32_t i = 0; i < replays->row_count; i++) {
         put_kernel_json(&writer, &replays->rows[i]);
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 
 static int report(struct replays *replays) {
-    struct total model = {0}, measured = {0};
-    int r = fill_rows(replays);
-    if (r != SY_EXIT_OK) {
-        return r;
-    }
-    if (total_of(replays, false, &model) < 0 || total_of(replays, true, &measured) < 0) {
-        return no_memory();
-    }
+    fill_rows(replays);
+    struct total model = total_of(replays, false), measured = total_of(replays, true);
     return replays->args->common.json ? print_json(replays, &model, &measured)
                                       : print_text(replays, &model, &measured);
 }
 
 int sy_simulate_replay(const struct sy_simulate_args *args) {
-    struct replays replays = {.args = args, .arena = sy_arena_create()};
-    replays.runs = calloc(args->replays.count, sizeof *replays.runs);
+    struct replays replays = {.args = args, .arena = sy_need(sy_arena_create())};
+    replays.runs = sy_need(calloc(args->replays.count, sizeof *replays.runs));
     bool charge = false;
-    int r = replays.arena && replays.runs ? SY_EXIT_OK : no_memory();
-    r = r ? r
-          : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
+    int r = sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
                                       &replays.decision_ns, &charge);
     if (!r && charge) {
         r = sy_options_usage(sy_simulate_command(),

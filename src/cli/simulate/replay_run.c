@@ -3,6 +3,7 @@
  * A recorded run again, as a policy and what drives it: see replay_run.h.
  */
 #include "cli/simulate/replay_run.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,10 +20,8 @@ struct sorting {
 static int by_key(const void *a, const void *b, void *context) {
     const struct sorting *sorting = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (sorting->key[x] != sorting->key[y]) {
-        return sorting->key[x] < sorting->key[y] ? -1 : 1;
-    }
-    return sorting->place[x] < sorting->place[y] ? -1 : sorting->place[x] > sorting->place[y];
+    int order = SY_ORDER(sorting->key[x], sorting->key[y]);
+    return order ? order : SY_ORDER(sorting->place[x], sorting->place[y]);
 }
 
 /* Starts as recorded, pushed behind those of the predecessors: sorted by them, and then by the
@@ -80,23 +79,16 @@ static void find_during(struct sy_replay_plan *plan, double *decided_ns) {
     }
 }
 
-int sy_replay_plan_init(struct sy_replay_plan *plan, const struct sy_record *record) {
+void sy_replay_plan_init(struct sy_replay_plan *plan, const struct sy_record *record) {
     size_t tasks = record->graph->task_count + 1u, devices = record->machine->device_count + 1u;
-    *plan = (struct sy_replay_plan){.record = record, .arena = sy_arena_create()};
-    if (!plan->arena) {
-        return -ENOMEM;
-    }
-    plan->device_start = sy_arena_alloc(plan->arena, devices, sizeof(uint32_t));
-    plan->next = sy_arena_alloc(plan->arena, devices, sizeof(uint32_t));
-    plan->order = sy_arena_alloc(plan->arena, tasks, sizeof(uint32_t));
-    plan->during = sy_arena_alloc(plan->arena, tasks, sizeof(uint32_t));
-    double *key = sy_arena_alloc(plan->arena, tasks, sizeof *key);
-    uint32_t *place = sy_arena_alloc(plan->arena, tasks, sizeof *place);
-    uint32_t *sorted = sy_arena_alloc(plan->arena, tasks, sizeof *sorted);
-    if (!plan->device_start || !plan->next || !plan->order || !plan->during || !key || !place ||
-        !sorted) {
-        return -ENOMEM;
-    }
+    *plan = (struct sy_replay_plan){.record = record, .arena = sy_need(sy_arena_create())};
+    plan->device_start = sy_need(sy_arena_alloc(plan->arena, devices, sizeof(uint32_t)));
+    plan->next = sy_need(sy_arena_alloc(plan->arena, devices, sizeof(uint32_t)));
+    plan->order = sy_need(sy_arena_alloc(plan->arena, tasks, sizeof(uint32_t)));
+    plan->during = sy_need(sy_arena_alloc(plan->arena, tasks, sizeof(uint32_t)));
+    double *key = sy_need(sy_arena_alloc(plan->arena, tasks, sizeof *key));
+    uint32_t *place = sy_need(sy_arena_alloc(plan->arena, tasks, sizeof *place));
+    uint32_t *sorted = sy_need(sy_arena_alloc(plan->arena, tasks, sizeof *sorted));
     make_keys(record, key, place);
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
         sorted[t] = t;
@@ -105,7 +97,6 @@ int sy_replay_plan_init(struct sy_replay_plan *plan, const struct sy_record *rec
     qsort_r(sorted, record->graph->task_count, sizeof *sorted, by_key, &sorting);
     deal_out(plan, sorted);
     find_during(plan, key);
-    return 0;
 }
 
 void sy_replay_plan_finish(struct sy_replay_plan *plan) {
@@ -208,17 +199,14 @@ static void fill_likes(const struct sy_record *record, uint32_t *order, double *
 
 /* Times per task and class: the model's; where it has none for the class on which the task ran, the
  * median of its like. */
-static int model_times(const struct sy_record *record, double *time_ns, uint32_t *ret_unknown) {
+static void model_times(const struct sy_record *record, double *time_ns, uint32_t *ret_unknown) {
     uint32_t classes = record->machine->class_count, count = record->graph->task_count;
-    uint32_t *order = calloc(count + 1u, sizeof *order);
-    double *values = calloc(count + 1u, sizeof *values);
-    double *like_ns = calloc(count + 1u, sizeof *like_ns);
-    int r = order && values && like_ns ? 0 : -ENOMEM;
-    if (r == 0) {
-        fill_likes(record, order, values, like_ns);
-    }
+    uint32_t *order = sy_need(calloc(count + 1u, sizeof *order));
+    double *values = sy_need(calloc(count + 1u, sizeof *values));
+    double *like_ns = sy_need(calloc(count + 1u, sizeof *like_ns));
+    fill_likes(record, order, values, like_ns);
     *ret_unknown = 0;
-    for (uint32_t t = 0; r == 0 && t < count; t++) {
+    for (uint32_t t = 0; t < count; t++) {
         for (uint32_t c = 0; c < classes; c++) {
             time_ns[(size_t)t * classes + c] = record->model_ns[(size_t)t * classes + c];
         }
@@ -231,7 +219,6 @@ static int model_times(const struct sy_record *record, double *time_ns, uint32_t
     free(order);
     free(values);
     free(like_ns);
-    return r;
 }
 
 /* The measured time where each task ran. */
@@ -270,12 +257,10 @@ int sy_replay(const struct sy_record *record, const struct sy_sim_options *optio
     if (r < 0) {
         return r;
     }
-    double *time_ns = calloc(cells + 1, sizeof *time_ns);
-    if (!time_ns || sy_replay_plan_init(&plan, record) < 0 ||
-        model_times(record, time_ns, &answer.unknown_count) < 0) {
-        r = sy_fail(error, -ENOMEM, "out of memory");
-    }
-    r = r ? r : run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
+    double *time_ns = sy_need(calloc(cells + 1, sizeof *time_ns));
+    sy_replay_plan_init(&plan, record);
+    model_times(record, time_ns, &answer.unknown_count);
+    r = run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
     if (r == 0) {
         measured_times(record, time_ns);
         r = run_once(record, options, time_ns, &plan, &answer.measured_ns, error);

@@ -22,8 +22,8 @@ struct sy_replay_plan {
     uint32_t *during; /* [task] who must have started before it is committed; SY_NONE: nobody */
     uint32_t *next;   /* [device] position in order; changes while it runs */
 };
-/* Every task of the record must have run. -ENOMEM. */
-SY_MUST_CHECK int sy_replay_plan_init(struct sy_replay_plan *plan, const struct sy_record *record);
+/* Every task of the record must have run. */
+void sy_replay_plan_init(struct sy_replay_plan *plan, const struct sy_record *record);
 void sy_replay_plan_finish(struct sy_replay_plan *plan);
 extern const struct sy_scheduler_ops sy_replay_ops; /* its state: the plan */
 

@@ -29,21 +29,18 @@ struct pool {
 
 static int compare_events(const void *a, const void *b) {
     const struct sy_device_event *x = a, *y = b;
-    if (x->at_ns != y->at_ns) {
-        return x->at_ns < y->at_ns ? -1 : 1;
-    }
-    if (x->device != y->device) {
-        return x->device < y->device ? -1 : 1;
-    }
-    return (int)y->lost - (int)x->lost; /* lost again in the moment it is back: it stays away */
+    int order = SY_ORDER(x->at_ns, y->at_ns);
+    order = order ? order : SY_ORDER(x->device, y->device);
+    /* lost again in the moment it is back: it stays away */
+    return order ? order : SY_ORDER(y->lost, x->lost);
 }
 
-/* Loss and return of devices for a case; NULL when out of memory. */
+/* Loss and return of devices for a case. */
 static struct sy_device_event *make_events(const struct sy_simulate *simulate, double bound_ns,
                                            uint32_t *ret_count) {
     uint32_t fails = simulate->args->fails.count, count = 0;
-    struct sy_device_event *events = calloc(2u * fails + 1, sizeof(*events));
-    for (uint32_t i = 0; events && i < fails; i++) {
+    struct sy_device_event *events = sy_need(calloc(2u * fails + 1, sizeof(*events)));
+    for (uint32_t i = 0; i < fails; i++) {
         const struct sy_fail *fail = &simulate->fails[i];
         double lost_ns = fail->lost_at * (fail->lost_relative ? bound_ns : 1);
         double back_ns = fail->back_at * (fail->back_relative ? bound_ns : 1);
@@ -148,9 +145,6 @@ static int run_case(struct pool *pool, uint32_t index, struct sy_error *error) {
     struct sy_sim_options options = make_options(simulate, index);
     struct sy_device_event *events =
         make_events(simulate, item->bound_ns, &options.device_event_count);
-    if (!events) {
-        return sy_fail(error, -ENOMEM, "out of memory");
-    }
     options.device_events = events;
     struct sy_sim *sim = NULL;
     int r = sy_sim_create(item->workload, &options, &sim, error);
@@ -209,11 +203,7 @@ static int exit_code(const struct pool *pool) {
 }
 
 int sy_simulate_run(struct sy_simulate *simulate) {
-    struct pool *pool = calloc(1, sizeof *pool);
-    if (!pool) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct pool *pool = sy_need(calloc(1, sizeof *pool));
     *pool = (struct pool){.simulate = simulate, .failed_case = UINT32_MAX};
     pthread_mutex_init(&pool->lock, NULL);
     sy_interrupt_watch();

@@ -14,16 +14,8 @@
 
 #define SPIKE_MAX 1e6
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 static int add_policy(struct sy_simulate *simulate, const char *name, size_t length) {
-    char *copy = sy_arena_strndup(simulate->arena, name, length);
-    if (!copy) {
-        return no_memory();
-    }
+    char *copy = sy_need(sy_arena_strndup(simulate->arena, name, length));
     const struct sy_scheduler_ops *ops = NULL;
     int r = sy_input_policy(copy, simulate->args->policy, &ops);
     if (r != SY_EXIT_OK) {
@@ -34,7 +26,7 @@ static int add_policy(struct sy_simulate *simulate, const char *name, size_t len
             return sy_options_usage(sy_simulate_command(), "policy %s is named twice", copy);
         }
     }
-    return sy_text_list_add(&simulate->policies, copy) < 0 ? no_memory() : SY_EXIT_OK;
+    return sy_text_list_add(&simulate->policies, copy) < 0 ? sy_no_memory() : SY_EXIT_OK;
 }
 
 static bool is_untrained(const struct sy_scheduler_ops *ops) {
@@ -186,14 +178,11 @@ static int unknown_device(const struct sy_machine *machine, const char *name) {
 }
 
 static uint32_t find_device(const struct sy_machine *machine, const char *name) {
-    for (uint32_t d = 0; d < machine->device_count; d++) {
-        if (strcmp(machine->devices[d].name, name) == 0) {
-            return d;
-        }
-    }
+    uint32_t d =
+        sy_index_of(name, machine->devices, machine->device_count, sizeof *machine->devices);
     uint64_t index = 0;
-    bool number = sy_parse_u64(name, strlen(name), &index);
-    return number && index < machine->device_count ? (uint32_t)index : SY_NONE;
+    bool number = d == SY_NONE && sy_parse_u64(name, strlen(name), &index);
+    return number && index < machine->device_count ? (uint32_t)index : d;
 }
 
 /* "2ms", or "30%" of the lower bound. */
@@ -248,10 +237,8 @@ static int read_fail(const struct sy_machine *machine, const char *text, struct 
 
 static int read_fails(struct sy_simulate *simulate) {
     const struct sy_text_list *texts = &simulate->args->fails;
-    simulate->fails = sy_arena_alloc(simulate->arena, texts->count + 1u, sizeof(struct sy_fail));
-    if (!simulate->fails) {
-        return no_memory();
-    }
+    simulate->fails =
+        sy_need(sy_arena_alloc(simulate->arena, texts->count + 1u, sizeof(struct sy_fail)));
     int r = SY_EXIT_OK;
     for (uint32_t i = 0; i < texts->count && r == SY_EXIT_OK; i++) {
         r = read_fail(simulate->machine, texts->items[i], &simulate->fails[i]);
@@ -273,16 +260,10 @@ static int read_tables(struct sy_simulate *simulate) {
         r = sy_noise_read(args->noise_file, &simulate->noise, &error);
     }
     if (r == 0 && args->times) {
-        simulate->store = sy_store_create();
-        if (!simulate->store) {
-            return no_memory();
-        }
+        simulate->store = sy_need(sy_store_create());
         r = sy_store_read(simulate->store, args->times, &error);
     }
-    if (r < 0) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(r);
+    return sy_message_code(r, &error);
 }
 
 /* What is shared, but not known. */
@@ -306,10 +287,7 @@ static void note_unknown(const struct sy_simulate *simulate) {
 }
 
 int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_args *args) {
-    *simulate = (struct sy_simulate){.args = args, .arena = sy_arena_create()};
-    if (!simulate->arena) {
-        return no_memory();
-    }
+    *simulate = (struct sy_simulate){.args = args, .arena = sy_need(sy_arena_create())};
     if (args->graph_specs.count == 0) {
         return sy_options_usage(sy_simulate_command(),
                                 "name a graph: --graphs FILE or --graphs gen:cholesky:20");

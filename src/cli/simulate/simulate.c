@@ -148,11 +148,8 @@ static void put_weights_json(const struct sy_scheduler_ops *ops, struct sy_json_
     const char *part = NULL;
     sy_json_key(writer, "weights");
     if (ops->net) {
-        sy_json_open(writer, '{');
-        sy_json_member_string(writer, "kind", ops->net->kind);
-        sy_json_member_u64(writer, "shape", ops->net->shape);
-        sy_json_member_u64(writer, "count", ops->net->count);
-        sy_json_close(writer, '}');
+        sy_json_print(writer, "{kind: %s, shape: %u, count: %u}", ops->net->kind, ops->net->shape,
+                      ops->net->count);
     } else {
         sy_json_put_null(writer);
     }
@@ -182,20 +179,15 @@ static void put_learned(const struct sy_scheduler_ops *ops, struct sy_buffer *ou
 
 static int list_policies_json(void) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-policies-1");
-    sy_json_open_member(&writer, "policies", '[');
+    sy_json_print(&writer, "{schema: %s, policies: [", "symph-policies-1");
     const struct sy_scheduler_ops *ops = NULL;
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
-        sy_json_open(&writer, '{');
-        sy_json_member_string(&writer, "name", ops->name);
-        sy_json_member_string(&writer, "summary", ops->summary);
-        sy_json_member_bool(&writer, "needs_truth", ops->needs_truth);
+        sy_json_print(&writer, "{name: %s, summary: %s, needs_truth: %d", ops->name, ops->summary,
+                      ops->needs_truth);
         put_weights_json(ops, &writer);
         sy_json_close(&writer, '}');
     }
-    sy_json_close(&writer, ']');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "]}");
     return sy_output(&writer.buffer);
 }
 
@@ -208,8 +200,7 @@ static int list_policies(bool json) {
     sy_table_init(&table, (const char *const[]){"policy", "what it does"}, "ll");
     const struct sy_scheduler_ops *ops = NULL;
     for (uint32_t i = 0; (ops = sy_scheduler_at(i)); i++) {
-        sy_table_cell(&table, "%s", ops->name);
-        sy_table_cell(&table, "%s%s", ops->summary,
+        sy_table_cell(&table, "%s|%s%s", ops->name, ops->summary,
                       ops->needs_truth ? " (knows what is hidden)" : "");
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
@@ -228,10 +219,6 @@ static int list_policies(bool json) {
 static int report(struct sy_simulate *simulate) {
     uint32_t best = 0;
     struct sy_summary *summary = sy_simulate_summary(simulate, &best);
-    if (!summary) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
     int r = simulate->args->common.json ? sy_simulate_print_json(simulate, summary, best)
                                         : sy_simulate_print_table(simulate, summary);
     free(summary);
@@ -255,7 +242,8 @@ static int interrupted(struct sy_simulate *simulate) {
     return SY_EXIT_INTERRUPTED;
 }
 
-static int run(const struct sy_simulate_args *args) {
+static int run(void *given) {
+    const struct sy_simulate_args *args = given;
     if (args->list_policies) {
         return list_policies(args->common.json);
     }
@@ -288,12 +276,5 @@ int sy_cmd_simulate(int argc, char **argv) {
                                     .tenants = 1,
                                     .load = 0.7,
                                     .jobs = 100};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.graph_specs);
-    sy_text_list_finish(&args.fails);
-    sy_text_list_finish(&args.replays);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

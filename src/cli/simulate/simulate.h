@@ -143,7 +143,7 @@ struct sy_summary {
     double policy_share; /* time of the policy's calls / makespan, mean; NAN: not timed */
 };
 
-/* One per policy, freed by the caller; NULL when out of memory. The score of a run is makespan /
+/* One per policy, freed by the caller. The score of a run is makespan /
  * bound, or the mean job slowdown in a stream. *ret_best is the policy of the best score. */
 struct sy_summary *sy_simulate_summary(const struct sy_simulate *simulate, uint32_t *ret_best);
 /* Kinds of resources, as error_points counts them. */

@@ -8,7 +8,6 @@
  */
 #include "cli/simulate/simulate.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -83,18 +82,15 @@ static void fill_logs(const struct sy_simulate *simulate, uint32_t best, double 
 }
 
 /* All from the same draws. */
-static int add_spreads(const struct sy_simulate *simulate, uint32_t best,
-                       struct sy_clusters clusters, struct sy_summary *summary) {
+static void add_spreads(const struct sy_simulate *simulate, uint32_t best,
+                        struct sy_clusters clusters, struct sy_summary *summary) {
     uint32_t n = simulate->case_count, count = SPREADS * simulate->policies.count;
-    double *logs = calloc((size_t)n * count + 1, sizeof *logs);
-    struct sy_interval *intervals = calloc(count + 1u, sizeof *intervals);
-    int code = logs && intervals ? 0 : -ENOMEM;
-    if (!code) {
-        struct table table = {logs, n, count};
-        fill_logs(simulate, best, logs);
-        sy_bootstrap(n, clusters, BOOTSTRAP_SEED, mean_logs, &table, count, intervals);
-    }
-    for (uint32_t k = 0; !code && k < count; k++) {
+    double *logs = sy_need(calloc((size_t)n * count + 1, sizeof *logs));
+    struct sy_interval *intervals = sy_need(calloc(count + 1u, sizeof *intervals));
+    struct table table = {logs, n, count};
+    fill_logs(simulate, best, logs);
+    sy_bootstrap(n, clusters, BOOTSTRAP_SEED, mean_logs, &table, count, intervals);
+    for (uint32_t k = 0; k < count; k++) {
         struct sy_summary *of = &summary[k / SPREADS];
         struct sy_spread *spread = k % SPREADS == OVER_BOUND  ? &of->over_bound
                                    : k % SPREADS == OVER_BEST ? &of->over_best
@@ -104,7 +100,6 @@ static int add_spreads(const struct sy_simulate *simulate, uint32_t best,
     }
     free(logs);
     free(intervals);
-    return code;
 }
 
 static void add_decisions(const struct sy_simulate *simulate, uint32_t policy, double *values,
@@ -174,25 +169,18 @@ struct sy_summary *sy_simulate_summary(const struct sy_simulate *simulate, uint3
     for (uint32_t i = 0; i < simulate->case_count; i++) {
         job_count += simulate->cases[i].workload->job_count;
     }
-    struct sy_summary *summary = calloc(simulate->policies.count, sizeof(*summary));
-    double *values = calloc(job_count + simulate->case_count, sizeof(*values));
-    uint32_t *groups = calloc(simulate->case_count + 1u, sizeof(*groups));
-    int code = summary && values && groups ? 0 : -ENOMEM;
-    if (!code) {
-        number_groups(simulate, groups);
-        *ret_best = find_best(simulate, values);
-        code = add_spreads(simulate, *ret_best, (struct sy_clusters){.inner = groups}, summary);
-    }
-    for (uint32_t p = 0; !code && p < simulate->policies.count; p++) {
+    struct sy_summary *summary = sy_need(calloc(simulate->policies.count, sizeof(*summary)));
+    double *values = sy_need(calloc(job_count + simulate->case_count, sizeof(*values)));
+    uint32_t *groups = sy_need(calloc(simulate->case_count + 1u, sizeof(*groups)));
+    number_groups(simulate, groups);
+    *ret_best = find_best(simulate, values);
+    add_spreads(simulate, *ret_best, (struct sy_clusters){.inner = groups}, summary);
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
         add_decisions(simulate, p, values, &summary[p]);
         add_means(simulate, p, &summary[p]);
         add_jobs(simulate, p, values, &summary[p]);
     }
     free(values);
     free(groups);
-    if (code) {
-        free(summary);
-        return NULL;
-    }
     return summary;
 }

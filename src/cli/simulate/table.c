@@ -8,9 +8,9 @@
 #include "cli/simulate/simulate.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const headers[] = {
     "policy",        "makespan/bound", "95 % interval", "vs best",
@@ -19,8 +19,8 @@ static const char *const headers[] = {
 
 /* Policies in the order of their score: an insertion sort keeps equal ones as they were named. */
 static uint32_t *rank_policies(const struct sy_summary *summary, uint32_t count) {
-    uint32_t *order = calloc(count, sizeof(*order));
-    for (uint32_t i = 0; order && i < count; i++) {
+    uint32_t *order = sy_need(calloc(count, sizeof(*order)));
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t at = i;
         while (at > 0 && summary[order[at - 1]].over_best.value > summary[i].over_best.value) {
             order[at] = order[at - 1];
@@ -32,44 +32,38 @@ static uint32_t *rank_policies(const struct sy_summary *summary, uint32_t count)
 }
 
 static void put_spread(const struct sy_spread *spread, struct sy_table *table) {
-    sy_table_cell(table, "%.3f", spread->value);
-    sy_table_cell(table, "%.3f .. %.3f", spread->low, spread->high);
+    sy_table_cell(table, "%.3f|%.3f .. %.3f", spread->value, spread->low, spread->high);
 }
 
 static void put_policy(const struct sy_simulate *simulate, uint32_t policy,
                        const struct sy_summary *summary, struct sy_table *table) {
-    char text[SY_UNITS_SIZE];
     sy_table_cell(table, "%s", simulate->policies.items[policy]);
     put_spread(&summary->over_bound, table);
     put_spread(&summary->over_best, table);
-    sy_table_cell(table, "%.2f", summary->slowdown_mean);
-    sy_table_cell(table, "%.2f", summary->slowdown_p99);
-    sy_table_cell(table, "%.1f %%", 100 * summary->within_10);
-    sy_table_cell(table, "%.3f", summary->fairness);
+    sy_table_cell(table, "%.2f|%.2f|%.1f %%|%.3f", summary->slowdown_mean, summary->slowdown_p99,
+                  100 * summary->within_10, summary->fairness);
     if (simulate->timed) {
-        sy_table_cell(table, "%s", sy_units_time(summary->decision_p50_ns, text));
-        sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns, text));
-        sy_table_cell(table, "%.2f %%", 100 * summary->policy_share);
+        sy_table_cell(table, "%s|%s|%.2f %%", sy_units_time(summary->decision_p50_ns).text,
+                      sy_units_time(summary->decision_p99_ns).text, 100 * summary->policy_share);
     }
 }
 
 static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buffer) {
     const struct sy_simulate_args *args = simulate->args;
-    char text[SY_UNITS_SIZE];
     sy_print(buffer, "%s: %s", simulate->machine->name,
-             sy_units_count(simulate->machine->device_count, "device", "devices", text));
+             sy_units_count(simulate->machine->device_count, "device", "devices").text);
     if (args->stream) {
         sy_print(buffer, ", %s",
-                 sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs", text));
+                 sy_units_count(simulate->cases[0].workload->job_count, "job", "jobs").text);
         if (args->arrivals) {
             sy_print(buffer, " as recorded");
         } else {
             sy_print(buffer, " of %s at load %g",
-                     sy_units_count(args->tenants, "tenant", "tenants", text), args->load);
+                     sy_units_count(args->tenants, "tenant", "tenants").text, args->load);
         }
     }
     sy_print(buffer, "; %s, seeds %llu to %llu",
-             sy_units_count(simulate->graphs.count, "graph", "graphs", text),
+             sy_units_count(simulate->graphs.count, "graph", "graphs").text,
              (unsigned long long)args->seed, (unsigned long long)(args->seed + args->seeds - 1));
     if (args->noise > 0) {
         sy_print(buffer, ", noise %g", args->noise);
@@ -97,15 +91,11 @@ static uint32_t count_seeds(const struct sy_simulate *simulate, uint32_t first) 
 }
 
 /* Geometric mean over the seeds of one graph. */
-static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_t seeds,
-                     const uint32_t *order, struct sy_table *table) {
-    double *values = calloc(seeds, sizeof(*values));
-    if (!values) {
-        return -ENOMEM;
-    }
-    char text[SY_UNITS_SIZE];
+static void put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_t seeds,
+                      const uint32_t *order, struct sy_table *table) {
+    double *values = sy_need(calloc(seeds, sizeof(*values)));
     sy_table_cell(table, "%s", simulate->cases[first].graph);
-    sy_table_cell(table, "%s", sy_units_time(simulate->cases[first].bound_ns, text));
+    sy_table_cell(table, "%s", sy_units_time(simulate->cases[first].bound_ns).text);
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
         for (uint32_t s = 0; s < seeds; s++) {
             const struct sy_case *item = &simulate->cases[first + s];
@@ -114,53 +104,38 @@ static int put_graph(const struct sy_simulate *simulate, uint32_t first, uint32_
         sy_table_cell(table, "%.3f", sy_geomean(values, seeds));
     }
     free(values);
-    return 0;
 }
 
-static int put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
-                      struct sy_buffer *buffer) {
+static void put_graphs(const struct sy_simulate *simulate, const uint32_t *order,
+                       struct sy_buffer *buffer) {
     uint32_t columns = simulate->policies.count + 2;
-    const char **names = calloc(columns, sizeof(*names));
-    char *align = calloc(columns + 1, 1);
-    int r = names && align ? 0 : -ENOMEM;
-    if (r == 0) {
-        names[0] = "graph";
-        names[1] = "lower bound";
-        align[0] = 'l';
-        align[1] = 'r';
-        for (uint32_t p = 0; p < simulate->policies.count; p++) {
-            names[p + 2] = simulate->policies.items[order[p]];
-            align[p + 2] = 'r';
-        }
-        struct sy_table table;
-        sy_table_init(&table, names, align);
-        for (uint32_t i = 0, seeds; i < simulate->case_count && r == 0; i += seeds) {
-            seeds = count_seeds(simulate, i);
-            r = put_graph(simulate, i, seeds, order, &table);
-        }
-        sy_print(buffer, "\nMakespan / lower bound:\n");
-        sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
-        sy_table_legend("lower bound: the larger of critical path and area; below each policy: "
-                        "makespan / lower bound, geometric mean over the seeds.",
-                        0, buffer);
+    const char **names = sy_need(calloc(columns, sizeof(*names)));
+    char *align = sy_need(calloc(columns + 1, 1));
+    names[0] = "graph";
+    names[1] = "lower bound";
+    memset(align, 'r', columns);
+    align[0] = 'l';
+    for (uint32_t p = 0; p < simulate->policies.count; p++) {
+        names[p + 2] = simulate->policies.items[order[p]];
     }
+    struct sy_table table;
+    sy_table_init(&table, names, align);
+    for (uint32_t i = 0, seeds; i < simulate->case_count; i += seeds) {
+        seeds = count_seeds(simulate, i);
+        put_graph(simulate, i, seeds, order, &table);
+    }
+    sy_print(buffer, "\nMakespan / lower bound:\n");
+    sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("lower bound: the larger of critical path and area; below each policy: "
+                    "makespan / lower bound, geometric mean over the seeds.",
+                    0, buffer);
     free(names);
     free(align);
-    return r;
 }
 
 const char *sy_simulate_resource(enum sy_resource_kind kind) {
     static const char *const names[] = {"dram", "link", "switch", "interconnect"};
     return names[kind];
-}
-
-/* A share; '-' where there was nothing to judge. */
-static void put_share(struct sy_table *table, double share) {
-    if (isfinite(share)) {
-        sy_table_cell(table, "%.1f %%", 100 * share);
-    } else {
-        sy_table_cell(table, "-");
-    }
 }
 
 static void put_judgement(const struct sy_simulate *simulate, const struct sy_summary *summary,
@@ -174,16 +149,12 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
         const struct sy_sim_accuracy *a = &summary[order[p]].accuracy;
         sy_table_cell(&table, "%s", simulate->policies.items[order[p]]);
         for (uint32_t k = 0; k < SY_COUNT(a->error_points); k++) {
-            if (isfinite(a->error_points[k])) {
-                sy_table_cell(&table, "%.1f", a->error_points[k]);
-            } else {
-                sy_table_cell(&table, "-");
-            }
+            sy_table_cell(&table, "%s", sy_units_number(a->error_points[k], 1).text);
         }
-        put_share(&table, a->covered);
-        put_share(&table, a->slowed);
-        put_share(&table, a->slowdown_within_10);
-        put_share(&table, a->slowdown_covered);
+        sy_table_cell(&table, "%s|%s|%s|%s", sy_units_percent(a->covered).text,
+                      sy_units_percent(a->slowed).text,
+                      sy_units_percent(a->slowdown_within_10).text,
+                      sy_units_percent(a->slowdown_covered).text);
     }
     sy_print(buffer,
              "\nAccuracy of what policies knew about shared resources, and of the slowdowns "
@@ -200,10 +171,6 @@ static void put_judgement(const struct sy_simulate *simulate, const struct sy_su
 int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_summary *summary) {
     struct sy_buffer buffer = {0};
     uint32_t *order = rank_policies(summary, simulate->policies.count);
-    if (!order) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
     struct sy_table table;
     sy_table_init(&table, headers, simulate->timed ? "lrrrrrrrrrrr" : "lrrrrrrrr");
     for (uint32_t p = 0; p < simulate->policies.count; p++) {
@@ -222,8 +189,8 @@ int sy_simulate_print_table(const struct sy_simulate *simulate, const struct sy_
     if (simulate->args->judge) {
         put_judgement(simulate, summary, order, &buffer);
     }
-    if (simulate->args->per_graph && put_graphs(simulate, order, &buffer) < 0) {
-        buffer.failed = true;
+    if (simulate->args->per_graph) {
+        put_graphs(simulate, order, &buffer);
     }
     free(order);
     return sy_output(&buffer);

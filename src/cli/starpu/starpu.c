@@ -266,19 +266,15 @@ static void settle(const struct args *args, struct plan *plan) {
 
 static int show_json(const struct plan *plan) {
     struct sy_json_writer writer = {.compact_from = 3};
-    sy_json_open(&writer, '{');
-    sy_json_member_string(&writer, "schema", "symph-starpu-1");
-    sy_json_member_string(&writer, "program", plan->path);
-    sy_json_member_string(&writer, "starpu", plan->use.version);
-    sy_json_member_string(&writer, "library", plan->use.library);
-    sy_json_member_string(&writer, "plugin", plan->plugin.path);
-    sy_json_member_string(&writer, "built_for", plan->plugin.built_for);
-    sy_json_open_member(&writer, "environment", '{');
+    sy_json_print(&writer,
+                  "{schema: %s, program: %s, starpu: %s, library: %s, plugin: %s, built_for: %s, "
+                  "environment: {",
+                  "symph-starpu-1", plan->path, plan->use.version, plan->use.library,
+                  plan->plugin.path, plan->plugin.built_for);
     for (uint32_t i = 0; i < plan->setting_count; i++) {
         sy_json_member_string(&writer, plan->settings[i].name, plan->settings[i].value);
     }
-    sy_json_close(&writer, '}');
-    sy_json_close(&writer, '}');
+    sy_json_print(&writer, "}}");
     return sy_output(&writer.buffer);
 }
 
@@ -293,8 +289,7 @@ static int show(const struct plan *plan) {
 static int execute(const struct args *args, struct plan *plan) {
     for (uint32_t i = 0; i < plan->setting_count; i++) {
         if (setenv(plan->settings[i].name, plan->settings[i].value, 1) < 0) {
-            sy_message_fail("out of memory");
-            return SY_EXIT_FAILED;
+            return sy_no_memory();
         }
     }
     const char *how = plan->settings[0].name;
@@ -304,11 +299,7 @@ static int execute(const struct args *args, struct plan *plan) {
                     known ? plan->use.library : "", known ? ")" : "",
                     plan->policy ? plan->policy : sy_scheduler_default(), how,
                     plan->settings[0].value);
-    char **argv = calloc(args->command.count + 1, sizeof(*argv));
-    if (!argv) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    char **argv = sy_need(calloc(args->command.count + 1, sizeof(*argv)));
     memcpy(argv, args->command.items, args->command.count * sizeof(*argv));
     signal(SIGXFSZ, SIG_DFL); /* which main ignores */
     execv(plan->path, argv);
@@ -323,15 +314,12 @@ static const char *given(const char *option, const char *variable) {
     return value && value[0] ? value : NULL;
 }
 
-static int run(const struct args *args) {
+static int run(void *context) {
+    const struct args *args = context;
     if (args->command.count == 0) {
         return sy_options_usage(&command, "name a program: symph starpu ./cholesky");
     }
-    struct plan *plan = calloc(1, sizeof(*plan));
-    if (!plan) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    struct plan *plan = sy_need(calloc(1, sizeof(*plan)));
     const char *named = given(args->plugin, "SYMPH_STARPU_PLUGIN");
     plan->policy = given(args->policy, "SYMPH_POLICY");
     int r = refuse_policy(plan->policy);
@@ -348,10 +336,5 @@ static int run(const struct args *args) {
 
 int sy_cmd_starpu(int argc, char **argv) {
     struct args args = {0};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.command);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }

@@ -50,8 +50,7 @@ static int failed(int code, const struct sy_error *error) {
     if (sy_interrupt_seen()) {
         return SY_EXIT_INTERRUPTED;
     }
-    sy_message_error(error);
-    return sy_message_exit(code);
+    return sy_message_code(code, error);
 }
 
 /* --- worlds --------------------------------------------------------------------------------------
@@ -105,8 +104,7 @@ static int open_actor(struct session *s) {
     if (args->init) {
         int code = sy_weights_open(args->init, &init, &error);
         if (code) {
-            sy_message_about("--init", args->init, &error);
-            return sy_message_exit(code);
+            return sy_message_about("--init", args->init, code, &error);
         }
         if (strcmp(init.kind, args->policy) != 0 || init.shape != SY_PAPER_SHAPE ||
             init.count != SY_PAPER_COUNT) {
@@ -171,14 +169,10 @@ static int open_session(struct session *s) {
     s->out = args->out ? args->out : s->out_default;
     s->pool.thread_count = sy_threads_count(args->threads);
     s->world_count = args->validation;
-    s->scenarios = calloc(s->world_count, sizeof(struct sy_scenario *));
-    s->worlds = calloc(s->world_count, sizeof *s->worlds);
-    s->ratios = calloc(s->world_count, sizeof *s->ratios);
-    s->best = calloc(SY_PAPER_COUNT, sizeof *s->best);
-    if (!s->scenarios || !s->worlds || !s->ratios || !s->best) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    s->scenarios = sy_need(calloc(s->world_count, sizeof(struct sy_scenario *)));
+    s->worlds = sy_need(calloc(s->world_count, sizeof *s->worlds));
+    s->ratios = sy_need(calloc(s->world_count, sizeof *s->ratios));
+    s->best = sy_need(calloc(SY_PAPER_COUNT, sizeof *s->best));
     sy_train_settings(args, &s->settings);
     int code = sy_catalogue_open(&options, &s->catalogue, &error);
     struct sy_parallel parallel = sy_train_parallel(&s->pool);
@@ -221,8 +215,8 @@ static int write_best(const struct session *s) {
     }
     weights.block = s->best;
     weights.origin = origin.text;
-    int code = origin.failed ? sy_fail(&error, -ENOMEM, "out of memory")
-                             : sy_weights_write(s->out, &weights, &error);
+    int code =
+        origin.failed ? sy_out_of_memory(&error) : sy_weights_write(s->out, &weights, &error);
     sy_buffer_finish(&origin);
     return code ? failed(code, &error) : SY_EXIT_OK;
 }
@@ -310,10 +304,8 @@ static double half_loss(const struct session *s, uint32_t half) {
 }
 
 static void put_trust(const struct session *s, struct sy_json_writer *w) {
-    sy_json_open_member(w, "belief", '{');
-    sy_json_member_string(w, "gradient", s->args->gradient);
-    sy_json_member_number(w, "loss_first_half", half_loss(s, 0));
-    sy_json_member_number(w, "loss_second_half", half_loss(s, 1));
+    sy_json_print(w, "belief: {gradient: %s, loss_first_half: %g, loss_second_half: %g",
+                  s->args->gradient, half_loss(s, 0), half_loss(s, 1));
     for (uint32_t i = 0; i < SY_TRUST_COUNT; i++) {
         sy_json_member_number(w, trust_name(i), exp((double)s->best_trust.ln[i]));
     }
@@ -324,14 +316,11 @@ static int print(const struct session *s) {
     struct sy_buffer buffer = {0};
     if (s->args->common.json) {
         struct sy_json_writer w = {.compact_from = 3};
-        sy_json_open(&w, '{');
-        sy_json_member_string(&w, "schema", "symph-train-1");
-        sy_json_member_string(&w, "settings", s->settings.text);
-        sy_json_member_u64(&w, "generations", s->generation);
-        sy_json_member_u64(&w, "decisions", s->samples);
-        sy_json_member_number(&w, "untrained_ratio", s->first_ratio);
-        sy_json_member_number(&w, "validation_ratio", s->best_ratio);
-        sy_json_member_string(&w, "weights", s->out);
+        sy_json_print(&w,
+                      "{schema: %s, settings: %s, generations: %u, decisions: %llu, "
+                      "untrained_ratio: %g, validation_ratio: %g, weights: %s",
+                      "symph-train-1", s->settings.text, s->generation,
+                      (unsigned long long)s->samples, s->first_ratio, s->best_ratio, s->out);
         if (s->gradient) {
             put_trust(s, &w);
         }
@@ -370,7 +359,7 @@ int sy_train_actor(const struct sy_train_args *args) {
             sy_fail(&error, -EINVAL, "only a heuristic can be imitated");
         }
         sy_message_about(reference ? "--imitate" : "--references",
-                         reference ? own.imitate : own.references, &error);
+                         reference ? own.imitate : own.references, -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
     sy_interrupt_watch();

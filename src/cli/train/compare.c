@@ -36,11 +36,6 @@ struct compare {
     uint32_t *groups;
 };
 
-static int no_memory(void) {
-    sy_message_fail("out of memory");
-    return SY_EXIT_FAILED;
-}
-
 /* A file of weights for --policy, or the name of a policy. */
 static int add_contender(struct compare *c, const char *text, size_t length) {
     uint32_t i = c->comparison.contender_count, worlds = c->args->scenarios;
@@ -57,8 +52,7 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
         const struct sy_scheduler_ops *ops = sy_train_policy(c->args->policy);
         int code = sy_weights_open(c->names[i], &c->weights[i], &error);
         if (code) {
-            sy_message_about("--compare", c->names[i], &error);
-            return sy_message_exit(code);
+            return sy_message_about("--compare", c->names[i], code, &error);
         }
         const struct sy_weights *w = &c->weights[i];
         if (strcmp(w->kind, ops->net->kind) != 0 || w->shape != ops->net->shape ||
@@ -71,13 +65,13 @@ static int add_contender(struct compare *c, const char *text, size_t length) {
         contender->rollout = (struct sy_rollout){c->args->policy, w->kind,  w->shape,
                                                  w->count,        w->block, sy_interrupt_seen};
     } else if (!sy_scheduler_find(c->names[i], &args, &error)) {
-        sy_message_about("--compare", c->names[i], &error);
+        sy_message_about("--compare", c->names[i], -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
     c->comparison.contender_count++;
     contender->score = sy_arena_alloc(c->arena, worlds, sizeof(double));
     contender->cost = sy_arena_alloc(c->arena, (size_t)worlds * SY_MEASURE_COUNT, sizeof(double));
-    return contender->score && contender->cost ? SY_EXIT_OK : no_memory();
+    return contender->score && contender->cost ? SY_EXIT_OK : sy_no_memory();
 }
 
 static int add_list(struct compare *c, const char *list) {
@@ -98,17 +92,13 @@ static int setup(struct compare *c) {
     comparison->references = args->references;
     comparison->scenario_count = n;
     comparison->contenders = c->contenders;
-    comparison->families = sy_arena_alloc(c->arena, n, sizeof(char *));
-    comparison->machines = sy_arena_alloc(c->arena, n, sizeof(char *));
-    comparison->streams = sy_arena_alloc(c->arena, n, sizeof(bool));
-    c->scratch = sy_arena_alloc(c->arena, n, sizeof(double));
-    c->groups = sy_arena_alloc(c->arena, n, sizeof(uint32_t));
-    if (!comparison->families || !comparison->machines || !comparison->streams || !c->scratch ||
-        !c->groups) {
-        return no_memory();
-    }
+    comparison->families = sy_need(sy_arena_alloc(c->arena, n, sizeof(char *)));
+    comparison->machines = sy_need(sy_arena_alloc(c->arena, n, sizeof(char *)));
+    comparison->streams = sy_need(sy_arena_alloc(c->arena, n, sizeof(bool)));
+    c->scratch = sy_need(sy_arena_alloc(c->arena, n, sizeof(double)));
+    c->groups = sy_need(sy_arena_alloc(c->arena, n, sizeof(uint32_t)));
     if (sy_utility_parse(args->utility, &comparison->utility, &error)) {
-        sy_message_about("--utility", args->utility, &error);
+        sy_message_about("--utility", args->utility, -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
     int r = sy_train_worlds(args, &c->worlds);
@@ -118,10 +108,7 @@ static int setup(struct compare *c) {
         return r;
     }
     int code = sy_catalogue_open(&c->worlds, &c->catalogue, &error);
-    if (code) {
-        sy_message_error(&error);
-    }
-    return sy_message_exit(code);
+    return sy_message_code(code, &error);
 }
 
 /* --- groups of worlds ---------------------------------------------------------------------------
@@ -222,11 +209,8 @@ static int print_text(struct compare *c) {
                   "lrlrr");
     for (uint32_t i = 0; i < comparison->contender_count; i++) {
         struct figures f = measure(c, &group, i);
-        sy_table_cell(&table, "%s", c->names[i]);
-        sy_table_cell(&table, "%.4f", f.ratio);
-        sy_table_cell(&table, "[%.4f, %.4f]", f.interval.low, f.interval.high);
-        sy_table_cell(&table, "%.0f %%", 100 * f.better);
-        sy_table_cell(&table, "%.3f", f.worst);
+        sy_table_cell(&table, "%s|%.4f|[%.4f, %.4f]|%.0f %%|%.3f", c->names[i], f.ratio,
+                      f.interval.low, f.interval.high, 100 * f.better, f.worst);
     }
     sy_table_write(&table, 0, sy_message_colour(stdout), &buffer);
     sy_table_legend("ratio: geometric mean of cost / cost of the reference; [low, high]: 95 % "
@@ -247,9 +231,7 @@ static int print_text(struct compare *c) {
         if (!count) {
             continue;
         }
-        sy_table_cell(&table, "%s", group.by);
-        sy_table_cell(&table, "%s", group.name);
-        sy_table_cell(&table, "%u", count);
+        sy_table_cell(&table, "%s|%s|%u", group.by, group.name, count);
         for (uint32_t i = 0; i < comparison->contender_count; i++) {
             sy_table_cell(&table, "%.4f", measure(c, &group, i).ratio);
         }
@@ -263,39 +245,26 @@ static int print_text(struct compare *c) {
 static void put_group(struct compare *c, const struct group *group, uint32_t contender,
                       struct sy_json_writer *w) {
     struct figures f = measure(c, group, contender);
-    sy_json_open(w, '{');
-    sy_json_member_string(w, "by", group->by ? group->by : "all");
-    sy_json_member_string(w, "name", group->name ? group->name : "all");
-    sy_json_member_u64(w, "count", f.count);
-    sy_json_member_number(w, "ratio", f.ratio);
-    sy_json_member_number(w, "low", f.count ? f.interval.low : NAN);
-    sy_json_member_number(w, "high", f.count ? f.interval.high : NAN);
-    sy_json_member_number(w, "better", f.better);
-    sy_json_member_number(w, "worst", f.worst);
-    sy_json_close(w, '}');
+    sy_json_print(
+        w, "{by: %s, name: %s, count: %u, ratio: %g, low: %g, high: %g, better: %g, worst: %g}",
+        group->by ? group->by : "all", group->name ? group->name : "all", f.count, f.ratio,
+        f.count ? f.interval.low : NAN, f.count ? f.interval.high : NAN, f.better, f.worst);
 }
 
 static int print_json(struct compare *c) {
     struct sy_json_writer w = {.compact_from = 5};
     struct group group;
-    sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", "symph-train-compare-1");
-    sy_json_member_u64(&w, "scenarios", c->comparison.scenario_count);
-    sy_json_member_string(&w, "references", c->args->references);
-    sy_json_member_string(&w, "utility", c->args->utility);
-    sy_json_open_member(&w, "policies", '[');
+    sy_json_print(&w, "{schema: %s, scenarios: %u, references: %s, utility: %s, policies: [",
+                  "symph-train-compare-1", c->comparison.scenario_count, c->args->references,
+                  c->args->utility);
     for (uint32_t i = 0; i < c->comparison.contender_count; i++) {
-        sy_json_open(&w, '{');
-        sy_json_member_string(&w, "policy", c->names[i]);
-        sy_json_open_member(&w, "groups", '[');
+        sy_json_print(&w, "{policy: %s, groups: [", c->names[i]);
         for (uint32_t g = 0; group_at(c, g, &group); g++) {
             put_group(c, &group, i, &w);
         }
-        sy_json_close(&w, ']');
-        sy_json_close(&w, '}');
+        sy_json_print(&w, "]}");
     }
-    sy_json_close(&w, ']');
-    sy_json_close(&w, '}');
+    sy_json_print(&w, "]}");
     return sy_output(&w.buffer);
 }
 
@@ -315,8 +284,7 @@ static int run(struct compare *c) {
         return SY_EXIT_INTERRUPTED;
     }
     if (code) {
-        sy_message_error(&error);
-        return sy_message_exit(code);
+        return sy_message_code(code, &error);
     }
     return c->args->common.json ? print_json(c) : print_text(c);
 }
@@ -325,7 +293,7 @@ int sy_train_compare(const struct sy_train_args *args) {
     struct compare *c = calloc(1, sizeof *c);
     if (!c || !(c->arena = sy_arena_create())) {
         free(c);
-        return no_memory();
+        return sy_no_memory();
     }
     c->args = args;
     int r = run(c);

@@ -13,7 +13,6 @@
 #include "cli/train/methods.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +34,6 @@ struct session {
     uint32_t shown; /* validations */
 };
 
-static int failed(int code, const struct sy_error *error) {
-    sy_message_error(error);
-    return sy_message_exit(code);
-}
-
 /* --- setting up ---------------------------------------------------------------------------------
  */
 static int open_init(struct session *s) {
@@ -49,8 +43,7 @@ static int open_init(struct session *s) {
     }
     int code = sy_weights_open(s->args->init, &s->init, &error);
     if (code) {
-        sy_message_about("--init", s->args->init, &error);
-        return sy_message_exit(code);
+        return sy_message_about("--init", s->args->init, code, &error);
     }
     if (strcmp(s->init.kind, s->options.kind) != 0 || s->init.shape != s->options.shape ||
         s->init.count != s->options.count) {
@@ -90,7 +83,7 @@ static int setup(struct session *s) {
     };
     int code = sy_utility_parse(args->utility, &s->options.utility, &error);
     if (code) {
-        sy_message_about("--utility", args->utility, &error);
+        sy_message_about("--utility", args->utility, code, &error);
         return SY_EXIT_USAGE;
     }
     int r = sy_train_worlds(args, &s->options.worlds);
@@ -103,8 +96,7 @@ static int setup(struct session *s) {
     }
     sy_buffer_printf(&s->checkpoint, "%s.checkpoint", s->out.text ? s->out.text : "");
     if (s->settings.failed || s->out.failed || s->checkpoint.failed) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
+        return sy_no_memory();
     }
     return r;
 }
@@ -122,7 +114,7 @@ static int open_training(struct session *s) {
         return SY_EXIT_INTERRUPTED;
     }
     if (code) {
-        return failed(code, &error);
+        return sy_message_code(code, &error);
     }
     s->rollouts_before = s->training->rollout_count;
     s->shown = s->training->history_count;
@@ -156,20 +148,16 @@ static int write_weights(const struct session *s) {
                                  .block = t->best,
                                  .count = t->options.count,
                                  .origin = origin.text};
-    int code = origin.failed ? sy_fail(&error, -ENOMEM, "out of memory")
-                             : sy_weights_write(s->out.text, &weights, &error);
+    int code =
+        origin.failed ? sy_out_of_memory(&error) : sy_weights_write(s->out.text, &weights, &error);
     sy_buffer_finish(&origin);
-    return code ? failed(code, &error) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 static int draw_curve(const struct session *s) {
     const struct sy_training *t = s->training;
     uint32_t n = t->history_count;
-    double *memory = calloc((size_t)n * 6 + 1, sizeof *memory);
-    if (!memory) {
-        sy_message_fail("out of memory");
-        return SY_EXIT_FAILED;
-    }
+    double *memory = sy_need(calloc((size_t)n * 6 + 1, sizeof *memory));
     double *x = memory, *training = x + n, *mean = training + n, *low = mean + n, *high = low + n,
            *worst = high + n;
     for (uint32_t i = 0; i < n; i++) {
@@ -204,7 +192,7 @@ static int draw_curve(const struct session *s) {
 static int save(const struct session *s) {
     struct sy_error error = {0};
     int code = sy_training_save(s->training, s->settings.text, s->checkpoint.text, &error);
-    return code ? failed(code, &error) : SY_EXIT_OK;
+    return sy_message_code(code, &error);
 }
 
 /* --- progress -----------------------------------------------------------------------------------
@@ -225,20 +213,14 @@ static void show(struct session *s) {
     const struct sy_training *t = s->training;
     const struct sy_training_point *p = &t->history[t->history_count - 1];
     double elapsed_ns = sy_clock_ns() - s->started_ns, share = progress(s);
-    char left[SY_UNITS_SIZE] = "?", training[32] = "-";
-    if (share > 0) {
-        sy_units_time(elapsed_ns * fmax(0, 1 - share) / share, left);
-    }
-    if (isfinite(p->training)) {
-        snprintf(training, sizeof training, "%.4f", exp(p->training));
-    }
+    double left_ns = elapsed_ns * fmax(0, 1 - share) / share;
     sy_message_note(s->args->common.quiet,
                     "generation %u: training %s, validation %.4f +- %.4f (worst %.3f)%s, %.0f "
                     "rollouts/s, %s left",
-                    p->generation, training, exp(p->validation), p->error, exp(p->worst),
-                    t->best_at == t->history_count - 1 ? " best" : "",
+                    p->generation, sy_units_number(exp(p->training), 4).text, exp(p->validation),
+                    p->error, exp(p->worst), t->best_at == t->history_count - 1 ? " best" : "",
                     (double)(t->rollout_count - s->rollouts_before) / fmax(elapsed_ns * 1e-9, 1e-3),
-                    left);
+                    share > 0 ? sy_units_time(left_ns).text : "?");
 }
 
 /* After a validation everything is on disk. */
@@ -279,7 +261,7 @@ static int train(struct session *s) {
     code = code || r ? code : sy_training_validate(s->training, &error);
     r = code || r ? r : news(s);
     if (code) {
-        return sy_interrupt_seen() ? interrupted(s) : failed(code, &error);
+        return sy_interrupt_seen() ? interrupted(s) : sy_message_code(code, &error);
     }
     return r;
 }
@@ -289,28 +271,19 @@ static int train(struct session *s) {
 static int print_json(const struct session *s) {
     const struct sy_training *t = s->training;
     struct sy_json_writer w = {.compact_from = 3};
-    sy_json_open(&w, '{');
-    sy_json_member_string(&w, "schema", "symph-train-1");
-    sy_json_member_string(&w, "settings", s->settings.text);
-    sy_json_member_u64(&w, "generations", t->es.generation);
-    sy_json_member_u64(&w, "rollouts", t->rollout_count);
-    sy_json_member_u64(&w, "best_generation", t->history[t->best_at].generation);
-    sy_json_member_number(&w, "validation_ratio", exp(t->history[t->best_at].validation));
-    sy_json_member_string(&w, "weights", s->out.text);
-    sy_json_member_string(&w, "checkpoint", s->checkpoint.text);
-    sy_json_open_member(&w, "history", '[');
+    sy_json_print(
+        &w,
+        "{schema: %s, settings: %s, generations: %u, rollouts: %llu, "
+        "best_generation: %u, validation_ratio: %g, weights: %s, checkpoint: %s, history: [",
+        "symph-train-1", s->settings.text, t->es.generation, (unsigned long long)t->rollout_count,
+        t->history[t->best_at].generation, exp(t->history[t->best_at].validation), s->out.text,
+        s->checkpoint.text);
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
-        sy_json_open(&w, '{');
-        sy_json_member_u64(&w, "generation", p->generation);
-        sy_json_member_number(&w, "training", p->training);
-        sy_json_member_number(&w, "validation", p->validation);
-        sy_json_member_number(&w, "error", p->error);
-        sy_json_member_number(&w, "worst", p->worst);
-        sy_json_close(&w, '}');
+        sy_json_print(&w, "{generation: %u, training: %g, validation: %g, error: %g, worst: %g}",
+                      p->generation, p->training, p->validation, p->error, p->worst);
     }
-    sy_json_close(&w, ']');
-    sy_json_close(&w, '}');
+    sy_json_print(&w, "]}");
     return sy_output(&w.buffer);
 }
 

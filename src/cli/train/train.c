@@ -9,9 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define AT(field) offsetof(struct sy_train_args, field)
 #define SEED_MAX  65535 /* worlds of different seeds are different up to here */
@@ -134,7 +132,7 @@ const struct sy_scheduler_ops *sy_train_policy(const char *name) {
     struct sy_error error = {0};
     const struct sy_scheduler_ops *ops = sy_scheduler_find(name, &args, &error);
     if (!ops) {
-        sy_message_about("--policy", name, &error);
+        sy_message_about("--policy", name, -EINVAL, &error);
     } else if (!ops->net) {
         sy_message_fail("--policy %s has no weights to train", name);
         ops = NULL;
@@ -243,7 +241,8 @@ static int train(struct sy_train_args *args) {
     return found->run(args);
 }
 
-static int run(struct sy_train_args *args) {
+static int run(void *given) {
+    struct sy_train_args *args = given;
     if (!sy_train_policy(args->policy)) {
         return SY_EXIT_USAGE;
     }
@@ -251,7 +250,7 @@ static int run(struct sy_train_args *args) {
     struct sy_error error = {0};
     for (uint32_t i = 0; i < args->prices.count; i++) {
         if (sy_prices_parse(args->prices.items[i], &args->priced, &error) < 0) {
-            sy_message_about("--price", args->prices.items[i], &error);
+            sy_message_about("--price", args->prices.items[i], -EINVAL, &error);
             return SY_EXIT_USAGE;
         }
     }
@@ -285,10 +284,5 @@ int sy_cmd_train(int argc, char **argv) {
                                  .decisions = 13,
                                  .alternatives = 3,
                                  .scenarios = 400};
-    int r = SY_EXIT_OK;
-    if (sy_options_parse(&command, argc, argv, &args, &r)) {
-        r = run(&args);
-    }
-    sy_text_list_finish(&args.prices);
-    return r;
+    return sy_options_run(&command, argc, argv, &args, run);
 }
