@@ -6,7 +6,7 @@
  * data only, whole or not at all; a full disk is noticed.
  */
 #include "cli/cli.h"
-#include "cli/progress.h"
+#include "cli/threads.h"
 
 #include <errno.h>
 #include <limits.h>
