@@ -7,6 +7,8 @@
  */
 #include "base/elf_file.h"
 #include "engine/starpu/shared.h"
+#include <dlfcn.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +24,33 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return (hash ^ value) * UINT64_C(0x100000001b3);
 }
 
-static const char *name_of(struct starpu_task *task) {
+static uintptr_t function_of(const struct starpu_task *task) {
+    const struct starpu_codelet *cl = task->cl;
+    return cl->cpu_funcs[0]    ? (uintptr_t)cl->cpu_funcs[0]
+           : cl->cuda_funcs[0] ? (uintptr_t)cl->cuda_funcs[0]
+                               : (uintptr_t)cl->opencl_funcs[0];
+}
+
+/* Of what has its functions. */
+static uint64_t build_of(const struct starpu_task *task) {
+    return sy_elf_loaded_identity((const void *)function_of(task));
+}
+
+/* Codelets without a name are told apart by where their code is, in which build. */
+#define NAME_BYTES 64
+static const char *name_of(struct starpu_task *task, char *room) {
     const struct starpu_codelet *cl = task->cl;
     const char *name = cl->model && cl->model->symbol ? cl->model->symbol : cl->name;
-    return name ? name : starpu_task_get_name(task) ? starpu_task_get_name(task) : "unnamed";
+    name = name ? name : starpu_task_get_name(task);
+    if (name) {
+        return name;
+    }
+    Dl_info info = {0};
+    uintptr_t function = function_of(task);
+    uintptr_t base =
+        dladdr((const void *)function, &info) && info.dli_fbase ? (uintptr_t)info.dli_fbase : 0;
+    snprintf(room, NAME_BYTES, "unnamed.%" PRIx64 ".%" PRIxPTR, build_of(task), function - base);
+    return room;
 }
 
 static uint64_t footprint_of(struct starpu_task *task, unsigned context) {
@@ -183,6 +208,7 @@ void row_end(struct row *row, struct node *node, uint32_t class_index, double du
     }
     row->exploring[class_index] -= node->exploring;
     node->exploring = false;
+    implementation_ended(node, class_index, duration_ns);
     if (duration_ns > 0) {
         struct sy_cell *cell = row->cells[class_index];
         sy_cell_observe(cell, duration_ns);
@@ -202,23 +228,16 @@ static void ask_program(struct row *row, struct starpu_task *task, unsigned cont
                         unsigned worker, unsigned mask) {
     struct starpu_perfmodel_arch *arch = starpu_worker_get_perf_archtype((int)worker, context);
     row->prior_ns[c] = NAN;
-    row->implementation[c] = (uint8_t)__builtin_ctz(mask);
+    /* Others may be allowed for other tasks of this codelet. */
+    bool several = task->cl->can_execute || (mask & (mask - 1));
+    row->only[c] = several ? NO_IMPLEMENTATION : (uint8_t)__builtin_ctz(mask);
     for (unsigned i = 0; task->cl->model && i < STARPU_MAXIMPLEMENTATIONS; i++) {
         double us = mask >> i & 1 ? starpu_task_expected_length(task, arch, i) : NAN;
-        if (us > 0 && !(us * 1e3 >= row->prior_ns[c])) {
-            row->prior_ns[c] = us * 1e3;
-            row->implementation[c] = (uint8_t)i;
+        if (us > 0) {
+            implementation_told(&row->implementations[c * STARPU_MAXIMPLEMENTATIONS + i], us * 1e3);
+            row->prior_ns[c] = fmin(us * 1e3, row->prior_ns[c]);
         }
     }
-}
-
-/* Of what has its functions. */
-static uint64_t build_of(const struct starpu_task *task) {
-    const struct starpu_codelet *cl = task->cl;
-    uintptr_t function = cl->cpu_funcs[0]    ? (uintptr_t)cl->cpu_funcs[0]
-                         : cl->cuda_funcs[0] ? (uintptr_t)cl->cuda_funcs[0]
-                                             : (uintptr_t)cl->opencl_funcs[0];
-    return sy_elf_loaded_identity((const void *)function);
 }
 
 /* What was measured with another build, where the program's own model says nothing. */
@@ -229,8 +248,9 @@ static void take_prior(struct row *row, uint32_t c) {
     }
 }
 
-static bool fill_class(struct row *row, struct starpu_task *task, unsigned context, uint32_t c,
-                       const struct sy_starpu_told *told, uint64_t footprint) {
+static bool fill_class(struct row *row, struct starpu_task *task, const char *name,
+                       unsigned context, uint32_t c, const struct sy_starpu_told *told,
+                       uint64_t footprint) {
     const struct sy_machine *m = sy_shared.machine;
     for (uint32_t w = m->classes[c].first_device; w < m->device_count; w++) {
         unsigned mask = 0;
@@ -239,8 +259,8 @@ static bool fill_class(struct row *row, struct starpu_task *task, unsigned conte
             continue;
         }
         ask_program(row, task, context, c, w, mask);
-        row->cells[c] = sy_store_cell(sy_shared.store, name_of(task), m->classes[c].name,
-                                      told->bytes, told->flops, footprint);
+        row->cells[c] = sy_store_cell(sy_shared.store, name, m->classes[c].name, told->bytes,
+                                      told->flops, footprint);
         if (row->cells[c]) {
             take_prior(row, c);
         }
@@ -252,7 +272,8 @@ static bool fill_class(struct row *row, struct starpu_task *task, unsigned conte
 static struct row *make_row(struct starpu_task *task, unsigned context,
                             const struct sy_starpu_told *told, uint64_t footprint) {
     uint32_t classes = sy_shared.machine->class_count;
-    size_t each = sizeof(void *) + 2 * sizeof(double) + sizeof(uint32_t) + 1;
+    size_t each = sizeof(void *) + 2 * sizeof(double) + sizeof(uint32_t) + 1 +
+                  STARPU_MAXIMPLEMENTATIONS * sizeof(struct implementation);
     struct row *row = classes <= 64 ? calloc(1, sizeof *row + classes * each) : NULL;
     if (!row) {
         return NULL;
@@ -260,14 +281,18 @@ static struct row *make_row(struct starpu_task *task, unsigned context,
     row->cells = (struct sy_cell **)(row + 1);
     row->prior_ns = (double *)(row->cells + classes);
     row->time_ns = row->prior_ns + classes;
-    row->exploring = (uint32_t *)(row->time_ns + classes);
-    row->implementation = (uint8_t *)(row->exploring + classes);
-    row->kernel = kernel_number(name_of(task));
+    row->implementations = (struct implementation *)(row->time_ns + classes);
+    row->exploring =
+        (uint32_t *)(row->implementations + (size_t)classes * STARPU_MAXIMPLEMENTATIONS);
+    row->only = (uint8_t *)(row->exploring + classes);
+    char room[NAME_BYTES];
+    const char *name = name_of(task, room);
+    row->kernel = kernel_number(name);
     row->rounded = told->footprint != 0;
     uint64_t build = sy_shared.options.describe ? told->build : build_of(task);
-    bool known = !sy_store_set_build(sy_shared.store, name_of(task), build);
+    bool known = !sy_store_set_build(sy_shared.store, name, build);
     for (uint32_t c = 0; c < classes; c++) {
-        if (!known || !fill_class(row, task, context, c, told, footprint)) {
+        if (!known || !fill_class(row, task, name, context, c, told, footprint)) {
             free(row);
             return NULL;
         }

@@ -266,7 +266,7 @@ static struct starpu_task *take(struct context *context, uint32_t worker) {
     node->worker = worker;
     node->start_ns = NAN;
     row_begin(node->row, node, class_index);
-    starpu_task_set_implementation(node->task, node->row->implementation[class_index]);
+    implementation_choose(node, worker, class_index);
     return node->task;
 }
 

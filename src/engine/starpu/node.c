@@ -166,6 +166,7 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     node->context = context;
     node->references = 1;
     node->index = node->next_index = SY_NONE;
+    node->implementation = NO_IMPLEMENTATION;
     struct sy_starpu_told told = {.number = s->submitted, .flops = task->flops, .job.weight = 1};
     if (s->options.describe) {
         s->options.describe(task, &told);

@@ -178,7 +178,7 @@ static void shared_finish(struct shared *s) {
     s->decisions = NULL;
     s->kernel_count = s->submitted = 0;
     s->decision_count = s->decision_capacity = 0;
-    s->decision_samples = 0;
+    s->decision_samples = s->task_total = 0;
     s->learned = false;
     STARPU_PTHREAD_MUTEX_DESTROY(&s->lock);
     s->started = false;

@@ -13,6 +13,7 @@
  *   links.c                 how fast are the buses now, with others on them
  *   readings.c              what counters say of the machine's resources, for policies that ask
  *   codelet_times.c         how long does this codelet take on data of this size, on each class
+ *   implementation.c        which of a codelet's implementations a task runs with
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
 #define SY_ENGINE_STARPU_SHARED_H
@@ -47,11 +48,19 @@ struct row {
     struct sy_cell **cells; /* per class; NULL: cannot run there */
     double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
     double *time_ns;        /* per class: for the policy */
-    uint8_t *implementation;
+    struct implementation *implementations; /* per class and number, see implementation.c */
+    uint8_t *only; /* per class: the one there is; NO_IMPLEMENTATION: it depends on the task */
     uint32_t *exploring;  /* per class: tasks under way though the class is not yet trusted */
     struct node *waiting; /* ready and nowhere committed: their times are kept fresh */
     uint32_t waiting_count;
     double next_refresh_ns;
+};
+
+/* How fast one implementation of a codelet is, on data of one footprint and one class. */
+#define NO_IMPLEMENTATION UINT8_MAX
+struct implementation {
+    uint32_t count, under_way;
+    double middle_ns; /* of what it took; robust */
 };
 
 enum node_state { NODE_WAITING, NODE_READY, NODE_COMMITTED, NODE_RUNNING, NODE_DONE };
@@ -76,6 +85,7 @@ struct node {
     uint64_t plan;              /* the one that next_index belongs to */
     enum node_state state;
     uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
+    uint8_t implementation; /* that it runs with; NO_IMPLEMENTATION: not chosen by us */
     bool exploring, listed;
     bool prefetched;       /* as a whole: StarPU wants that once per task */
     uint32_t worker;       /* COMMITTED, RUNNING */
@@ -198,6 +208,15 @@ void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
 void row_wait(struct row *row, struct node *node, bool waits);
 void row_free_all(void);
+
+/* --- implementations ----------------------------------------------------------------------------
+ */
+/* What the program's own model says of one; only before the first task. */
+void implementation_told(struct implementation *implementation, double time_ns);
+/* Chooses one that the program allows for this task on this worker, and sets it. */
+void implementation_choose(struct node *node, uint32_t worker, uint32_t class_index);
+/* The task ended; duration 0: it was not measured. */
+void implementation_ended(struct node *node, uint32_t class_index, double duration_ns);
 
 /* --- links --------------------------------------------------------------------------------------
  */

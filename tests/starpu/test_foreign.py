@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody else's StarPU program under the plug-in: implementations.c."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SYMPH, PLUGIN, PROGRAM = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+
+
+class Implementations(unittest.TestCase):
+    def setUp(self):
+        with open(PLUGIN, "rb") as file:
+            code = file.read()
+        if b"libasan" in code or b"libtsan" in code:
+            self.skipTest("a plug-in with a sanitizer is not loaded before the sanitizer")
+
+    def run_program(self, *options):
+        with tempfile.TemporaryDirectory() as home:
+            environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "STARPU_SILENT": "1",
+                           "STARPU_NOPENCL": "0", "STARPU_NCPU": "2", "SYMPH_MODELS": home}
+            done = subprocess.run([SYMPH, "starpu", "--plugin", PLUGIN, *options, "--", PROGRAM],
+                                  env=environment, capture_output=True, text=True, timeout=120)
+            models = "".join(open(os.path.join(home, name)).read() for name in os.listdir(home)
+                             if name.endswith(".csv"))
+        if done.returncode == 77:
+            self.skipTest("StarPU has no worker here")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = [tuple(map(int, line)) for line in
+                 re.findall(r"wrong (\d+) slow (\d+) fast (\d+)", done.stdout)]
+        self.assertEqual(len(found), 2, done.stdout)
+        return found, done.stderr, models
+
+    def check(self, policy):
+        found, _, _ = self.run_program("--quiet", "--policy", policy)
+        for wrong, slow, fast in found:
+            self.assertEqual(wrong, 0)  # was 100 of 200
+            self.assertEqual(slow + fast, 400)
+            self.assertGreater(fast, 300)  # was 0
+
+    def test_default(self):
+        self.check("default")
+
+    def test_late_binding(self):
+        self.check("lb")
+
+    def test_what_is_said_is_of_one_start(self):
+        """The second start of StarPU counts its own tasks."""
+        _, said, _ = self.run_program("--verbose")
+        self.assertEqual(re.findall(r"placed (\d+) tasks", said), ["600", "600"], said)
+
+    def test_codelets_without_names(self):
+        """They have costs of their own, which no other program's can be taken for."""
+        _, _, models = self.run_program("--quiet")
+        self.assertEqual(len(set(re.findall(r"unnamed\.[0-9a-f]+\.[0-9a-f]+", models))), 1, models)
+        self.assertNotIn("unnamed,", models)
+
+
+unittest.main()
