@@ -220,6 +220,31 @@ static void on_submit(struct starpu_task *task) {
     shared_unlock();
 }
 
+/* Tells the policy of a task that is ready. */
+static void announce(struct context *context, struct node *node) {
+    sy_live_clock(context->live, shared_now_ns());
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        struct datum *datum = node->accesses[i].datum;
+        sy_live_set_valid(context->live, datum_index(datum, context->live), datum_valid(datum));
+    }
+    sy_live_set_times(context->live, node->index, node->row->time_ns);
+    sy_live_ready(context->live, node->index);
+    atomic_fetch_add(&context->version, 1);
+}
+
+/* As tasks end, others of those that wait in line enter the world. */
+static void let_in(struct context *context) {
+    while (context->line && planner_has_room(context)) {
+        struct node *node = context->line;
+        planner_leave_line(context, node);
+        if (planner_append(context, node)) {
+            shared_fail("out of memory");
+            return;
+        }
+        announce(context, node);
+    }
+}
+
 static int on_push(struct starpu_task *task) {
     shared_lock();
     struct context *context = context_of(task->sched_ctx);
@@ -228,7 +253,8 @@ static int on_push(struct starpu_task *task) {
     if (!code && !node) {
         node = node_create(context, task, false);
     }
-    if (!code && node && node->index == SY_NONE) {
+    bool waits = !code && node && planner_line_up(context, node);
+    if (!code && node && !waits && node->index == SY_NONE) {
         code = planner_append(context, node);
     }
     if (code || !node) {
@@ -236,18 +262,13 @@ static int on_push(struct starpu_task *task) {
         return code ? code : -ENOMEM;
     }
     sy_shared.task_total++;
-    sy_live_clock(context->live, shared_now_ns());
-    for (uint32_t i = 0; i < node->access_count; i++) {
-        struct datum *datum = node->accesses[i].datum;
-        sy_live_set_valid(context->live, datum_index(datum, context->live), datum_valid(datum));
-    }
     node->state = NODE_READY;
     row_wait(node->row, node, true);
-    sy_live_set_times(context->live, node->index, node->row->time_ns);
-    sy_live_ready(context->live, node->index);
     starpu_push_task_end(task);
-    atomic_fetch_add(&context->version, 1);
-    policy_ask(context, -1);
+    if (!waits) {
+        announce(context, node);
+        policy_ask(context, -1);
+    }
     shared_unlock();
     return 0;
 }
@@ -289,6 +310,7 @@ static void end(struct node *node, double now_ns, double duration_ns) {
     context->slots[node->index] = NULL;
     context->hungry[node->worker] = true;
     node_finish(node);
+    let_in(context);
 }
 
 /* StarPU tells of the start of its own internal tasks (reductions), but not of their end: what

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORLD_MIN 4096
-#define ROOM_MIN  (WORLD_MIN / 4) /* lay again before the world is full */
-#define BATCH_MIN 64              /* lay again once so many are new, and as many as the world has */
+#define WORLD_MIN    4096
+#define ROOM_MIN     (WORLD_MIN / 4) /* lay again before the world is full */
+#define SINGLES      64              /* jobs of one task in a world, at most, */
+#define SINGLES_EACH 4               /* and for each device */
+#define BATCH_MIN    64 /* lay again once so many are new, and as many as the world has */
 
 struct plan {
     struct sy_live *live;
@@ -220,7 +222,10 @@ static int move_over(struct context *context, struct plan *plan) {
         return code;
     }
     for (uint32_t i = 0; i < plan->count; i++) {
-        restore(context, plan, plan->nodes[i]);
+        struct node *node = plan->nodes[i];
+        restore(context, plan, node);
+        context->singles -= node->single && node->state != NODE_DONE;
+        node->single = false;
     }
     if (context->live) {
         sy_live_restore_load(plan->live, context->live);
@@ -229,6 +234,9 @@ static int move_over(struct context *context, struct plan *plan) {
     for (struct node *node = context->first; node; node = node->next) {
         node->index = node->plan == context->plans ? node->next_index : SY_NONE;
         context->unlaid += node->index == SY_NONE;
+        if (node->index != SY_NONE) {
+            planner_leave_line(context, node);
+        }
     }
     struct sy_live *old = context->live;
     struct node **slots = context->slots;
@@ -296,9 +304,35 @@ int planner_append(struct context *context, struct node *node) {
         return -ENOMEM;
     }
     node->index = index;
+    node->single = true;
     context->slots[index] = node;
     context->unlaid--;
+    context->singles++;
     return 0;
+}
+
+bool planner_has_room(const struct context *context) {
+    return context->singles < SINGLES + SINGLES_EACH * sy_shared.machine->device_count;
+}
+
+bool planner_line_up(struct context *context, struct node *node) {
+    if (!context->live || node->index != SY_NONE || planner_has_room(context)) {
+        return false;
+    }
+    node->lined = true;
+    node->line_prev = context->line_last;
+    *(context->line_last ? &context->line_last->line_next : &context->line) = node;
+    context->line_last = node;
+    return true;
+}
+
+void planner_leave_line(struct context *context, struct node *node) {
+    if (node->lined) {
+        *(node->line_prev ? &node->line_prev->line_next : &context->line) = node->line_next;
+        *(node->line_next ? &node->line_next->line_prev : &context->line_last) = node->line_prev;
+        node->line_prev = node->line_next = NULL;
+        node->lined = false;
+    }
 }
 
 /* --- the thread --------------------------------------------------------------------------------

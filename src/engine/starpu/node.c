@@ -77,11 +77,10 @@ static void wait_for(struct node *node, struct node *pred) {
     if (!pred || pred == node) {
         return;
     }
-    for (uint32_t i = 0; i < node->pred_count; i++) {
-        if (node->preds[i] == pred) {
-            return;
-        }
+    if (pred->waited_by == node->sequence + 1) {
+        return;
     }
+    pred->waited_by = node->sequence + 1;
     node->preds[node->pred_count++] = pred;
     pred->references++;
 }
@@ -121,13 +120,16 @@ static void note_access(struct node *node, struct node_access *access, bool orde
     wait_for(node, d->writer);
     if (access->mode & SY_WRITE) {
         for (uint32_t i = 0; i < d->reader_count; i++) {
-            wait_for(node, d->readers[i]);
+            wait_for(node, d->readers[i].node);
         }
         d->reader_count = 0;
+        d->writes++;
         d->writer = node;
     } else if (!sy_grow(&d->readers, &d->reader_capacity, d->reader_count + 1,
-                        sizeof(struct node *))) {
-        d->readers[d->reader_count++] = node;
+                        sizeof(struct reader))) {
+        access->reader = d->reader_count;
+        access->writes = d->writes;
+        d->readers[d->reader_count++] = (struct reader){node, (uint32_t)(access - node->accesses)};
     }
 }
 
@@ -176,6 +178,7 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     node->job = told.job;
     node->row = row_of(task, context->id, &told);
     for (uint32_t i = 0; i < node->access_count; i++) {
+        node->accesses[i].reader = SY_NONE;
         note_access(node, &node->accesses[i], announced && task->sequential_consistency);
     }
     node->prev = context->last;
@@ -187,15 +190,15 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     return node;
 }
 
-static void forget_access(struct node *node, struct datum *d) {
+static void forget_access(struct node *node, const struct node_access *access) {
+    struct datum *d = access->datum;
     if (d->writer == node) {
         d->writer = NULL;
     }
-    for (uint32_t i = 0; i < d->reader_count; i++) {
-        if (d->readers[i] == node) {
-            d->readers[i] = d->readers[--d->reader_count];
-            break;
-        }
+    if (access->reader != SY_NONE && access->writes == d->writes) {
+        struct reader last = d->readers[--d->reader_count];
+        d->readers[access->reader] = last;
+        last.node->accesses[last.access].reader = access->reader;
     }
     datum_unuse(d);
 }
@@ -208,12 +211,14 @@ void node_finish(struct node *node) {
     node->task = NULL;
     node->state = NODE_DONE;
     for (uint32_t i = 0; i < node->access_count; i++) {
-        forget_access(node, node->accesses[i].datum);
+        forget_access(node, &node->accesses[i]);
     }
     *(node->prev ? &node->prev->next : &c->first) = node->next;
     *(node->next ? &node->next->prev : &c->last) = node->prev;
     c->count--;
     c->unlaid -= node->index == SY_NONE;
+    c->singles -= node->single;
+    planner_leave_line(c, node);
     for (uint32_t i = 0; i < node->pred_count; i++) {
         node_release(node->preds[i]);
     }

@@ -33,8 +33,12 @@ struct datum {
     double bytes;
     uint32_t uses;       /* unfinished nodes that access it */
     struct node *writer; /* the last one submitted, if unfinished */
-    struct node **readers;
+    struct reader {
+        struct node *node;
+        uint32_t access; /* of its accesses, this one */
+    } * readers;
     uint32_t reader_count, reader_capacity; /* unfinished, since that writer */
+    uint32_t writes;                        /* so far: readers of an earlier one are forgotten */
     /* Its number in up to so many worlds: two per context while one replaces the other. */
     uint64_t world[DATUM_WORLDS];
     uint32_t index[DATUM_WORLDS];
@@ -67,19 +71,22 @@ enum node_state { NODE_WAITING, NODE_READY, NODE_COMMITTED, NODE_RUNNING, NODE_D
 
 struct node_access {
     struct datum *datum;
-    struct node *producer; /* as referenced as a predecessor */
+    uint32_t reader, writes; /* its place among the readers, while datum->writes is this */
+    struct node *producer;   /* as referenced as a predecessor */
     uint32_t mode;
 };
 
 struct node {
     struct starpu_task *task; /* until it is done */
     struct context *context;
-    struct node *prev, *next;         /* unfinished, in order of submission */
-    struct node *row_prev, *row_next; /* row->waiting */
-    struct row *row;                  /* NULL: no memory for one */
-    uint32_t references;              /* itself, and unfinished successors */
-    uint32_t number;                  /* for the record */
-    uint32_t sequence;                /* order of submission */
+    struct node *prev, *next;           /* unfinished, in order of submission */
+    struct node *row_prev, *row_next;   /* row->waiting */
+    struct row *row;                    /* NULL: no memory for one */
+    uint32_t references;                /* itself, and unfinished successors */
+    uint32_t waited_by;                 /* sequence of the last that was seen to wait for it, + 1 */
+    struct node *line_prev, *line_next; /* context->line */
+    uint32_t number;                    /* for the record */
+    uint32_t sequence;                  /* order of submission */
     struct sy_starpu_job job;
     uint32_t index, next_index; /* in the world, and in the one being made */
     uint64_t plan;              /* the one that next_index belongs to */
@@ -87,6 +94,7 @@ struct node {
     uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
     uint8_t implementation; /* that it runs with; NO_IMPLEMENTATION: not chosen by us */
     bool exploring, listed;
+    bool single, lined;    /* in the world as a job of its own; in context->line */
     bool prefetched;       /* as a whole: StarPU wants that once per task */
     uint32_t worker;       /* COMMITTED, RUNNING */
     struct node *run_next; /* began later on the same worker */
@@ -108,6 +116,10 @@ struct context {
     struct node **running; /* per worker: those that began and have not ended, oldest first */
     uint32_t count;        /* unfinished */
     uint32_t unlaid;       /* submitted since the world was laid */
+    /* Ready tasks that were not laid enter the world as jobs of their own. Policies look at every
+     * job, so only a few do at a time, and the others wait in line. */
+    struct node *line, *line_last;
+    uint32_t singles; /* in the world, unfinished */
     /* Read without the lock, so that an idle worker's polling costs nothing: the policy decides for
      * all devices at once, so nobody need ask again until something has changed. */
     _Atomic uint32_t version;  /* of what the policy could know */
@@ -241,6 +253,11 @@ void planner_stop(struct context *context);
 int planner_prepare(struct context *context);
 /* With the lock held: adds a node to the present world as a job of its own. -ENOMEM. */
 int planner_append(struct context *context, struct node *node);
+/* With the lock held: whether another task may enter the world as a job of its own; whether this
+ * one shall wait in line, which it then does; it leaves the line. */
+bool planner_has_room(const struct context *context);
+bool planner_line_up(struct context *context, struct node *node);
+void planner_leave_line(struct context *context, struct node *node);
 /* With the lock held: the inputs of a task that exist shall travel to a worker's memory. */
 void planner_fetch(struct context *context, struct node *node, uint32_t worker);
 /* With the lock held: is it time to lay again? Wakes the planner. */
