@@ -250,16 +250,39 @@ class Starpu(cli.Case):
         self.assertIn("cannot read", self.refused(3, "--plugin", "nosuch.so", program))
         self.assertIn("not a libsymph-starpu.so", self.refused(3, "--plugin", "/bin/true", program))
 
-    def test_real_example(self):
+    def real_plugin(self):
         plugin = Path(cli.SYMPH).parent / "src/engine/starpu/libsymph-starpu.so"
-        examples = list(Path("/usr/lib").glob("*/starpu/examples/vector_scal"))
-        if not examples or not plugin.exists():
-            self.skipTest("starpu-examples is not installed, or no plug-in was built")
+        if not plugin.exists():
+            self.skipTest("no plug-in was built")
         if b"BUILT-FOR: 1.3" not in plugin.read_bytes():
             self.skipTest("the plug-in is for another StarPU than Debian's")
         if b"libasan" in plugin.read_bytes() or b"libtsan" in plugin.read_bytes():
             self.skipTest("a plug-in with a sanitizer cannot be loaded into a program without")
-        done = self.clean("--verbose", examples[0], HOME=self.folder, STARPU_NOPENCL="0")
+        return plugin
+
+    def test_another_version(self):
+        """A script's second program uses another StarPU than the first, for which the plug-in is."""
+        plugin = self.real_plugin()
+        library = self.compile("other/libstarpu-1.4.so.9", """
+            void starpu_get_version(int *a, int *b, int *c) { *a = 1; *b = 4; *c = 10; }
+            int starpu_initialize(void *c, int *n, char ***v) { return c != 0 || n != 0 || v != 0; }
+            int starpu_init(void *c) { return starpu_initialize(c, 0, 0); }
+            """, "-shared", "-fPIC", "-Wl,-soname,libstarpu-1.4.so.9")
+        program = self.compile("other/prog", PROGRAM, library, "-Wl,-rpath," + os.path.dirname(library))
+        done = subprocess.run([program], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "LD_PRELOAD": str(plugin), "HOME": self.folder})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("for StarPU 1.3, and the program uses 1.4", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("arguments=0", done.stdout)
+
+    def test_real_example(self):
+        plugin = self.real_plugin()
+        examples = list(Path("/usr/lib").glob("*/starpu/examples/vector_scal"))
+        if not examples:
+            self.skipTest("starpu-examples is not installed")
+        done = self.clean("--plugin", plugin, "--verbose", examples[0], HOME=self.folder,
+                          STARPU_NOPENCL="0")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("symph", done.stderr)
 

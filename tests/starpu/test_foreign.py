@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's StarPU program under the plug-in: implementations.c."""
+"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c."""
 import os
 import re
 import subprocess
@@ -7,22 +7,25 @@ import sys
 import tempfile
 import unittest
 
-SYMPH, PLUGIN, PROGRAM = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+SYMPH, PLUGIN, PROGRAM, MANY = (sys.argv.pop(1) for _ in range(4))
 
 
-class Implementations(unittest.TestCase):
+class Foreign(unittest.TestCase):
     def setUp(self):
         with open(PLUGIN, "rb") as file:
             code = file.read()
         if b"libasan" in code or b"libtsan" in code:
             self.skipTest("a plug-in with a sanitizer is not loaded before the sanitizer")
 
+    def run_foreign(self, home, options, program):
+        environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "STARPU_SILENT": "1",
+                       "STARPU_NOPENCL": "0", "STARPU_NCPU": "2", "SYMPH_MODELS": home}
+        return subprocess.run([SYMPH, "starpu", "--plugin", PLUGIN, *options, "--", *program],
+                              env=environment, capture_output=True, text=True, timeout=100)
+
     def run_program(self, *options):
         with tempfile.TemporaryDirectory() as home:
-            environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "STARPU_SILENT": "1",
-                           "STARPU_NOPENCL": "0", "STARPU_NCPU": "2", "SYMPH_MODELS": home}
-            done = subprocess.run([SYMPH, "starpu", "--plugin", PLUGIN, *options, "--", PROGRAM],
-                                  env=environment, capture_output=True, text=True, timeout=120)
+            done = self.run_foreign(home, options, [PROGRAM])
             models = "".join(open(os.path.join(home, name)).read() for name in os.listdir(home)
                              if name.endswith(".csv"))
         if done.returncode == 77:
@@ -56,6 +59,13 @@ class Implementations(unittest.TestCase):
         _, _, models = self.run_program("--quiet")
         self.assertEqual(len(set(re.findall(r"unnamed\.[0-9a-f]+\.[0-9a-f]+", models))), 1, models)
         self.assertNotIn("unnamed,", models)
+
+    def test_many_ready_tasks(self):
+        """What took quadratic time would take many minutes."""
+        for what in ("independent", "readers"):
+            with tempfile.TemporaryDirectory() as home:
+                done = self.run_foreign(home, ["--quiet"], [MANY, "200000", what])
+            self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
 
 
 unittest.main()

@@ -59,12 +59,28 @@ static void configure(void) {
     }
 }
 
+/* A script may start programs of several StarPUs, whose structures differ. */
+static bool fits(void) {
+    int major = 0, minor = 0, release = 0;
+    starpu_get_version(&major, &minor, &release);
+    if (major == STARPU_MAJOR_VERSION && minor == STARPU_MINOR_VERSION) {
+        return true;
+    }
+    char text[256];
+    snprintf(text, sizeof text,
+             "this plug-in is for StarPU %d.%d, and the program uses %d.%d: StarPU's own policy "
+             "runs; 'symph starpu PROGRAM' finds the plug-in that fits",
+             STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION, major, minor);
+    complain(text);
+    return false;
+}
+
 #if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
 SY_API struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name);
 SY_API struct starpu_sched_policy **starpu_get_sched_lib_policies(void);
 
 struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name) {
-    if (strcmp(name, sy_starpu_policy.policy_name) != 0) {
+    if (strcmp(name, sy_starpu_policy.policy_name) != 0 || !fits()) {
         return NULL;
     }
     configure();
@@ -89,12 +105,17 @@ int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv) {
     }
     struct starpu_conf copy;
     const char *chosen = getenv("STARPU_SCHED");
+    bool ours = !chosen || strcmp(chosen, sy_starpu_policy.policy_name) == 0;
+    if (ours && !fits()) {
+        unsetenv("STARPU_SCHED");
+        return real(conf, argc, argv);
+    }
     if (conf) {
         copy = *conf;
     } else {
         starpu_conf_init(&copy);
     }
-    if (!chosen || strcmp(chosen, sy_starpu_policy.policy_name) == 0) {
+    if (ours) {
         configure();
         unsetenv("STARPU_SCHED"); /* 1.3 knows no such name; ours is passed by pointer */
         copy.sched_policy = &sy_starpu_policy;
