@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a task costs that does nothing: an ordinary StarPU program, to be run under any scheduler.
+ * What a task costs that does nothing, or next to nothing: an ordinary StarPU program, to be run
+ * under any scheduler.
  *
  * In: tasks and buffers per task (1 to 3, over 64 handles, so that tasks depend on each other) or
- * none. Out: microseconds per task, from the first submission to the end of the last.
+ * none; how long a task computes. Out: microseconds per task, from the first submission to the end
+ * of the last.
  * bench/starpu_overhead.py compares schedulers with it.
  */
 #include <starpu.h>
@@ -12,8 +14,13 @@
 
 #define HANDLES 64
 
-static void nothing(void **buffers, void *argument) {
+static double work_us;
+
+static void work(void **buffers, void *argument) {
     (void)buffers, (void)argument;
+    double end_us = work_us > 0 ? starpu_timing_now() + work_us : 0;
+    while (work_us > 0 && starpu_timing_now() < end_us) {
+    }
 }
 
 static struct starpu_perfmodel model = {.type = STARPU_HISTORY_BASED, .symbol = "symph_nothing"};
@@ -33,15 +40,16 @@ static void submit(struct starpu_codelet *codelet, starpu_data_handle_t *handles
 int main(int argc, char **argv) {
     unsigned tasks = argc > 1 ? (unsigned)atoi(argv[1]) : 20000;
     int buffers = argc > 2 ? atoi(argv[2]) : 3;
+    work_us = argc > 3 ? atof(argv[3]) : 0;
     double values[HANDLES] = {0};
     starpu_data_handle_t handles[HANDLES];
     struct starpu_codelet codelet;
     if (buffers < 0 || buffers > 3 || starpu_init(NULL)) {
-        fputs("usage: starpu_overhead [TASKS [BUFFERS 0..3]]\n", stderr);
+        fputs("usage: starpu_overhead [TASKS [BUFFERS 0..3 [MICROSECONDS]]]\n", stderr);
         return 2;
     }
     starpu_codelet_init(&codelet);
-    codelet.cpu_funcs[0] = nothing;
+    codelet.cpu_funcs[0] = work;
     codelet.nbuffers = buffers;
     codelet.model = &model;
     codelet.name = "nothing";

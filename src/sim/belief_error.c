@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How wrong the belief is (options.judge): the error of each resource's use over time, and for
- * every task the slowdown that was foretold when it began against the one it had.
+ * every task the slowdown that was predicted when it began against the one it had.
  *
  * The foretelling is belief/'s slowdown, fed as a policy would feed it, but by the simulator: it
  * does not depend on the policy. It sees all that begins in the same moment.

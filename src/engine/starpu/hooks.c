@@ -237,10 +237,12 @@ static void let_in(struct context *context) {
     while (context->line && planner_has_room(context)) {
         struct node *node = context->line;
         planner_leave_line(context, node);
+        node->state = NODE_WAITING; /* so that a world made meanwhile does not announce it, too */
         if (planner_append(context, node)) {
             shared_fail("out of memory");
             return;
         }
+        node->state = NODE_READY;
         announce(context, node);
     }
 }

@@ -15,7 +15,7 @@
 #define ROOM_MIN     (WORLD_MIN / 4) /* lay again before the world is full */
 #define SINGLES      64              /* jobs of one task in a world, at most, */
 #define SINGLES_EACH 4               /* and for each device */
-#define BATCH_MIN    64 /* lay again once so many are new, and as many as the world has */
+#define BATCH_MIN    64 /* lay again once this many are new, and as many as the world has */
 
 struct plan {
     struct sy_live *live;

@@ -4,7 +4,7 @@
  *
  * Among records with the same pair_key (not 0) and the same BAM flag "second of its pair", the pair
  * with the highest quality_sum stays, of equal ones that with the smallest serial / 2; all others
- * are duplicates. The key covers both ends and the rule only the pair, so mates decide alike in
+ * are duplicates. The key covers both ends and the rule only the pair, so mates decide the same in
  * whatever bins. The rule itself is here in C and for a GPU.
  */
 #ifndef GENOMICS_CALL_DUPLICATES_H
