@@ -13,6 +13,7 @@
 #define AHEAD_BUSY 2   /* where copies disturb each other: what is urgent should go first, */
 #define AHEAD_MOST 64  /* and more of them where they are short: those that begin within */
 #define AHEAD_NS   1e6 /* so long of the first */
+#define TELL_NS    1e5 /* from the end of a task to the word that others are ready */
 #define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
 #define TAKE_FROM  4   /* tasks of each other sequence */
 
@@ -125,6 +126,9 @@ void sy_follow_task_done(struct sy_scheduler *s, const struct sy_view *view, uin
                          uint32_t device, double duration_ns) {
     struct follow *y = s->state;
     sy_late_task_done(s, view, task, device, duration_ns);
+    if (y->following && y->left[task]) {
+        y->plan.end_ns[task] = view->now_ns;
+    }
     for (uint32_t e = view->succ_start[task]; y->following && e < view->succ_start[task + 1]; e++) {
         if (y->ahead[view->succ[e]] && view->task_device[view->succ[e]] == SY_NONE) {
             list(y, view->succ[e]);
@@ -134,6 +138,15 @@ void sy_follow_task_done(struct sy_scheduler *s, const struct sy_view *view, uin
 
 /* --- inputs that travel ahead ------------------------------------------------------------------
  */
+/* Where copies disturb each other, more goes ahead only while nothing urgent is held up by it. */
+static bool way_is_idle(struct follow *y, const struct sy_view *view, uint32_t next,
+                        uint32_t device) {
+    const struct sy_device *self = &view->machine->devices[device];
+    return view->shared_links && self->kind != SY_CPU && !y->fetch_count &&
+           !sy_late_way_is_busy(&y->late, view, self->memory,
+                                sy_estimate_unsent_ns(view, next, self->memory));
+}
+
 static void send_ahead(struct follow *y, const struct sy_view *view, uint32_t device) {
     const struct draft *plan = &y->plan;
     uint32_t limit = view->shared_links ? AHEAD_BUSY : AHEAD;
@@ -141,7 +154,8 @@ static void send_ahead(struct follow *y, const struct sy_view *view, uint32_t de
         uint32_t last = y->ahead_last[device], first = plan->first[device];
         uint32_t next = last == SY_NONE ? first : plan->after[last];
         if (next == SY_NONE || (y->ahead_count[device] >= limit &&
-                                plan->start_ns[next] > plan->start_ns[first] + AHEAD_NS)) {
+                                plan->start_ns[next] > plan->start_ns[first] + AHEAD_NS &&
+                                !way_is_idle(y, view, next, device))) {
             return;
         }
         y->ahead[next] = true;
@@ -159,6 +173,7 @@ static uint32_t fetch(struct follow *y, const struct sy_view *view, struct sy_de
         y->listed[task] = false;
         if (y->ahead[task] &&
             sy_estimate_unsent_ns(view, task, view->machine->devices[device].memory) > 0) {
+            sy_late_sent(&y->late, view, task, view->machine->devices[device].memory);
             ret[count++] = (struct sy_decision){.kind = SY_FETCH, .task = task, .device = device};
         }
     }
@@ -213,14 +228,20 @@ static double end_ns(const struct follow *y, const struct sy_view *view, uint32_
                 plan->end_ns[task] + y->behind_ns[device]);
 }
 
-/* When a task that waits may become ready. INFINITY: it waits for something unknown. */
+/* When a task that waits may become ready. INFINITY: it waits for something unknown, unless what it
+ * waited for has just ended: a runtime needs some time to tell. */
 static double ready_ns(const struct follow *y, const struct sy_view *view, uint32_t task) {
-    double ready = -INFINITY;
+    double ready = -INFINITY, ended_ns = -INFINITY;
     for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1]; e++) {
         uint32_t before = view->pred[e];
         if (view->task_state[before] != SY_TASK_DONE) {
             ready = fmax(ready, end_ns(y, view, before));
+        } else if (y->left[before]) {
+            ended_ns = fmax(ended_ns, y->plan.end_ns[before]);
         }
+    }
+    if (ready == -INFINITY && view->now_ns < ended_ns + TELL_NS) {
+        return view->now_ns;
     }
     return ready == -INFINITY ? INFINITY : fmax(ready, view->now_ns);
 }

@@ -67,6 +67,13 @@ static double busy_ns(const struct late_way *way, const struct sy_view *view) {
     return way->count ? way->due_ns[way->count - 1] - view->now_ns : 0;
 }
 
+bool sy_late_way_is_busy(struct late *l, const struct sy_view *view, uint32_t memory,
+                         double next_ns) {
+    struct late_way *way = &l->ways[memory];
+    look_at_way(way, view, memory);
+    return way->count == LATE_ON_WAY || busy_ns(way, view) > fmax(AHEAD_TIMES * next_ns, AHEAD_NS);
+}
+
 void sy_late_sent(struct late *l, const struct sy_view *view, uint32_t task, uint32_t memory) {
     struct late_way *way = &l->ways[memory];
     look_at_way(way, view, memory);
@@ -97,10 +104,7 @@ uint32_t sy_late_send_ahead(struct late *l, const struct sy_view *view, struct s
             continue;
         }
         uint32_t memory = view->machine->devices[device].memory;
-        struct late_way *way = &l->ways[memory];
-        look_at_way(way, view, memory);
-        if (way->count == LATE_ON_WAY ||
-            busy_ns(way, view) > fmax(AHEAD_TIMES * unsent_ns, AHEAD_NS)) {
+        if (sy_late_way_is_busy(l, view, memory, unsent_ns)) {
             l->fetched[task] = false;
             break;
         }

@@ -9,6 +9,7 @@
  */
 #include "schedulers/late_binding.h"
 #include <errno.h>
+#include <string.h>
 
 static bool by_falling(const struct late *l, uint32_t a, uint32_t b) {
     if (l->key[a] != l->key[b]) {
@@ -93,6 +94,9 @@ void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uin
     if (l->net) {
         sy_learned_job_arrived(l->net, &l->base, view, job);
     }
+    /* A rehearsal may have been here before. */
+    memset(l->fetched + j->first_task, 0, j->task_count * sizeof *l->fetched);
+    memset(l->ways, 0, view->machine->memory_count * sizeof *l->ways);
 }
 
 static void count_waiting(struct late *l, const struct sy_view *view, uint32_t task,

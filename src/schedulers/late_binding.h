@@ -140,6 +140,10 @@ bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, 
 uint32_t sy_late_send_ahead(struct late *late, const struct sy_view *view,
                             struct sy_decision *ret_decisions, uint32_t capacity);
 
+/* Whether what travels to a memory suffices to keep the way busy, if what comes next takes that
+ * long. */
+bool sy_late_way_is_busy(struct late *late, const struct sy_view *view, uint32_t memory,
+                         double next_ns);
 /* A task's inputs were sent for, by that or since it was committed. */
 void sy_late_sent(struct late *late, const struct sy_view *view, uint32_t task, uint32_t memory);
 

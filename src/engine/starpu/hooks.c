@@ -219,6 +219,9 @@ static struct starpu_task *on_pop(unsigned id) {
         node = boxes_take(context, worker);
     } else if (node && looks_ahead(context, worker)) {
         combine(context, -1);
+    } else if (node && sy_shared.machine->devices[worker].kind != SY_CPU) {
+        /* Room for another: an idle core may decide which. */
+        atomic_fetch_add_explicit(&context->version, 1, memory_order_relaxed);
     }
     set_idle(context, worker, !node);
     if (!node) {
