@@ -27,12 +27,10 @@ void sy_filter_look_ahead(struct sy_filter *f, double steps) {
         f->way[i] = settled * (v->start_log - f->x[i]);
         f->keeps[i] = 1 - f->trust * settled;
     }
-    memset(f->gain, 0, f->stride * sizeof *f->gain);
+    const struct sy_ahead to = {f->ahead, f->ahead_narrow, f->gain};
+    sy_look_ahead(&to, f->p, f->q, f->keeps, steps, f->stride, f->n);
     for (uint32_t i = 0; i < f->n; i++) {
-        size_t at = (size_t)i * f->stride;
-        sy_look_ahead(f->ahead + at, f->ahead_narrow + at, f->p + at, f->q + at, f->keeps,
-                      f->keeps[i], steps, f->gain, f->stride);
-        f->left[i] = (float)f->ahead[at + i];
+        f->left[i] = (float)sy_row_at(f->ahead, f->stride, i)[i];
     }
     f->ahead_steps = steps;
 }
