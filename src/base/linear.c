@@ -4,35 +4,11 @@
  * none of them fuses or reorders operations.
  */
 #include "base/linear.h"
+#include "base/dispatch.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-/* name(...) runs the widest copy of name_body that the processor has. Not by target_clones: its
- * symbols are seen from outside the library. */
-#ifdef __x86_64__
-#define AVX2   __attribute__((target("avx2")))
-#define AVX512 __attribute__((target("avx2,avx512f,avx512vl,avx512dq")))
-#define DISPATCH(type, name, parameters, arguments)                                                \
-    AVX512 static type name##_avx512 parameters {                                                  \
-        return name##_body arguments;                                                              \
-    }                                                                                              \
-    AVX2 static type name##_avx2 parameters {                                                      \
-        return name##_body arguments;                                                              \
-    }                                                                                              \
-    type name parameters {                                                                         \
-        if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {            \
-            return name##_avx512 arguments;                                                        \
-        }                                                                                          \
-        return __builtin_cpu_supports("avx2") ? name##_avx2 arguments : name##_body arguments;     \
-    }
-#else
-#define DISPATCH(type, name, parameters, arguments)                                                \
-    type name parameters {                                                                         \
-        return name##_body arguments;                                                              \
-    }
-#endif
 #define BLOCK 8u /* rows that the Cholesky factor takes at a time */
 
 /* As many numbers as the widest registers hold; compilers split them where registers are narrower.
@@ -44,18 +20,18 @@ typedef double few_doubles __attribute__((vector_size(32), aligned(8), may_alias
 _Static_assert(sizeof(floats) == SY_LANES * sizeof(float), "a row is whole vectors");
 #define HALF (SY_LANES / 2) /* numbers in doubles and few_floats */
 
-INLINE void sy_axpy_body(double *restrict y, const double *restrict x, double scale,
-                         uint32_t length) {
+SY_INLINE void sy_axpy_body(double *restrict y, const double *restrict x, double scale,
+                            uint32_t length) {
     for (uint32_t i = 0; i < length; i++) {
         y[i] += scale * x[i];
     }
 }
-DISPATCH(void, sy_axpy,
-         (double *restrict y, const double *restrict x, double scale, uint32_t length),
-         (y, x, scale, length))
+SY_DISPATCH(void, sy_axpy,
+            (double *restrict y, const double *restrict x, double scale, uint32_t length),
+            (y, x, scale, length))
 
-INLINE void sy_subtract_rows_narrow_body(float *restrict y, const float *rows, uint32_t stride,
-                                         uint32_t count, const float *scales) {
+SY_INLINE void sy_subtract_rows_narrow_body(float *restrict y, const float *rows, uint32_t stride,
+                                            uint32_t count, const float *scales) {
     for (uint32_t c = 0; c < stride; c += SY_LANES) {
         floats sum = *(const floats *)(y + c);
         for (uint32_t k = 0; k < count; k++) {
@@ -64,13 +40,13 @@ INLINE void sy_subtract_rows_narrow_body(float *restrict y, const float *rows, u
         *(floats *)(y + c) = sum;
     }
 }
-DISPATCH(void, sy_subtract_rows_narrow,
-         (float *restrict y, const float *rows, uint32_t stride, uint32_t count,
-          const float *scales),
-         (y, rows, stride, count, scales))
+SY_DISPATCH(void, sy_subtract_rows_narrow,
+            (float *restrict y, const float *rows, uint32_t stride, uint32_t count,
+             const float *scales),
+            (y, rows, stride, count, scales))
 
-INLINE void sy_look_ahead_body(const struct sy_ahead *to, const double *p, const double *q,
-                               const double *keeps, double steps, uint32_t stride, uint32_t n) {
+SY_INLINE void sy_look_ahead_body(const struct sy_ahead *to, const double *p, const double *q,
+                                  const double *keeps, double steps, uint32_t stride, uint32_t n) {
     memset(to->squares, 0, stride * sizeof *to->squares);
     for (uint32_t i = 0; i < n; i += 4) {
         for (uint32_t c = 0; c < stride; c += HALF) {
@@ -89,12 +65,12 @@ INLINE void sy_look_ahead_body(const struct sy_ahead *to, const double *p, const
         }
     }
 }
-DISPATCH(void, sy_look_ahead,
-         (const struct sy_ahead *to, const double *p, const double *q, const double *keeps,
-          double steps, uint32_t stride, uint32_t n),
-         (to, p, q, keeps, steps, stride, n))
+SY_DISPATCH(void, sy_look_ahead,
+            (const struct sy_ahead *to, const double *p, const double *q, const double *keeps,
+             double steps, uint32_t stride, uint32_t n),
+            (to, p, q, keeps, steps, stride, n))
 
-INLINE float dot_narrow(const float *x, const float *y, uint32_t length) {
+SY_INLINE float dot_narrow(const float *x, const float *y, uint32_t length) {
     few_floats sum = {0};
     for (uint32_t i = 0; i < length; i += HALF) {
         sum += *(const few_floats *)(x + i) * *(const few_floats *)(y + i);
@@ -102,18 +78,19 @@ INLINE float dot_narrow(const float *x, const float *y, uint32_t length) {
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
-INLINE void sy_dots_narrow_body(float *restrict out, const float *rows, uint32_t stride,
-                                uint32_t count, const float *x) {
+SY_INLINE void sy_dots_narrow_body(float *restrict out, const float *rows, uint32_t stride,
+                                   uint32_t count, const float *x) {
     for (uint32_t k = 0; k < count; k++) {
         out[k] = dot_narrow(rows + (size_t)k * stride, x, stride);
     }
 }
-DISPATCH(void, sy_dots_narrow,
-         (float *restrict out, const float *rows, uint32_t stride, uint32_t count, const float *x),
-         (out, rows, stride, count, x))
+SY_DISPATCH(void, sy_dots_narrow,
+            (float *restrict out, const float *rows, uint32_t stride, uint32_t count,
+             const float *x),
+            (out, rows, stride, count, x))
 
-INLINE void sy_sum_rows_narrow_body(float *restrict out, const float *matrix, uint32_t stride,
-                                    uint32_t n, const float *scales) {
+SY_INLINE void sy_sum_rows_narrow_body(float *restrict out, const float *matrix, uint32_t stride,
+                                       uint32_t n, const float *scales) {
     memset(out, 0, stride * sizeof *out);
     for (uint32_t k = 0; k < n; k += 4) {
         /* Rows past n hold zeros: the matrix has stride of them. */
@@ -125,12 +102,12 @@ INLINE void sy_sum_rows_narrow_body(float *restrict out, const float *matrix, ui
         }
     }
 }
-DISPATCH(void, sy_sum_rows_narrow,
-         (float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
-          const float *scales),
-         (out, matrix, stride, n, scales))
+SY_DISPATCH(void, sy_sum_rows_narrow,
+            (float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
+             const float *scales),
+            (out, matrix, stride, n, scales))
 
-INLINE double sy_dot_body(const double *x, const double *y, uint32_t length) {
+SY_INLINE double sy_dot_body(const double *x, const double *y, uint32_t length) {
     doubles sum = {0};
     double rest = 0;
     uint32_t i = 0;
@@ -142,18 +119,18 @@ INLINE double sy_dot_body(const double *x, const double *y, uint32_t length) {
     }
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
 }
-DISPATCH(double, sy_dot, (const double *x, const double *y, uint32_t length), (x, y, length))
+SY_DISPATCH(double, sy_dot, (const double *x, const double *y, uint32_t length), (x, y, length))
 
-INLINE void add_rows(double *restrict out, const double *const from[4], const double scales[4],
-                     uint32_t stride) {
+SY_INLINE void add_rows(double *restrict out, const double *const from[4], const double scales[4],
+                        uint32_t stride) {
     for (uint32_t i = 0; i < stride; i++) {
         out[i] += scales[0] * from[0][i] + scales[1] * from[1][i] +
                   (scales[2] * from[2][i] + scales[3] * from[3][i]);
     }
 }
 
-INLINE void sy_combine_body(double *restrict out, const double *matrix, uint32_t stride,
-                            const uint32_t *rows, const double *scales, uint32_t count) {
+SY_INLINE void sy_combine_body(double *restrict out, const double *matrix, uint32_t stride,
+                               const uint32_t *rows, const double *scales, uint32_t count) {
     if (count == 1) {
         const double *only = matrix + (size_t)rows[0] * stride;
         for (uint32_t i = 0; i < stride; i++) {
@@ -175,13 +152,13 @@ INLINE void sy_combine_body(double *restrict out, const double *matrix, uint32_t
         add_rows(out, from, by, stride);
     }
 }
-DISPATCH(void, sy_combine,
-         (double *restrict out, const double *matrix, uint32_t stride, const uint32_t *rows,
-          const double *scales, uint32_t count),
-         (out, matrix, stride, rows, scales, count))
+SY_DISPATCH(void, sy_combine,
+            (double *restrict out, const double *matrix, uint32_t stride, const uint32_t *rows,
+             const double *scales, uint32_t count),
+            (out, matrix, stride, rows, scales, count))
 
-INLINE void sy_sum_rows_body(double *restrict out, const double *matrix, uint32_t stride,
-                             uint32_t n, const double *scales) {
+SY_INLINE void sy_sum_rows_body(double *restrict out, const double *matrix, uint32_t stride,
+                                uint32_t n, const double *scales) {
     for (uint32_t i = 0; i < stride; i++) {
         out[i] = 0;
     }
@@ -195,13 +172,13 @@ INLINE void sy_sum_rows_body(double *restrict out, const double *matrix, uint32_
         add_rows(out, from, by, stride);
     }
 }
-DISPATCH(void, sy_sum_rows,
-         (double *restrict out, const double *matrix, uint32_t stride, uint32_t n,
-          const double *scales),
-         (out, matrix, stride, n, scales))
+SY_DISPATCH(void, sy_sum_rows,
+            (double *restrict out, const double *matrix, uint32_t stride, uint32_t n,
+             const double *scales),
+            (out, matrix, stride, n, scales))
 
-INLINE void sy_nudge_body(double *p, uint32_t stride, uint32_t n, const double *a, const double *b,
-                          double keep, double scale) {
+SY_INLINE void sy_nudge_body(double *p, uint32_t stride, uint32_t n, const double *a,
+                             const double *b, double keep, double scale) {
     for (uint32_t i = 0; i < n; i++) {
         double *restrict row = p + (size_t)i * stride;
         double plus = scale * a[i], minus = scale * b[i];
@@ -210,14 +187,14 @@ INLINE void sy_nudge_body(double *p, uint32_t stride, uint32_t n, const double *
         }
     }
 }
-DISPATCH(void, sy_nudge,
-         (double *p, uint32_t stride, uint32_t n, const double *a, const double *b, double keep,
-          double scale),
-         (p, stride, n, a, b, keep, scale))
+SY_DISPATCH(void, sy_nudge,
+            (double *p, uint32_t stride, uint32_t n, const double *a, const double *b, double keep,
+             double scale),
+            (p, stride, n, a, b, keep, scale))
 
 /* below -= sum of rows[r][i] * rows[r], from column `from` on, for eight rows. */
-INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t stride, uint32_t i,
-                           uint32_t from) {
+SY_INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t stride,
+                              uint32_t i, uint32_t from) {
     const double *r0 = rows, *r1 = r0 + stride, *r2 = r1 + stride, *r3 = r2 + stride;
     const double *r4 = r3 + stride, *r5 = r4 + stride, *r6 = r5 + stride, *r7 = r6 + stride;
     double f0 = r0[i], f1 = r1[i], f2 = r2[i], f3 = r3[i];
@@ -228,7 +205,7 @@ INLINE void subtract_eight(double *restrict below, const double *rows, uint32_t 
     }
 }
 
-INLINE bool sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const double *floors) {
+SY_INLINE bool sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const double *floors) {
     for (uint32_t first = 0; first < m; first += BLOCK) {
         uint32_t end = first + BLOCK < m ? first + BLOCK : m;
         for (uint32_t k = first; k < end; k++) {
@@ -257,12 +234,12 @@ INLINE bool sy_cholesky_body(double *a, uint32_t stride, uint32_t m, const doubl
     }
     return true;
 }
-DISPATCH(bool, sy_cholesky, (double *a, uint32_t stride, uint32_t m, const double *floors),
-         (a, stride, m, floors))
+SY_DISPATCH(bool, sy_cholesky, (double *a, uint32_t stride, uint32_t m, const double *floors),
+            (a, stride, m, floors))
 
 /* The columns [c, c + width * HALF): width is a constant wherever this is inlined. */
-INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride,
-                        uint32_t c, uint32_t width) {
+SY_INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *w,
+                           uint32_t stride, uint32_t c, uint32_t width) {
     for (uint32_t i = 0; i < m; i++) {
         doubles sum[4], *to = (doubles *)(w + (size_t)i * stride + c);
         for (uint32_t l = 0; l < width; l++) {
@@ -282,8 +259,8 @@ INLINE void solve_panel(const double *u, uint32_t u_stride, uint32_t m, double *
     }
 }
 
-INLINE void sy_solve_lower_body(const double *u, uint32_t u_stride, uint32_t m, double *w,
-                                uint32_t stride) {
+SY_INLINE void sy_solve_lower_body(const double *u, uint32_t u_stride, uint32_t m, double *w,
+                                   uint32_t stride) {
     uint32_t c = 0;
     for (; c + 4 * HALF <= stride; c += 4 * HALF) {
         solve_panel(u, u_stride, m, w, stride, c, 4);
@@ -292,12 +269,12 @@ INLINE void sy_solve_lower_body(const double *u, uint32_t u_stride, uint32_t m, 
         solve_panel(u, u_stride, m, w, stride, c, 2);
     }
 }
-DISPATCH(void, sy_solve_lower,
-         (const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride),
-         (u, u_stride, m, w, stride))
+SY_DISPATCH(void, sy_solve_lower,
+            (const double *u, uint32_t u_stride, uint32_t m, double *w, uint32_t stride),
+            (u, u_stride, m, w, stride))
 
-INLINE void sy_solve_forward_body(const double *u, uint32_t u_stride, uint32_t m,
-                                  double *restrict z) {
+SY_INLINE void sy_solve_forward_body(const double *u, uint32_t u_stride, uint32_t m,
+                                     double *restrict z) {
     for (uint32_t i = 0; i < m; i++) {
         const double *row = u + (size_t)i * u_stride;
         z[i] /= row[i];
@@ -306,11 +283,12 @@ INLINE void sy_solve_forward_body(const double *u, uint32_t u_stride, uint32_t m
         }
     }
 }
-DISPATCH(void, sy_solve_forward,
-         (const double *u, uint32_t u_stride, uint32_t m, double *restrict z), (u, u_stride, m, z))
+SY_DISPATCH(void, sy_solve_forward,
+            (const double *u, uint32_t u_stride, uint32_t m, double *restrict z),
+            (u, u_stride, m, z))
 
 /* A block at a time: a vector is not read soon after its numbers were written one by one. */
-INLINE void sy_solve_backward_body(const double *u, uint32_t u_stride, uint32_t m, double *z) {
+SY_INLINE void sy_solve_backward_body(const double *u, uint32_t u_stride, uint32_t m, double *z) {
     for (uint32_t end = m, first; end > 0; end = first) {
         first = (end - 1) / BLOCK * BLOCK;
         for (uint32_t i = first; i < end; i++) {
@@ -326,10 +304,10 @@ INLINE void sy_solve_backward_body(const double *u, uint32_t u_stride, uint32_t 
         }
     }
 }
-DISPATCH(void, sy_solve_backward, (const double *u, uint32_t u_stride, uint32_t m, double *z),
-         (u, u_stride, m, z))
+SY_DISPATCH(void, sy_solve_backward, (const double *u, uint32_t u_stride, uint32_t m, double *z),
+            (u, u_stride, m, z))
 
-INLINE void take_off(double *from, const floats *what) {
+SY_INLINE void take_off(double *from, const floats *what) {
     few_floats low = __builtin_shufflevector(*what, *what, 0, 1, 2, 3, 4, 5, 6, 7);
     few_floats high = __builtin_shufflevector(*what, *what, 8, 9, 10, 11, 12, 13, 14, 15);
     *(doubles *)from -= __builtin_convertvector(low, doubles);
@@ -337,8 +315,8 @@ INLINE void take_off(double *from, const floats *what) {
 }
 
 /* p -= w'w for the 4 rows at i and the columns from `from` on. */
-INLINE void four_rows(double *p, uint32_t stride, const float *w, uint32_t m, uint32_t i,
-                      uint32_t from) {
+SY_INLINE void four_rows(double *p, uint32_t stride, const float *w, uint32_t m, uint32_t i,
+                         uint32_t from) {
     for (uint32_t j = from; j < stride; j += SY_LANES) {
         floats s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
         for (uint32_t k = 0; k < m; k++) {
@@ -358,7 +336,7 @@ INLINE void four_rows(double *p, uint32_t stride, const float *w, uint32_t m, ui
 }
 
 /* The four by four numbers at `to` become those at `from`, turned. */
-INLINE void mirror(double *to, const double *from, size_t stride) {
+SY_INLINE void mirror(double *to, const double *from, size_t stride) {
     few_doubles a = *(const few_doubles *)from, b = *(const few_doubles *)(from + stride);
     few_doubles c = *(const few_doubles *)(from + 2 * stride);
     few_doubles d = *(const few_doubles *)(from + 3 * stride);
@@ -372,8 +350,8 @@ INLINE void mirror(double *to, const double *from, size_t stride) {
     *(few_doubles *)(to + 3 * stride) = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
 }
 
-INLINE void sy_downdate_body(double *p, uint32_t stride, const double *w, uint32_t m,
-                             float *narrow) {
+SY_INLINE void sy_downdate_body(double *p, uint32_t stride, const double *w, uint32_t m,
+                                float *narrow) {
     for (uint32_t i = 0; i < m * stride; i += HALF) {
         *(few_floats *)(narrow + i) =
             __builtin_convertvector(*(const doubles *)(w + i), few_floats);
@@ -390,6 +368,6 @@ INLINE void sy_downdate_body(double *p, uint32_t stride, const double *w, uint32
         }
     }
 }
-DISPATCH(void, sy_downdate,
-         (double *p, uint32_t stride, const double *w, uint32_t m, float *narrow),
-         (p, stride, w, m, narrow))
+SY_DISPATCH(void, sy_downdate,
+            (double *p, uint32_t stride, const double *w, uint32_t m, float *narrow),
+            (p, stride, w, m, narrow))
