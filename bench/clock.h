@@ -12,14 +12,14 @@
 
 #define CLOCKINGS 1001
 
-static double now_ns(void) {
+static inline double now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
 }
 
 /* What asking for the time costs. */
-static double clock_ns(void) {
+static inline double clock_ns(void) {
     static double times[CLOCKINGS];
     for (uint32_t i = 0; i < CLOCKINGS; i++) {
         double start = now_ns();

@@ -7,18 +7,12 @@
  * rounds.
  */
 #include "base/json.h"
+#include "clock.h"
 #include "cost/cost.h"
-#include <time.h>
 
 #define ROUNDS 15
 #define CALLS  200000
 #define SIZES  16 /* of one kernel */
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
-}
 
 static struct sy_cell *cell_at(struct sy_store *store, uint32_t index) {
     return sy_store_cell(store, "gemm", "cpu", 8.0 * index, 1000.0 * index, index);

@@ -22,59 +22,55 @@
     "heft+srpt,dmdas+srpt,lb,lb+fifo,lb+fair,lb+srpt,lb+wspt,lb-hist+wspt,lb-cont+srpt,"           \
     "lb-cont+wspt,symphony,symphony+wspt,greedy-true+wspt"
 
+#define KNOWN_AND_NOISY(which)                                                                     \
+    {                                                                                              \
+        {.machine = SY_BENCH_NODE,                                                                 \
+         .graphs = which,                                                                          \
+         .accelerate = true,                                                                       \
+         .seeds = 1,                                                                               \
+         .policies = STATIC},                                                                      \
+        {                                                                                          \
+            .machine = SY_BENCH_NODE, .graphs = which, .accelerate = true, .noise = 0.3,           \
+            .policies = NOISY                                                                      \
+        }                                                                                          \
+    }
+#define COLUMNS_KNOWN_AND_NOISY                                                                    \
+    {                                                                                              \
+        {"known times", 0, SY_FIGURE_OVER_BOUND}, {"vs LP", 0, SY_FIGURE_OVER_LP}, {               \
+            "noise 0.3", 1, SY_FIGURE_OVER_BOUND                                                   \
+        }                                                                                          \
+    }
+#define KNOWN_TILES(graph)                                                                         \
+    {                                                                                              \
+        .machine = MIRAGE, .graphs = {graph}, .costs = "machines/mirage.kernels.csv",              \
+        .policies = STATIC, .seeds = 1                                                             \
+    }
+#define JOBS_BESIDE(load_of_others)                                                                \
+    {                                                                                              \
+        .machine = SY_BENCH_MIXED, .graphs = SY_BENCH_SIX, .noise = 0.15,                          \
+        .hidden_load = load_of_others, .counter_noise = 0.3, .load = 0.5, .tenants = 4,            \
+        .jobs = 40, .contention = true                                                             \
+    }
+
 static const struct sy_sheet sheets[] = {
     {.bench = "classic",
      .title = "Generated graphs, " SY_BENCH_NODE ": makespan / max(critical path, area)",
      .policies = EITHER,
-     .scenarios = {{.machine = SY_BENCH_NODE,
-                    .graphs = SY_BENCH_GENERATED,
-                    .accelerate = true,
-                    .seeds = 1,
-                    .policies = STATIC},
-                   {.machine = SY_BENCH_NODE,
-                    .graphs = SY_BENCH_GENERATED,
-                    .accelerate = true,
-                    .noise = 0.3,
-                    .policies = NOISY}},
-     .columns = {{"known times", 0, SY_FIGURE_OVER_BOUND},
-                 {"vs LP", 0, SY_FIGURE_OVER_LP},
-                 {"noise 0.3", 1, SY_FIGURE_OVER_BOUND}}},
+     .scenarios = KNOWN_AND_NOISY(SY_BENCH_GENERATED),
+     .columns = COLUMNS_KNOWN_AND_NOISY},
     {.bench = "classic",
      .title = "97 recorded workflows made heterogeneous, " SY_BENCH_NODE
               ": makespan / max(critical path, area)",
      .policies = EITHER,
-     .scenarios = {{.machine = SY_BENCH_NODE,
-                    .graphs = WORKFLOWS,
-                    .accelerate = true,
-                    .seeds = 1,
-                    .policies = STATIC},
-                   {.machine = SY_BENCH_NODE,
-                    .graphs = WORKFLOWS,
-                    .accelerate = true,
-                    .noise = 0.3,
-                    .policies = NOISY}},
-     .columns = {{"known times", 0, SY_FIGURE_OVER_BOUND},
-                 {"vs LP", 0, SY_FIGURE_OVER_LP},
-                 {"noise 0.3", 1, SY_FIGURE_OVER_BOUND}}},
+     .scenarios = KNOWN_AND_NOISY(WORKFLOWS),
+     .columns = COLUMNS_KNOWN_AND_NOISY},
     {.bench = "classic",
      .title = "Cholesky, kernel times of a recorded machine, " MIRAGE
               ": makespan / max(critical path, area)",
      .policies = EITHER,
-     .scenarios = {{.machine = MIRAGE,
-                    .graphs = {"gen:cholesky:10"},
-                    .costs = "machines/mirage.kernels.csv",
-                    .policies = STATIC,
-                    .seeds = 1},
-                   {.machine = MIRAGE,
-                    .graphs = {"gen:cholesky:20"},
-                    .costs = "machines/mirage.kernels.csv",
-                    .policies = STATIC,
-                    .seeds = 1},
-                   {.machine = MIRAGE,
-                    .graphs = {"gen:cholesky:40"},
-                    .costs = "machines/mirage.kernels.csv",
-                    .policies = STATIC,
-                    .seeds = 1},
+     .scenarios = {KNOWN_TILES("gen:cholesky:10"),
+                   KNOWN_TILES("gen:cholesky:20"),
+                   KNOWN_TILES("gen:cholesky:40"),
                    {.machine = MIRAGE,
                     .graphs = CHOLESKY,
                     .costs = "machines/mirage.kernels.csv",
@@ -109,24 +105,7 @@ static const struct sy_sheet sheets[] = {
      .title = "Streams of 40 jobs of 4 tenants under contention and hidden load, " SY_BENCH_MIXED
               ": job completion / time alone",
      .policies = STREAM,
-     .scenarios = {{.machine = SY_BENCH_MIXED,
-                    .graphs = SY_BENCH_SIX,
-                    .noise = 0.15,
-                    .hidden_load = 0.2,
-                    .counter_noise = 0.3,
-                    .load = 0.5,
-                    .tenants = 4,
-                    .jobs = 40,
-                    .contention = true},
-                   {.machine = SY_BENCH_MIXED,
-                    .graphs = SY_BENCH_SIX,
-                    .noise = 0.15,
-                    .hidden_load = 0.4,
-                    .counter_noise = 0.3,
-                    .load = 0.5,
-                    .tenants = 4,
-                    .jobs = 40,
-                    .contention = true}},
+     .scenarios = {JOBS_BESIDE(0.2), JOBS_BESIDE(0.4)},
      .columns = {{"mean", 0, SY_FIGURE_SLOWDOWN},
                  {"p99", 0, SY_FIGURE_SLOWDOWN_P99},
                  {"Jain", 0, SY_FIGURE_FAIRNESS},

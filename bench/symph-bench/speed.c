@@ -10,8 +10,8 @@
 #include "symph-bench/bench.h"
 
 #include "base/json.h"
+#include "cli/clock.h"
 #include "cli/table.h"
-#include <time.h>
 
 #define REPEATS 5
 
@@ -27,12 +27,6 @@ struct measured {
     double best_ns;
 };
 
-static double cpu_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static int time_runs(const struct sy_workload *workload, const struct speed *what,
                      struct measured *ret, struct sy_error *error) {
     struct sy_sim_options options = {.seed = 1,
@@ -47,9 +41,9 @@ static int time_runs(const struct sy_workload *workload, const struct speed *wha
     }
     ret->best_ns = 1e300;
     for (int i = 0; !code && i < REPEATS; i++) {
-        double before = cpu_ns();
+        double before = sy_cpu_clock_ns();
         code = sy_sim_run(sim, what->policy, &result, error);
-        double took = cpu_ns() - before;
+        double took = sy_cpu_clock_ns() - before;
         ret->best_ns = took < ret->best_ns ? took : ret->best_ns;
     }
     if (!code) {

@@ -20,15 +20,22 @@ static inline uint32_t sy_padded(uint32_t n) {
 
 /* y += scale * x */
 void sy_axpy(double *restrict y, const double *restrict x, double scale, uint32_t length);
-/* The same in single precision; padded. */
-void sy_axpy_narrow(float *restrict y, const float *restrict x, float scale, uint32_t length);
-float sy_dot_narrow(const float *x, const float *y, uint32_t length);
+/* In single precision, padded: y -= sum of scales[k] * row k, out[k] = row k * x, and
+ * out = sum of scales[k] * row k. */
+void sy_subtract_rows_narrow(float *restrict y, const float *rows, uint32_t stride, uint32_t count,
+                             const float *scales);
+void sy_dots_narrow(float *restrict out, const float *rows, uint32_t stride, uint32_t count,
+                    const float *x);
 void sy_sum_rows_narrow(float *restrict out, const float *matrix, uint32_t stride, uint32_t n,
                         const float *scales);
-/* out = narrow = keep * keeps * p + steps * q, squares += out * out, element by element */
-void sy_look_ahead(double *restrict out, float *restrict narrow, const double *p, const double *q,
-                   const double *keeps, double keep, double steps, float *restrict squares,
-                   uint32_t length);
+struct sy_ahead {
+    double *wide;
+    float *narrow;
+    float *squares; /* of each column of narrow, summed */
+};
+/* wide = narrow = keeps keeps' * p + steps * q, element by element; n rows, padded */
+void sy_look_ahead(const struct sy_ahead *to, const double *p, const double *q, const double *keeps,
+                   double steps, uint32_t stride, uint32_t n);
 /* The sum is taken in eight parts. */
 double sy_dot(const double *x, const double *y, uint32_t length);
 /* out = sum of scales[k] * row rows[k] of the matrix */

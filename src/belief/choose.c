@@ -96,23 +96,23 @@ static void suppose(struct choice *choice, uint32_t i) {
     if (choice->known == f->rows_max) {
         return;
     }
-    float *w = f->narrow + (size_t)choice->known * f->stride, *product = f->product;
+    uint32_t known = choice->known;
+    float *w = f->narrow + (size_t)known * f->stride, *product = f->product;
+    float scales[SY_ROWS_MAX], square;
     memcpy(w, f->ahead_narrow + (size_t)i * f->stride, f->stride * sizeof *w);
-    for (uint32_t k = 0; k < choice->known; k++) {
-        const float *other = f->narrow + (size_t)k * f->stride;
-        sy_axpy_narrow(w, other, -other[i], f->stride);
+    for (uint32_t k = 0; k < known; k++) {
+        scales[k] = f->narrow[(size_t)k * f->stride + i];
     }
+    sy_subtract_rows_narrow(w, f->narrow, f->stride, known, scales);
     float own = w[i] > 0 ? w[i] : 0;
     float scale = 1 / sqrtf(own + f->reading_noise[i]);
     for (uint32_t j = 0; j < f->stride; j++) {
         w[j] *= scale;
     }
     sy_sum_rows_narrow(product, f->ahead_narrow, f->stride, f->n, w);
-    for (uint32_t k = 0; k < choice->known; k++) {
-        const float *other = f->narrow + (size_t)k * f->stride;
-        sy_axpy_narrow(product, other, -sy_dot_narrow(other, w, f->stride), f->stride);
-    }
-    float square = sy_dot_narrow(w, w, f->stride);
+    sy_dots_narrow(scales, f->narrow, f->stride, known, w);
+    sy_subtract_rows_narrow(product, f->narrow, f->stride, known, scales);
+    sy_dots_narrow(&square, w, f->stride, 1, w);
     for (uint32_t j = 0; j < f->n; j++) {
         f->left[j] -= w[j] * w[j];
         f->gain[j] += w[j] * (w[j] * square - 2 * product[j]);
@@ -129,10 +129,12 @@ static void pick(struct choice *choice, uint32_t i) {
 }
 
 static uint32_t longest_unseen(const struct sy_filter *f, uint32_t pmu) {
+    double longest_ns = -1;
     uint32_t best = SY_NONE;
     for (uint32_t k = 0; k < f->n; k++) {
         uint32_t i = f->turn[k];
-        if (is_candidate(f, i, pmu) && (best == SY_NONE || f->age_ns[i] > f->age_ns[best])) {
+        if (f->age_ns[i] > longest_ns && is_candidate(f, i, pmu)) {
+            longest_ns = f->age_ns[i];
             best = i;
         }
     }
@@ -142,16 +144,16 @@ static uint32_t longest_unseen(const struct sy_filter *f, uint32_t pmu) {
 /* near: only within the blanket of the last set. */
 static uint32_t most_telling(const struct choice *choice, uint32_t pmu, bool near) {
     const struct sy_filter *f = choice->f;
-    float best_gain = -1;
+    float best_gain = -1, *gain = f->product;
     uint32_t best = SY_NONE;
     for (uint32_t i = 0; i < f->n; i++) {
-        if (is_candidate(f, i, pmu) && (!near || f->mark[i] & NEAR)) {
-            float left = f->left[i] > 0 ? f->left[i] : 0;
-            float gain = f->gain[i] / (left + f->reading_noise[i]);
-            if (gain > best_gain) {
-                best_gain = gain;
-                best = i;
-            }
+        float left = f->left[i] > 0 ? f->left[i] : 0;
+        gain[i] = f->gain[i] / (left + f->reading_noise[i]);
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (gain[i] > best_gain && is_candidate(f, i, pmu) && (!near || f->mark[i] & NEAR)) {
+            best_gain = gain[i];
+            best = i;
         }
     }
     return best;

@@ -10,6 +10,13 @@
 static const double WIDTH_MIN = 1e-3;
 static const double REFUTED = 9; /* three standard deviations */
 
+void sy_filter_draw_rates(struct sy_filter *f) {
+    for (uint32_t i = 0; i < f->n && !f->rates_drawn; i++) {
+        f->rate[i] = exp(f->x[i]);
+    }
+    f->rates_drawn = true;
+}
+
 double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t *variables,
                            double *gradient, uint32_t *ret_count) {
     const struct sy_model *model = f->model;

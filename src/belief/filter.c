@@ -22,12 +22,13 @@ static bool allocate(struct sy_filter *f) {
     struct {
         double **to;
         size_t count;
-    } wanted[] = {{&f->p, n * n},  {&f->q, n * n},      {&f->ahead, n * n},    {&f->x, n},
-                  {&f->prior, n},  {&f->next, n},       {&f->rate, n},         {&f->ceiling, n},
-                  {&f->age_ns, n}, {&f->doubt, n},      {&f->refused, n},      {&f->low, n},
-                  {&f->high, n},   {&f->column_two, n}, {&f->column, n},       {&f->gp, m * n},
-                  {&f->s, m * m},  {&f->floors, m},     {&f->gradient, terms}, {&f->way, n},
-                  {&f->keeps, n}};
+    } wanted[] = {
+        {&f->p, n * n},  {&f->q, n * n},      {&f->ahead, n * n},    {&f->x, n},
+        {&f->prior, n},  {&f->next, n},       {&f->rate, n},         {&f->ceiling, n},
+        {&f->age_ns, n}, {&f->doubt, n},      {&f->refused, n},      {&f->low, n},
+        {&f->high, n},   {&f->column_two, n}, {&f->column, n},       {&f->gp, (m + 3) * n},
+        {&f->s, m * m},  {&f->floors, m},     {&f->gradient, terms}, {&f->way, n},
+        {&f->keeps, n}};
     for (size_t i = 0; i < SY_COUNT(wanted); i++) {
         if (!(*wanted[i].to = sy_arena_alloc(f->arena, wanted[i].count, sizeof(double)))) {
             return false;
@@ -108,7 +109,6 @@ void sy_filter_reset(struct sy_filter *f) {
         f->x[i] = v->start_log;
         f->p[(size_t)i * f->stride + i] = variance;
         f->ceiling[i] = fmax(4 * variance, fmin(VARIANCE_MAX, 4));
-        f->rate[i] = exp(f->x[i]);
         f->age_ns[i] = INFINITY;
         f->doubt[i] = 0;
         f->refused[i] = NAN;
@@ -122,6 +122,7 @@ void sy_filter_reset(struct sy_filter *f) {
             .surprise = 1,
         };
     }
+    f->rates_drawn = false;
     f->ahead_steps = -1;
     f->trust = f->told = f->heard = 0;
     f->ignored = f->steps = 0;

@@ -71,6 +71,7 @@ struct sy_filter {
     double *s;      /* rows x rows */
     double *floors; /* of pivots */
     uint32_t s_stride, rows_max;
+    bool rates_drawn;    /* rate is that of x */
     bool readings_drawn; /* gp holds the readings' rows already */
     uint32_t examined;   /* relation whose turn it is */
     uint64_t ignored, steps;
@@ -98,6 +99,8 @@ static inline double *sy_row_at(double *matrix, uint32_t stride, uint32_t i) {
 }
 
 /* factors.c */
+/* f->rate follows x only where relations need it: exponentials are dear. */
+void sy_filter_draw_rates(struct sy_filter *f);
 /* ln(left) - ln(right) of a relation at f->rate, and its gradient in ln rates. */
 double sy_factor_linearise(const struct sy_filter *f, uint32_t factor, uint32_t *variables,
                            double *gradient, uint32_t *ret_count);
@@ -110,8 +113,6 @@ void sy_factor_blame(struct sy_factor_now *now);
  * squared lengths of its columns, f->gain, and the variances, f->left. */
 void sy_filter_look_ahead(struct sy_filter *f, double steps);
 /* filter_solve.c */
-/* What row i misses if x moves linearly from the prior; linearises it. */
-double sy_row_residual(struct sy_filter *f, struct sy_row *row);
 /* Takes in the rows (relations first, then readings) and forgets them. */
 void sy_filter_solve(struct sy_filter *f);
 /* filter_learn.c */

@@ -48,7 +48,8 @@ static uint32_t relation_rows(const struct sy_filter *f) {
     return count;
 }
 
-double sy_row_residual(struct sy_filter *f, struct sy_row *row) {
+/* What a row misses if x moves linearly from the prior; linearises it. */
+static double residual(struct sy_filter *f, struct sy_row *row) {
     if (!row->relation) {
         return row->target - f->prior[row->source];
     }
@@ -61,38 +62,49 @@ double sy_row_residual(struct sy_filter *f, struct sy_row *row) {
     return out;
 }
 
+/* Four rows of s from i on, gp * gradient' as far as it is needed: from column i on. Those past the
+ * last row are scratch, as are the rows of gp that they come from. */
+static void products(struct sy_filter *f, uint32_t first, uint32_t i) {
+    const double *gp = sy_row_at(f->gp, f->stride, first + i);
+    double *s = sy_row_at(f->s, f->s_stride, i);
+    uint32_t m = f->row_count - first, stride = f->stride, s_stride = f->s_stride;
+    for (uint32_t j = i; j < m; j++) {
+        const struct sy_row *other = &f->rows[first + j];
+        double sum[4] = {0};
+        for (uint32_t k = other->first; k < other->first + other->count; k++) {
+            const double *at = gp + f->gradient_variable[k];
+            for (uint32_t r = 0; r < 4; r++) {
+                sum[r] += at[(size_t)r * stride] * f->gradient[k];
+            }
+        }
+        for (uint32_t r = 0; r < 4; r++) {
+            s[(size_t)r * s_stride + j] = sum[r];
+        }
+    }
+}
+
 /* gp = gradient * p and s = gp * gradient' + noise for the rows from first on, s factored. */
 static void factorise(struct sy_filter *f, uint32_t first) {
     uint32_t m = f->row_count - first;
-    f->s_stride = sy_padded(m);
+    f->s_stride = (m + 7) / 8 * 8;
+    memset(f->s, 0, (size_t)m * f->s_stride * sizeof *f->s);
     for (uint32_t i = first; i < f->row_count; i++) {
         struct sy_row *row = &f->rows[i];
-        row->residual = sy_row_residual(f, row);
+        row->residual = residual(f, row);
         if (!row->relation && first == 0 && f->readings_drawn) {
             continue; /* as in the solve of the readings alone */
         }
         sy_combine(sy_row_at(f->gp, f->stride, i), f->p, f->stride,
                    &f->gradient_variable[row->first], &f->gradient[row->first], row->count);
     }
+    for (uint32_t i = 0; i < m; i += 4) {
+        products(f, first, i);
+    }
     for (uint32_t i = 0; i < m; i++) {
-        double *s = sy_row_at(f->s, f->s_stride, i);
-        const double *gp = sy_row_at(f->gp, f->stride, first + i);
-        memset(s, 0, f->s_stride * sizeof *s);
-        uint32_t j = i;
-        for (; j < m && f->rows[first + j].relation; j++) {
-            const struct sy_row *other = &f->rows[first + j];
-            double sum = 0;
-            for (uint32_t k = other->first; k < other->first + other->count; k++) {
-                sum += gp[f->gradient_variable[k]] * f->gradient[k];
-            }
-            s[j] = sum;
-        }
-        for (; j < m; j++) {
-            s[j] = gp[f->rows[first + j].source];
-        }
-        double own = f->rows[first + i].noise / f->rows[first + i].weight;
-        s[i] = larger(s[i], 0) + own;
-        f->floors[i] = own / 2;
+        double *own = sy_row_at(f->s, f->s_stride, i) + i;
+        double noise = f->rows[first + i].noise / f->rows[first + i].weight;
+        *own = larger(*own, 0) + noise;
+        f->floors[i] = noise / 2;
     }
     f->readings_drawn = true;
     sy_cholesky(f->s, f->s_stride, m, f->floors);
@@ -118,23 +130,39 @@ static double move(struct sy_filter *f, uint32_t first, double reach) {
         largest = larger(largest, fabs(by));
         f->x[i] = smaller(larger(f->x[i] + by, f->low[i] - REACH), f->high[i] + REACH);
     }
+    f->rates_drawn = false;
     return largest;
 }
 
 /* Variance of what row i of m would miss had it not been there: 1 / (S^-1)ii. */
 static double left_out(const struct sy_filter *f, uint32_t i, uint32_t m) {
-    double z[SY_ROWS_MAX], sum = 0;
-    memset(z, 0, m * sizeof *z);
-    z[i] = 1;
-    for (uint32_t k = i; k < m; k++) {
-        const double *u = f->s + (size_t)k * f->s_stride;
-        z[k] /= u[k];
-        sum += z[k] * z[k];
-        for (uint32_t j = k + 1; j < m; j++) {
-            z[j] -= u[j] * z[k];
+    double z[SY_ROWS_MAX];
+    uint32_t rest = m - i;
+    memset(z, 0, rest * sizeof *z);
+    z[0] = 1;
+    sy_solve_forward(f->s + (size_t)i * f->s_stride + i, f->s_stride, rest, z);
+    return 1 / sy_dot(z, z, rest);
+}
+
+/* The same of each of the last count rows of m. */
+static void last_left_out(const struct sy_filter *f, uint32_t m, uint32_t count, double *ret) {
+    double inverse[SY_READINGS_MAX * SY_READINGS_MAX];
+    uint32_t stride = sy_padded(count), at = m - count;
+    memset(inverse, 0, (size_t)count * stride * sizeof *inverse);
+    memset(ret, 0, count * sizeof *ret);
+    for (uint32_t i = 0; i < count; i++) {
+        sy_row_at(inverse, stride, i)[i] = 1;
+    }
+    sy_solve_lower(sy_row_at(f->s, f->s_stride, at) + at, f->s_stride, count, inverse, stride);
+    for (uint32_t k = 0; k < count; k++) {
+        const double *row = sy_row_at(inverse, stride, k);
+        for (uint32_t i = 0; i < count; i++) {
+            ret[i] += row[i] * row[i];
         }
     }
-    return 1 / sum;
+    for (uint32_t i = 0; i < count; i++) {
+        ret[i] = 1 / ret[i];
+    }
 }
 
 static double student_weight(const struct sy_filter *f, const struct sy_row *row) {
@@ -160,13 +188,14 @@ static bool alike(const struct sy_filter *f, const struct sy_row *row) {
 /* How far the readings are from what all other rows say. They share one guess of how far the
  * program has jumped (a multivariate Student-t): if the others moved, this one may have too. */
 static void judge(struct sy_filter *f, uint32_t first, uint32_t relations) {
-    double known[SY_READINGS_MAX], square[SY_READINGS_MAX];
+    double known[SY_READINGS_MAX], square[SY_READINGS_MAX], others[SY_READINGS_MAX];
     double sum = JUMP_DEGREES, count = JUMP_DEGREES;
+    last_left_out(f, f->row_count - first, f->row_count - relations, others);
     for (uint32_t i = relations; i < f->row_count; i++) {
         struct sy_row *row = &f->rows[i];
-        double others = left_out(f, i - first, f->row_count - first), *z = &square[i - relations];
-        row->miss = row->pull * others;
-        known[i - relations] = larger(others - row->noise / row->weight, 0);
+        double other = others[i - relations], *z = &square[i - relations];
+        row->miss = row->pull * other;
+        known[i - relations] = larger(other - row->noise / row->weight, 0);
         *z = row->miss * row->miss / (known[i - relations] + row->noise);
         *z = (1 - row->wrong) * smaller(*z, JUMP_SQUARE_MAX);
         sum += *z;
@@ -284,12 +313,6 @@ static void widen_by_doubt(struct sy_filter *f, uint32_t relations) {
     }
 }
 
-static void draw_rates(struct sy_filter *f) {
-    for (uint32_t i = 0; i < f->n; i++) {
-        f->rate[i] = exp(f->x[i]);
-    }
-}
-
 /* The range that a mean may take grows with every reading that is believed. */
 static void widen_range(struct sy_filter *f, uint32_t relations) {
     for (uint32_t i = relations; i < f->row_count; i++) {
@@ -314,11 +337,10 @@ static void find_mean(struct sy_filter *f, uint32_t relations) {
     }
     more = relations > 0 || more;
     for (uint32_t k = 0; k < ITERATIONS && more; k++) {
-        draw_rates(f);
+        sy_filter_draw_rates(f);
         double moved = move(f, 0, relations ? REACH : INFINITY);
         more = (k + 1 < ITERATIONS && weigh(f, 0, relations)) || (relations && moved > ENOUGH);
     }
-    draw_rates(f);
 }
 
 /* Rounding may leave a variance that is not one; its variable then starts anew, alone. */

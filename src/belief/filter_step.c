@@ -27,12 +27,10 @@ void sy_filter_look_ahead(struct sy_filter *f, double steps) {
         f->way[i] = settled * (v->start_log - f->x[i]);
         f->keeps[i] = 1 - f->trust * settled;
     }
-    memset(f->gain, 0, f->stride * sizeof *f->gain);
+    const struct sy_ahead to = {f->ahead, f->ahead_narrow, f->gain};
+    sy_look_ahead(&to, f->p, f->q, f->keeps, steps, f->stride, f->n);
     for (uint32_t i = 0; i < f->n; i++) {
-        size_t at = (size_t)i * f->stride;
-        sy_look_ahead(f->ahead + at, f->ahead_narrow + at, f->p + at, f->q + at, f->keeps,
-                      f->keeps[i], steps, f->gain, f->stride);
-        f->left[i] = (float)f->ahead[at + i];
+        f->left[i] = (float)sy_row_at(f->ahead, f->stride, i)[i];
     }
     f->ahead_steps = steps;
 }
@@ -47,10 +45,10 @@ static void pass_time(struct sy_filter *f, double elapsed_ns) {
     f->ahead = f->p;
     f->p = now;
     f->ahead_steps = -1;
+    f->rates_drawn = false;
     for (uint32_t i = 0; i < f->n; i++) {
         f->x[i] += f->trust * f->way[i];
         f->age_ns[i] += elapsed_ns > 0 ? elapsed_ns : 0;
-        f->rate[i] = exp(f->x[i]);
         if (sy_row_at(f->p, f->stride, i)[i] > f->ceiling[i]) {
             cap(f, i);
         }
@@ -73,13 +71,19 @@ static void add_reading(struct sy_filter *f, uint32_t variable, double target, d
     f->gradient[row->first] = 1;
 }
 
-/* Returns ln(left) - ln(right) of the relation now. */
-static double add_relation(struct sy_filter *f, uint32_t factor) {
+static struct sy_row *add_relation(struct sy_filter *f, uint32_t factor) {
     struct sy_row *row = add_row(f, factor, f->factors[factor].width);
     row->relation = true;
     /* One that was off of late must not talk readings down. */
     row->weight = fmin(1, 1 / f->factors[factor].surprise);
-    return sy_factor_linearise(f, factor, &f->gradient_variable[row->first],
+    row->count = f->model->factors[factor].term_count + (f->model->factors[factor].out != SY_NONE);
+    return row;
+}
+
+/* ln(left) - ln(right) of a row's relation now. */
+static double relation_miss(struct sy_filter *f, struct sy_row *row) {
+    sy_filter_draw_rates(f);
+    return sy_factor_linearise(f, row->source, &f->gradient_variable[row->first],
                                &f->gradient[row->first], &row->count);
 }
 
@@ -132,14 +136,15 @@ static void take_readings(struct sy_filter *f, const struct sy_observation *obse
 static void take_limits(struct sy_filter *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         const struct sy_variable *v = &f->model->variables[i];
-        if (f->rate[i] > v->capacity + v->offset && f->row_count < SY_READINGS_MAX) {
-            add_reading(f, i, log(v->capacity + v->offset), LIMIT_WIDTH);
+        double most = isinf(v->capacity) ? INFINITY : log(v->capacity + v->offset);
+        if (f->x[i] > most && f->row_count < SY_READINGS_MAX) {
+            add_reading(f, i, most, LIMIT_WIDTH);
         }
     }
     sy_filter_solve(f);
     for (uint32_t i = 0; i < f->model->factor_count; i++) {
         if (holds(f, i, SY_FACTOR_AT_MOST) && f->row_count < f->rows_max &&
-            add_relation(f, i) <= 0) {
+            relation_miss(f, add_relation(f, i)) <= 0) {
             f->row_count--;
         }
     }
@@ -152,8 +157,8 @@ static void review(struct sy_filter *f) {
         if (!f->factors[i].rejected) {
             continue;
         }
-        double miss = add_relation(f, i), variance = 0;
-        const struct sy_row *row = &f->rows[0];
+        struct sy_row *row = add_relation(f, i);
+        double miss = relation_miss(f, row), variance = 0;
         for (uint32_t a = 0; a < row->count; a++) {
             const double *p = sy_row_at(f->p, f->stride, f->gradient_variable[a]);
             for (uint32_t b = 0; b < row->count; b++) {

@@ -7,6 +7,7 @@
  * figures.
  */
 #include "belief/levels.h"
+#include "base/dispatch.h"
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,11 @@
 #define FORGET       0.999f /* per reading, of what spoke for a candidate */
 #define LEAST_WEIGHT 9.2f   /* of a candidate, -log: it can come back */
 
+#define LEVEL(k)  ((float)(k) / (SY_LEVELS - 1))
+#define LEVELS(k) LEVEL(k), LEVEL(k + 1), LEVEL(k + 2), LEVEL(k + 3)
+static const float grid[ROW] = {LEVELS(0),  LEVELS(4),  LEVELS(8),
+                                LEVELS(12), LEVELS(16), LEVELS(20)};
+
 void sy_levels_init(struct sy_levels *l, double step_ns) {
     *l = (struct sy_levels){.step_ns = step_ns};
     for (uint32_t k = 0; k < SY_LEVELS; k++) {
@@ -32,19 +38,18 @@ void sy_levels_init(struct sy_levels *l, double step_ns) {
     }
 }
 
-static void mix(const struct sy_levels *l, float *ret) {
-    for (uint32_t k = 0; k < ROW; k++) {
-        ret[k] = l->weight[0] * l->share[0][k];
-    }
-    for (uint32_t i = 1; i < TIMES; i++) {
-        for (uint32_t k = 0; k < ROW; k++) {
-            ret[k] += l->weight[i] * l->share[i][k];
+SY_INLINE void mix(const struct sy_levels *l, float *ret) {
+    for (uint32_t k = 0; k < ROW; k += 8) {
+        sy_eight sum = l->weight[0] * *(const sy_eight *)(l->share[0] + k);
+        for (uint32_t i = 1; i < TIMES; i++) {
+            sum += l->weight[i] * *(const sy_eight *)(l->share[i] + k);
         }
+        *(sy_eight *)(ret + k) = sum;
     }
 }
 
 /* Time is counted when somebody wants to know: many short steps are one long one. */
-static void settle(struct sy_levels *l) {
+SY_INLINE void settle(struct sy_levels *l) {
     double elapsed = l->idle_ns;
     float now[ROW];
     if (!(elapsed > 0)) {
@@ -54,34 +59,48 @@ static void settle(struct sy_levels *l) {
     float gain = (float)(elapsed / (past + elapsed + PRIOR_STEPS * l->step_ns));
     l->idle_ns = 0;
     l->watched_ns += elapsed;
-    mix(l, now);
-    for (uint32_t k = 0; k < ROW; k++) {
-        l->usual[k] += gain * (now[k] - l->usual[k]);
-    }
     if (elapsed != l->stays_ns) {
         l->stays_ns = elapsed;
         for (uint32_t i = 0; i < TIMES; i++) {
             l->stays[i] = (float)exp(-elapsed / l->time_ns[i]);
         }
     }
-    for (uint32_t i = 0; i < TIMES; i++) {
-        float stays = l->stays[i];
-        for (uint32_t k = 0; k < ROW; k++) {
-            l->share[i][k] = stays * l->share[i][k] + (1 - stays) * l->usual[k];
+    mix(l, now);
+    for (uint32_t k = 0; k < ROW; k += 8) {
+        sy_eight usual = *(sy_eight *)(l->usual + k);
+        usual += gain * (*(sy_eight *)(now + k) - usual);
+        *(sy_eight *)(l->usual + k) = usual;
+        for (uint32_t i = 0; i < TIMES; i++) {
+            sy_eight *share = (sy_eight *)(l->share[i] + k);
+            *share = l->stays[i] * *share + (1 - l->stays[i]) * usual;
         }
     }
 }
 
-void sy_levels_now(struct sy_levels *l, float *ret_share) {
+SY_INLINE void sy_levels_now_body(struct sy_levels *l, float *ret_share) {
     settle(l);
     mix(l, ret_share);
 }
+SY_DISPATCH(void, sy_levels_now, (struct sy_levels * l, float *ret_share), (l, ret_share))
+
+SY_INLINE void sy_levels_moments_body(const float *share, double *ret_mean, double *ret_square) {
+    sy_eight mean = {0}, square = {0};
+    for (uint32_t k = 0; k < ROW; k += 8) {
+        sy_eight first = *(const sy_eight *)(share + k) * *(const sy_eight *)(grid + k);
+        mean += first;
+        square += first * *(const sy_eight *)(grid + k);
+    }
+    *ret_mean = (double)sy_lanes_sum(&mean);
+    *ret_square = (double)sy_lanes_sum(&square);
+}
+SY_DISPATCH(void, sy_levels_moments, (const float *share, double *ret_mean, double *ret_square),
+            (share, ret_mean, ret_square))
 
 void sy_levels_pass(struct sy_levels *l, double elapsed_ns) {
     l->idle_ns += sy_most(elapsed_ns, 0);
 }
 
-void sy_levels_weigh(struct sy_levels *l, const float *likelihood) {
+SY_INLINE void sy_levels_weigh_body(struct sy_levels *l, const float *likelihood) {
     float most = -INFINITY, sum = 0;
     settle(l);
     for (uint32_t i = 0; i < TIMES; i++) {
@@ -111,6 +130,7 @@ void sy_levels_weigh(struct sy_levels *l, const float *likelihood) {
         l->weight[i] /= sum;
     }
 }
+SY_DISPATCH(void, sy_levels_weigh, (struct sy_levels * l, const float *likelihood), (l, likelihood))
 
 void sy_levels_own(struct sy_levels *l, double own, double elapsed_ns) {
     float part = (float)own, elapsed = (float)(elapsed_ns / l->step_ns);
@@ -123,8 +143,10 @@ void sy_levels_own(struct sy_levels *l, double own, double elapsed_ns) {
 }
 
 void sy_levels_open(struct sy_levels *l) {
-    memset(l->whole, 0, sizeof l->whole);
-    l->own_sum = l->window_ns = 0;
+    if (l->window_ns > 0) {
+        memset(l->whole, 0, sizeof l->whole);
+        l->own_sum = l->window_ns = 0;
+    }
 }
 
 void sy_levels_window(const struct sy_levels *l, double moved, float *ret_whole, double *ret_own) {

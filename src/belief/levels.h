@@ -44,6 +44,8 @@ void sy_levels_window(const struct sy_levels *levels, double moved, float *ret_w
                       double *ret_own);
 /* Probabilities now, a row with sum 1. */
 void sy_levels_now(struct sy_levels *levels, float *ret_share);
+/* Mean and mean square of the level, of such a row. */
+void sy_levels_moments(const float *share, double *ret_mean, double *ret_square);
 /* Share of the time ahead in which the level will be the present one. */
 double sy_levels_lasting(const struct sy_levels *levels, double ahead_ns);
 
@@ -51,17 +53,21 @@ static inline float sy_level(uint32_t k) {
     return (float)k / (SY_LEVELS - 1);
 }
 
-static inline float sy_levels_sum(const float *row) {
-    float lanes[8] = {0}, sum = 0;
-    for (uint32_t k = 0; k < SY_LEVELS_ROW; k += 8) {
-        for (uint32_t i = 0; i < 8; i++) {
-            lanes[i] += row[k + i];
-        }
-    }
+/* Eight of a row. */
+typedef float sy_eight __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline float sy_lanes_sum(const sy_eight *lanes) {
+    float sum = 0;
     for (uint32_t i = 0; i < 8; i++) {
-        sum += lanes[i];
+        sum += (*lanes)[i];
     }
     return sum;
+}
+
+static inline float sy_levels_sum(const float *row) {
+    sy_eight lanes = *(const sy_eight *)row + *(const sy_eight *)(row + 8);
+    lanes += *(const sy_eight *)(row + 16);
+    return sy_lanes_sum(&lanes);
 }
 
 #endif

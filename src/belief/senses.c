@@ -35,12 +35,13 @@ struct sy_senses *sy_senses_create(struct sy_arena *arena,
     s->drawn_ns = take(arena, resources, sizeof *s->drawn_ns);
     s->worth = take(arena, resources, sizeof *s->worth);
     s->counting = take(arena, resources, sizeof *s->counting);
+    s->spoken = take(arena, resources, sizeof *s->spoken);
     s->pmu_used = take(arena, options->pmu_count, sizeof *s->pmu_used);
     s->offsets =
         take(arena, (size_t)options->kernel_count * s->machine->class_count, sizeof *s->offsets);
     s->shares = sy_shares_create(arena, s->machine, options->draw_capacity);
     if (!s->levels || !s->sensed || !s->others || !s->moved || !s->mark || !s->drawn_ns ||
-        !s->worth || !s->counting || !s->pmu_used || !s->offsets || !s->shares ||
+        !s->worth || !s->counting || !s->spoken || !s->pmu_used || !s->offsets || !s->shares ||
         !sy_witness_list(s, arena)) {
         return NULL;
     }
@@ -196,6 +197,15 @@ static void take_sample(struct sy_senses *s, const struct sy_sample *sample) {
     w->seen++;
 }
 
+/* Whether one of its witnesses has spoken, with all of its counters. */
+static bool heard(const struct sy_senses *s, uint32_t r) {
+    uint32_t i = s->spoken[r];
+    while (i != SY_NONE && s->witnesses[i].seen != s->witnesses[i].count) {
+        i = s->witnesses[i].next;
+    }
+    return i != SY_NONE;
+}
+
 void sy_senses_read(struct sy_senses *s, double now_ns, const struct sy_sample *samples,
                     uint32_t count) {
     uint32_t resources = s->machine->resource_count;
@@ -204,11 +214,7 @@ void sy_senses_read(struct sy_senses *s, double now_ns, const struct sy_sample *
         take_sample(s, &samples[i]);
     }
     for (uint32_t r = 0; r < resources; r++) {
-        bool seen = false;
-        for (uint32_t w = 0; w < s->witness_count && !seen; w++) {
-            seen = s->witnesses[w].resource == r && s->witnesses[w].seen == s->witnesses[w].count;
-        }
-        if (seen) {
+        if (heard(s, r)) {
             count_own(s, r);
             sy_witness_see(s, r);
             sy_levels_open(&s->levels[r]);
@@ -223,19 +229,37 @@ void sy_senses_read(struct sy_senses *s, double now_ns, const struct sy_sample *
     }
 }
 
+/* Counters of a PMU that are read at a time, or of those in their turn. */
+static uint32_t room(const struct sy_senses *s, uint32_t pmu, bool turn) {
+    uint32_t slots = s->options.pmus[pmu].slots;
+    return turn ? (slots + 3) / 4 : slots;
+}
+
 static bool fits(const struct sy_senses *s, const struct sy_witness *w, bool turn) {
     for (uint32_t i = w->first; i < w->first + w->count; i++) {
         uint32_t pmu = s->options.counters[s->members[i]].pmu;
-        uint32_t slots = pmu < s->options.pmu_count ? s->options.pmus[pmu].slots : UINT32_MAX;
-        if (pmu < s->options.pmu_count && s->pmu_used[pmu] >= (turn ? (slots + 3) / 4 : slots)) {
+        if (pmu < s->options.pmu_count && s->pmu_used[pmu] >= room(s, pmu, turn)) {
             return false;
         }
     }
     return true;
 }
 
-static void count_on(struct sy_senses *s, struct sy_witness *w, uint32_t *ret_counters,
-                     uint32_t *count) {
+/* Whether no further counter fits anywhere. */
+static bool full(const struct sy_senses *s, bool turn) {
+    bool out = s->all_limited;
+    for (uint32_t pmu = 0; pmu < s->options.pmu_count && out; pmu++) {
+        out = s->pmu_used[pmu] >= room(s, pmu, turn);
+    }
+    return out;
+}
+
+static double told_by(const struct sy_senses *s, const struct sy_witness *w) {
+    return s->worth[w->resource] / (1 + 4 * w->ratio_variance);
+}
+
+static void count_on(struct sy_senses *s, uint32_t at, uint32_t *ret_counters, uint32_t *count) {
+    const struct sy_witness *w = &s->witnesses[at];
     for (uint32_t i = w->first; i < w->first + w->count; i++) {
         uint32_t pmu = s->options.counters[s->members[i]].pmu;
         if (pmu < s->options.pmu_count) {
@@ -243,9 +267,12 @@ static void count_on(struct sy_senses *s, struct sy_witness *w, uint32_t *ret_co
         }
         ret_counters[(*count)++] = s->members[i];
     }
-    w->counting = true;
+    s->tells[at] = -1;
     s->counting[w->resource]++;
     s->worth[w->resource] *= 0.6; /* of a second reading of the same */
+    for (uint32_t i = s->spoken[w->resource]; i != SY_NONE; i = s->witnesses[i].next) {
+        s->tells[i] = s->tells[i] < 0 ? -1 : told_by(s, &s->witnesses[i]);
+    }
 }
 
 uint32_t sy_senses_choose(struct sy_senses *s, uint32_t *ret_counters) {
@@ -257,27 +284,25 @@ uint32_t sy_senses_choose(struct sy_senses *s, uint32_t *ret_counters) {
         s->counting[r] = 0;
     }
     for (uint32_t w = 0; w < s->witness_count; w++) {
-        s->witnesses[w].counting = false;
+        s->tells[w] = told_by(s, &s->witnesses[w]);
     }
-    for (uint32_t i = 0; i < s->witness_count; i++) { /* in turn */
+    for (uint32_t i = 0; i < s->witness_count && !full(s, true); i++) { /* in turn */
         uint32_t at = (first + i) % s->witness_count;
         if (fits(s, &s->witnesses[at], true)) {
-            count_on(s, &s->witnesses[at], ret_counters, &count);
+            count_on(s, at, ret_counters, &count);
             s->turn = at + 1;
         }
     }
-    for (;;) { /* where it tells most */
-        struct sy_witness *best = NULL;
+    while (!full(s, false)) { /* where it tells most */
+        uint32_t best = SY_NONE;
         double most = -1;
         for (uint32_t i = 0; i < s->witness_count; i++) {
-            struct sy_witness *w = &s->witnesses[i];
-            double here = s->worth[w->resource] / (1 + 4 * w->ratio_variance);
-            if (here > most && !w->counting && fits(s, w, false)) {
-                best = w;
-                most = here;
+            if (s->tells[i] > most && fits(s, &s->witnesses[i], false)) {
+                best = i;
+                most = s->tells[i];
             }
         }
-        if (!best) {
+        if (best == SY_NONE) {
             break;
         }
         count_on(s, best, ret_counters, &count);
@@ -307,13 +332,10 @@ static double quantile(const float *share, double probability) {
 void sy_senses_refresh(struct sy_senses *s, uint32_t r) {
     struct sy_sensed *sensed = &s->sensed[r];
     double capacity = s->machine->resources[r].bytes_per_s;
-    float now[SY_LEVELS_ROW], first[SY_LEVELS_ROW], second[SY_LEVELS_ROW];
+    float now[SY_LEVELS_ROW];
+    double mean, square;
     sy_levels_now(&s->levels[r], now);
-    for (uint32_t k = 0; k < SY_LEVELS_ROW; k++) {
-        first[k] = now[k] * sy_level(k);
-        second[k] = first[k] * sy_level(k);
-    }
-    double mean = (double)sy_levels_sum(first), square = (double)sy_levels_sum(second);
+    sy_levels_moments(now, &mean, &square);
     sensed->others = s->others[r] = mean * capacity;
     sensed->others_sd = sqrt(sy_most(0, square - mean * mean)) * capacity;
     sensed->median = quantile(now, 0.5) * capacity;

@@ -50,7 +50,6 @@ void sy_witness_reset(struct sy_witness *w) {
     w->ratio_log = w->start_log;
     w->ratio_variance = w->start_variance;
     w->reading_count = 0;
-    w->counting = false;
     w->sum = w->variance = 0;
     w->seen = 0;
 }
@@ -142,19 +141,15 @@ static void join_twins(struct sy_witness *a, struct sy_witness *b) {
     b->ratio_variance = sy_most(1e-5, vy * (1 - vy / all) / (y * y));
 }
 
-static bool speaks(const struct sy_witness *w, uint32_t resource) {
-    return w->resource == resource && w->seen == w->count;
-}
-
 static void learn_ratios(struct sy_senses *s, uint32_t resource, const float *before,
                          const float *whole) {
     float now[ROW];
     double mean, relative, moved;
     sy_levels_now(&s->levels[resource], now);
     spread(before, now, whole, &mean, &relative, &moved);
-    for (uint32_t i = 0; i < s->witness_count; i++) {
+    for (uint32_t i = s->spoken[resource]; i != SY_NONE; i = s->witnesses[i].next) {
         struct sy_witness *w = &s->witnesses[i];
-        if (speaks(w, resource) && w->start_variance > 0) {
+        if (w->seen == w->count && w->start_variance > 0) {
             learn_ratio(w, mean, relative, moved);
             if (w->twin != SY_NONE) {
                 join_twins(w, &s->witnesses[w->twin]);
@@ -174,9 +169,9 @@ void sy_witness_see(struct sy_senses *s, uint32_t resource) {
     for (uint32_t k = 0; k < ROW; k++) {
         all[k] = 1;
     }
-    for (uint32_t i = 0; i < s->witness_count; i++) {
+    for (uint32_t i = s->spoken[resource]; i != SY_NONE; i = s->witnesses[i].next) {
         struct sy_witness *w = &s->witnesses[i];
-        if (!speaks(w, resource)) {
+        if (w->seen != w->count) {
             continue;
         }
         if (w->reading_count++ % NOISE_EVERY == 0) {

@@ -146,14 +146,29 @@ static uint32_t adds_to(const struct sy_senses *s, const struct testimony *all, 
 
 static void list_members(struct sy_senses *s) {
     uint32_t at = 0;
+    s->all_limited = true;
     for (uint32_t w = 0; w < s->witness_count; w++) {
+        bool limited = false;
         s->witnesses[w].first = at;
         for (uint32_t i = 0; i < s->options.counter_count; i++) {
             if (s->witness_of[i] == w) {
                 s->members[at++] = i;
+                limited = limited || s->options.counters[i].pmu < s->options.pmu_count;
             }
         }
         s->witnesses[w].count = at - s->witnesses[w].first;
+        s->all_limited = s->all_limited && limited;
+    }
+}
+
+static void chain_witnesses(struct sy_senses *s) {
+    for (uint32_t r = 0; r < s->machine->resource_count; r++) {
+        s->spoken[r] = SY_NONE;
+    }
+    for (uint32_t w = s->witness_count; w-- > 0;) {
+        uint32_t *first = &s->spoken[s->witnesses[w].resource];
+        s->witnesses[w].next = *first;
+        *first = w;
     }
 }
 
@@ -183,7 +198,8 @@ bool sy_witness_list(struct sy_senses *s, struct sy_arena *arena) {
     s->witness_of = sy_arena_alloc(arena, count + 1u, sizeof *s->witness_of);
     s->members = sy_arena_alloc(arena, count + 1u, sizeof *s->members);
     s->witnesses = sy_arena_alloc(arena, count + 1u, sizeof *s->witnesses);
-    if (!all || !s->witness_of || !s->members || !s->witnesses ||
+    s->tells = sy_arena_alloc(arena, count + 1u, sizeof *s->tells);
+    if (!all || !s->witness_of || !s->members || !s->witnesses || !s->tells ||
         (count && sy_layout_make(&layout, arena))) {
         return false;
     }
@@ -199,6 +215,7 @@ bool sy_witness_list(struct sy_senses *s, struct sy_arena *arena) {
         }
     }
     list_members(s);
+    chain_witnesses(s);
     pair_twins(s, all);
     return true;
 }

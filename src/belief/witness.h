@@ -16,12 +16,12 @@ struct sy_witness {
     uint32_t resource;
     uint32_t first, count; /* its counters, that add up: of senses->members */
     uint32_t twin;         /* their ratios add up to 1; SY_NONE: it has none */
+    uint32_t next;         /* that speaks of the same resource; SY_NONE */
     double scale;          /* from its counters' unit to shares of the capacity */
     double ratio_log, ratio_variance, start_log, start_variance; /* variance 0: it is certain */
     float noise_log[SY_NOISES];
     double noise; /* from them */
     uint32_t reading_count;
-    bool counting;
     /* of the samples at hand */
     double sum, variance;
     uint32_t seen;
@@ -42,10 +42,13 @@ struct sy_senses {
     double *mark;         /* others when they last changed */
     double *drawn_ns;     /* for which our own part is not counted yet */
     double *worth;        /* while choosing: what a reading would tell */
+    double *tells;        /* and one by this witness; negative: it is chosen */
     uint32_t *counting;   /* witnesses of it that count now */
+    uint32_t *spoken;     /* first witness of it; SY_NONE */
     uint32_t *witness_of; /* per counter; SY_NONE */
     struct sy_witness *witnesses;
     uint32_t witness_count, turn;
+    bool all_limited;                         /* each of the witnesses needs a slot of a PMU */
     double kind_use[SY_RES_INTERCONNECT + 1]; /* that we make of such resources, on average */
     uint32_t *members;                        /* counters, by witness */
     uint32_t *pmu_used;

@@ -41,18 +41,10 @@ static int start(const char *const *argv, int output, pid_t *ret_pid) {
         return -r;
     }
     r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (r == 0) {
-        r = posix_spawn_file_actions_adddup2(&actions, output, 1);
-    }
-    if (r == 0) {
-        r = posix_spawn_file_actions_adddup2(&actions, output, 2);
-    }
-    if (r == 0) {
-        r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    }
-    if (r == 0) {
-        r = posix_spawn(ret_pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
-    }
+    r = r ? r : posix_spawn_file_actions_adddup2(&actions, output, 1);
+    r = r ? r : posix_spawn_file_actions_adddup2(&actions, output, 2);
+    r = r ? r : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    r = r ? r : posix_spawn(ret_pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return -r;

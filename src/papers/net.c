@@ -141,6 +141,16 @@ static const float *embedding(const struct sy_paper_net *net, const struct sy_pa
     return pass->embedded + (size_t)slot * WIDTH;
 }
 
+static struct sy_gn_input machine_input(const struct sy_paper_frame *frame) {
+    return (struct sy_gn_input){.vertex_count = sy_paper_vertices(frame),
+                                .edge_count = frame->edge_count,
+                                .from = frame->edge_from,
+                                .to = frame->edge_to,
+                                .edges = frame->edges,
+                                .vertices = frame->vertices,
+                                .global = frame->global};
+}
+
 static const float *look_at_machine(const struct sy_paper_net *net, const float *block,
                                     const struct sy_paper_frame *frame,
                                     struct sy_paper_pass *pass) {
@@ -155,13 +165,7 @@ static const float *look_at_machine(const struct sy_paper_net *net, const float 
         pass->embedded = out + WIDTH;
         return out;
     }
-    struct sy_gn_input input = {.vertex_count = sy_paper_vertices(frame),
-                                .edge_count = frame->edge_count,
-                                .from = frame->edge_from,
-                                .to = frame->edge_to,
-                                .edges = frame->edges,
-                                .vertices = frame->vertices,
-                                .global = frame->global};
+    struct sy_gn_input input = machine_input(frame);
     struct sy_gn_output out = sy_gn_forward(&net->topology, block, &input, pass->topology);
     pass->u_scale = 1 / (1 + (float)frame->edge_count);
     pass->embedded = out.vertices;
@@ -311,13 +315,7 @@ static void machine_back(const struct sy_paper_net *net, const float *block,
         }
         return;
     }
-    struct sy_gn_input input = {.vertex_count = sy_paper_vertices(frame),
-                                .edge_count = frame->edge_count,
-                                .from = frame->edge_from,
-                                .to = frame->edge_to,
-                                .edges = frame->edges,
-                                .vertices = frame->vertices,
-                                .global = frame->global};
+    struct sy_gn_input input = machine_input(frame);
     sy_gn_backward(&net->topology, block, &input, pass->topology, s->d_embedded, d_u, s->graph,
                    ret_slopes, NULL, ret_d_vertices, NULL);
 }

@@ -370,12 +370,3 @@ bool gn_index_needs_csi(const struct gn_index *index) {
     }
     return needs;
 }
-
-uint32_t gn_contig_find(const struct gn_index *index, const char *name) {
-    for (uint32_t i = 0; i < index->contig_count; i++) {
-        if (strcmp(gn_contig_name(index, i), name) == 0) {
-            return i;
-        }
-    }
-    return SY_NONE;
-}

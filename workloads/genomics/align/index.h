@@ -47,7 +47,5 @@ uint32_t gn_contig_behind(const struct gn_index *index, uint64_t position);
 uint32_t gn_contig_of(const struct gn_index *index, uint64_t position);
 /* Whether a contig is too long for .tbi and .bai: then .csi is needed. */
 bool gn_index_needs_csi(const struct gn_index *index);
-/* By name; SY_NONE: there is none. */
-uint32_t gn_contig_find(const struct gn_index *index, const char *name);
 
 #endif
