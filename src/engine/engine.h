@@ -169,4 +169,23 @@ SY_MUST_CHECK int sy_record_read_text(const char *name, const char *text, size_t
 SY_MUST_CHECK int sy_record_read_file(const char *path, struct sy_record **ret_record,
                                       struct sy_error *error);
 
+/* Of its tasks, when and where each ran: the spans of its trace. An asynchronous device is told of
+ * a task while it still runs another: it starts after that, which its row then says. asked_ns:
+ * since when a device waited for a task's inputs, NAN: not known; NULL: of no task. -ENOMEM. */
+SY_MUST_CHECK int sy_record_add_trace(struct sy_record *record, const double *asked_ns);
+/* The times of its graph become what its model says, so that bounds and replays speak of this
+ * machine. -ENOMEM. */
+SY_MUST_CHECK int sy_record_set_times(struct sy_record *record);
+
+/* Its trace as a picture or another trace. bound_ns: a line in the chart; NAN: none. */
+typedef void sy_trace_writer(const struct sy_trace *trace, const struct sy_trace_names *names,
+                             struct sy_buffer *buffer);
+void sy_record_draw(const struct sy_record *record, sy_trace_writer *writer, double bound_ns,
+                    struct sy_buffer *buffer);
+
+/* The record of the last run. Both return 0 or a negative errno and why there is no such folder or
+ * file. */
+SY_MUST_CHECK int sy_last_path(char *buffer, size_t size, struct sy_error *error);
+SY_MUST_CHECK int sy_last_keep(const struct sy_buffer *text, struct sy_error *error);
+
 #endif

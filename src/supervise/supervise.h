@@ -71,10 +71,4 @@ struct sy_outcome {
 };
 struct sy_outcome sy_child_outcome(const struct sy_child *child);
 
-/* --- the last record ---------------------------------------------------------------------------
- * last.json in the folder symph/runs of the user's state (base/folder.h). All return 0 or a
- * negative errno and why there is no such folder or file. */
-SY_MUST_CHECK int sy_last_path(char *buffer, size_t size, struct sy_error *error);
-SY_MUST_CHECK int sy_last_keep(const struct sy_buffer *text, struct sy_error *error);
-
 #endif
