@@ -65,7 +65,7 @@ int sy_record_set_times(struct sy_record *record) {
     const struct sy_machine *machine = record->machine;
     size_t classes = machine->class_count, count = graph->task_count;
     if (!graph->time_ns) {
-        graph->time_ns = sy_arena_alloc(graph->arena, count * SY_KIND_COUNT + 1, sizeof(double));
+        graph->time_ns = calloc(count * SY_KIND_COUNT + 1, sizeof(double)); /* as the graph does */
         for (size_t i = 0; graph->time_ns && i < count * SY_KIND_COUNT; i++) {
             graph->time_ns[i] = NAN;
         }

@@ -194,6 +194,14 @@ void row_wait(struct row *row, struct node *node, bool waits) {
     }
 }
 
+double row_model_ns(const struct row *row, uint32_t class_index) {
+    if (!row->cells[class_index]) {
+        return INFINITY;
+    }
+    struct sy_estimate e = sy_cell_estimate(row->cells[class_index]);
+    return e.source == SY_COST_UNKNOWN || e.source == SY_COST_PRIOR ? NAN : e.median_ns;
+}
+
 void row_begin(struct row *row, struct node *node, uint32_t class_index) {
     if (row && row->cells[class_index] && !trusted(row, class_index)) {
         node->exploring = true;
@@ -288,6 +296,7 @@ static struct row *make_row(struct starpu_task *task, unsigned context,
     char room[NAME_BYTES];
     const char *name = name_of(task, room);
     row->kernel = kernel_number(name);
+    row->name = sy_arena_strdup(sy_shared.names, name);
     row->rounded = told->footprint != 0;
     uint64_t build = sy_shared.options.describe ? told->build : build_of(task);
     bool known = !sy_store_set_build(sy_shared.store, name, build);

@@ -5,7 +5,7 @@
  * inputs are asked for at once, without the lock: until that is done it is staged, and no worker
  * takes it.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/recorder.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -265,6 +265,7 @@ static int on_push(struct starpu_task *task) {
     }
     sy_shared.task_total++;
     node->state = NODE_READY;
+    recorder_ready(node);
     row_wait(node->row, node, true);
     starpu_push_task_end(task);
     if (!waits) {
@@ -288,6 +289,7 @@ static struct starpu_task *take(struct context *context, uint32_t worker) {
     node->state = NODE_RUNNING;
     node->worker = worker;
     node->start_ns = NAN;
+    recorder_taken(node);
     row_begin(node->row, node, class_index);
     implementation_choose(node, worker, class_index);
     return node->task;
@@ -306,6 +308,7 @@ static void end(struct node *node, double now_ns, double duration_ns) {
     if (*link) {
         *link = node->run_next;
     }
+    recorder_end(node, now_ns);
     row_end(node->row, node, sy_shared.machine->devices[node->worker].class_index, duration_ns);
     sy_live_clock(context->live, now_ns);
     sy_live_done(context->live, node->index, duration_ns);
@@ -363,6 +366,7 @@ static void on_pre(struct starpu_task *task, unsigned id) {
         sy_live_started(context->live, node->index, worker);
         shared_unlock();
     }
+    recorder_begin(node, worker);
     struct node **link = &context->running[worker];
     while (*link) {
         link = &(*link)->run_next;

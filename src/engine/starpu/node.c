@@ -6,7 +6,7 @@
  * not seen (tags) costs quality, never correctness. Commuting and reducing accesses are taken as
  * ordinary writes.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/recorder.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +187,7 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     context->count++;
     context->unlaid++;
     task->sched_data = node;
+    recorder_submit(node, announced && task->sequential_consistency);
     return node;
 }
 

@@ -14,6 +14,7 @@
  *   readings.c              what counters say of the machine's resources, for policies that ask
  *   codelet_times.c         how long does this codelet take on data of this size, on each class
  *   implementation.c        which of a codelet's implementations a task runs with
+ *   recorder.c              what is kept of each task, if its program is to be recorded
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
 #define SY_ENGINE_STARPU_SHARED_H
@@ -23,6 +24,8 @@
 #include "schedulers/schedulers.h"
 
 struct node;
+struct note;
+struct recorder;
 
 #define DATUM_WORLDS 4
 
@@ -48,6 +51,7 @@ struct datum {
 struct row {
     struct sy_chained link; /* by codelet and footprint */
     uint32_t kernel;        /* number for the policy */
+    const char *name;       /* of the kernel; NULL: no memory */
     bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
     struct sy_cell **cells; /* per class; NULL: cannot run there */
     double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
@@ -86,6 +90,7 @@ struct node {
     uint32_t waited_by;                 /* sequence of the last that was seen to wait for it, + 1 */
     struct node *line_prev, *line_next; /* context->line */
     uint32_t number;                    /* for the record */
+    struct note *note;                  /* recorder.h; NULL: none is made */
     uint32_t sequence;                  /* order of submission */
     struct sy_starpu_job job;
     uint32_t index, next_index; /* in the world, and in the one being made */
@@ -156,6 +161,8 @@ struct shared {
     struct links *links;
     struct watcher *watcher;     /* NULL: the policy wants no readings */
     struct sy_reading *readings; /* per resource */
+    struct recorder *recorder;   /* NULL: nothing is recorded here */
+    uint32_t starts;             /* of StarPU in this program */
     struct sy_store *store;
     bool learned;      /* the store has something new */
     char warning[512]; /* about the store; "": none */
@@ -218,6 +225,8 @@ struct row *row_of(struct starpu_task *task, unsigned context, const struct sy_s
 /* A task of this row begins or ends on a class; duration 0: it was not measured. */
 void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
+/* What the model says of a class by now, ns; NAN: nothing, INFINITY: it cannot run there. */
+double row_model_ns(const struct row *row, uint32_t class_index);
 void row_wait(struct row *row, struct node *node, bool waits);
 void row_free_all(void);
 
