@@ -257,12 +257,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
     sy_buffer_append(buffer, "", 1);
 }
 
-void sy_counters_sleep_until(double then_ns) {
-    struct timespec then = {.tv_sec = (time_t)(then_ns / 1e9)};
-    then.tv_nsec = (long)(then_ns - (double)then.tv_sec * 1e9);
-    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
-}
-
 double sy_counters_due_ns(double start_ns, double step_ns, uint64_t *step) {
     double now_ns = sy_clock_ns(), due_ns = start_ns + (double)*step * step_ns;
     if (due_ns < now_ns - step_ns) {
