@@ -66,6 +66,36 @@ struct sy_page {
     _Atomic uint64_t record_bytes; /* of the record; set before it is written */
 };
 
+/* --- what a program under our policy does now, for symph top -----------------------------------
+ * A memfd of this name, which the program makes and holds open: whoever may look into its /proc can
+ * read it, and it is gone when the program is, however that ends. Written while tasks run, by
+ * relaxed stores, each field by one thread; a reader sees numbers that belong together but nearly.
+ * Times are ns of the program's clock. */
+#define SY_STATUS_NAME    "symph-status"
+#define SY_STATUS_MAGIC   0x53595331u
+#define SY_STATUS_WORKERS 256u
+#define SY_STATUS_KERNELS 256u
+
+struct sy_status_worker {
+    _Alignas(64) _Atomic uint64_t pushed; /* tasks that became ready on its thread */
+    _Atomic uint64_t begun, ended;
+    _Atomic double busy_ns;  /* in tasks that have ended */
+    _Atomic double since_ns; /* when what it runs began */
+    _Atomic uint32_t kernel; /* of that */
+};
+
+struct sy_status {
+    uint32_t magic; /* set last */
+    uint32_t pid, worker_count;
+    double start_ns;  /* of the first submission */
+    double offset_ns; /* of CLOCK_MONOTONIC against the program's clock */
+    char program[256], policy[64];
+    char names[SY_STATUS_WORKERS][32];
+    char kernels[SY_STATUS_KERNELS][64]; /* set before a worker names one; "": not yet */
+    _Alignas(64) _Atomic uint64_t submitted;
+    struct sy_status_worker workers[SY_STATUS_WORKERS + 1]; /* the last: threads that are none */
+};
+
 /* --- the record of a run -----------------------------------------------------------------------
  */
 /* Predicted, at the moment of the decision, for one device that could have run the task; all times

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MACHINE_WORD "#machine "
 #define ARCH_WORD    "#arch "

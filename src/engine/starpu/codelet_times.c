@@ -6,7 +6,7 @@
  * class is tried, but by no more tasks at a time than its estimate needs to be believed.
  */
 #include "base/elf_file.h"
-#include "engine/starpu/shared.h"
+#include "engine/starpu/status.h"
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>
@@ -297,6 +297,7 @@ static struct row *make_row(struct starpu_task *task, unsigned context,
     const char *name = name_of(task, room);
     row->kernel = kernel_number(name);
     row->name = sy_arena_strdup(sy_shared.names, name);
+    status_name_kernel(row->kernel, name);
     row->rounded = told->footprint != 0;
     uint64_t build = sy_shared.options.describe ? told->build : build_of(task);
     bool known = !sy_store_set_build(sy_shared.store, name, build);

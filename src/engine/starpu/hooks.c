@@ -6,6 +6,7 @@
  * takes it.
  */
 #include "engine/starpu/recorder.h"
+#include "engine/starpu/status.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -266,6 +267,7 @@ static int on_push(struct starpu_task *task) {
     sy_shared.task_total++;
     node->state = NODE_READY;
     recorder_ready(node);
+    status_pushed();
     row_wait(node->row, node, true);
     starpu_push_task_end(task);
     if (!waits) {
@@ -309,6 +311,7 @@ static void end(struct node *node, double now_ns, double duration_ns) {
         *link = node->run_next;
     }
     recorder_end(node, now_ns);
+    status_end(node->worker, now_ns, duration_ns);
     row_end(node->row, node, sy_shared.machine->devices[node->worker].class_index, duration_ns);
     sy_live_clock(context->live, now_ns);
     sy_live_done(context->live, node->index, duration_ns);
@@ -367,6 +370,7 @@ static void on_pre(struct starpu_task *task, unsigned id) {
         shared_unlock();
     }
     recorder_begin(node, worker);
+    status_begin(node, worker);
     struct node **link = &context->running[worker];
     while (*link) {
         link = &(*link)->run_next;

@@ -7,6 +7,7 @@
  * ordinary writes.
  */
 #include "engine/starpu/recorder.h"
+#include "engine/starpu/status.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     context->count++;
     context->unlaid++;
     task->sched_data = node;
+    status_submitted();
     recorder_submit(node, announced && task->sequential_consistency);
     return node;
 }

@@ -6,11 +6,11 @@
  * in the files that were asked for, each whole or not at all, and the record of the last run. Times
  * are ns since the first submission. Invariant: what is not known is NAN, never a guess.
  */
+#include "base/program.h"
 #include "engine/rank.h"
 #include "engine/starpu/recorder.h"
 #include "graph/graph.h"
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,29 +133,8 @@ static void add_moved(struct recorder *r, struct sy_record *record) {
 
 /* --- names --------------------------------------------------------------------------------------
  */
-/* The command line, without the folder of the program. */
-static char *command_line(struct sy_arena *arena) {
-    char *text = NULL;
-    size_t length = 0;
-    if (sy_read_file("/proc/self/cmdline", &text, &length, NULL) || length == 0) {
-        return sy_arena_strdup(arena, "a StarPU program");
-    }
-    const char *slash = memrchr(text, '/', strlen(text));
-    size_t from = slash ? (size_t)(slash - text) + 1 : 0;
-    for (size_t i = from; i + 1 < length; i++) {
-        text[i] = text[i] ? text[i] : ' ';
-    }
-    bool cut = length - from > SPEC_BYTES;
-    struct sy_buffer line = {0};
-    sy_buffer_printf(&line, "%.*s%s", (int)SPEC_BYTES, text + from, cut ? " ..." : "");
-    char *copy = line.failed ? NULL : sy_arena_strdup(arena, line.text);
-    sy_buffer_finish(&line);
-    free(text);
-    return copy;
-}
-
 static int add_names(struct sy_record *record) {
-    char host[256] = "", date[64] = "", runtime[64];
+    char host[256] = "", date[64] = "", runtime[64], line[SPEC_BYTES];
     int major = 0, minor = 0, release = 0;
     time_t now = time(NULL);
     struct tm parts;
@@ -170,7 +149,8 @@ static int add_names(struct sy_record *record) {
     const char *on = "";
 #endif
     snprintf(runtime, sizeof runtime, "StarPU %d.%d.%d%s", major, minor, release, on);
-    record->spec = command_line(record->arena);
+    sy_program_line(line, sizeof line);
+    record->spec = sy_arena_strdup(record->arena, line);
     record->policy = sy_arena_strdup(record->arena, sy_shared.policy);
     record->runtime = sy_arena_strdup(record->arena, runtime);
     record->host = sy_arena_strdup(record->arena, host);

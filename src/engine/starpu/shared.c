@@ -3,7 +3,7 @@
  * Life of what the hooks share: configured before StarPU starts, filled when the first task comes,
  * saved and freed when the last context closes.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/status.h"
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -120,6 +120,8 @@ int shared_start(void) {
     }
     if (code) {
         shared_fail(error.message[0] ? error.message : "out of memory");
+    } else {
+        status_open();
     }
     return code;
 }
@@ -161,6 +163,7 @@ const char *sy_starpu_warning(void) {
 static void shared_finish(struct shared *s) {
     sy_store_close(s->store);
     watcher_stop();
+    status_close();
     links_close();
     sy_machine_destroy(s->machine);
     row_free_all();

@@ -14,6 +14,7 @@
  *   readings.c              what counters say of the machine's resources, for policies that ask
  *   codelet_times.c         how long does this codelet take on data of this size, on each class
  *   implementation.c        which of a codelet's implementations a task runs with
+ *   status.c                what runs now, for symph top
  *   recorder.c              what is kept of each task, if its program is to be recorded
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
@@ -163,6 +164,8 @@ struct shared {
     struct sy_reading *readings; /* per resource */
     struct recorder *recorder;   /* NULL: nothing is recorded here */
     uint32_t starts;             /* of StarPU in this program */
+    struct sy_status *status;    /* NULL: none */
+    int status_fd;
     struct sy_store *store;
     bool learned;      /* the store has something new */
     char warning[512]; /* about the store; "": none */
