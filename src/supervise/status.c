@@ -59,6 +59,12 @@ static struct found find_pages(int folder) {
     return found;
 }
 
+static void close_if_open(int fd) {
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 /* --- what a page says ---------------------------------------------------------------------------
  */
 static bool read_page(int fd, void *page, size_t size) {
@@ -124,9 +130,7 @@ static void read_request(int process, struct sy_status_seen *out) {
     char text[4096];
     int fd = openat(process, "cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0) {
-        close(fd);
-    }
+    close_if_open(fd);
     text[length > 0 ? length : 0] = '\0';
     for (const char *at = text; at < text + length; at += strlen(at) + 1) {
         if (begins(at, "spec=")) {
@@ -170,12 +174,9 @@ static int look_at(int proc, const char *name, struct sy_arena *arena, double no
     if (!code && is_engine) {
         read_engine(process, &engine, status, out);
     }
-    const int open_fds[] = {found.status, found.engine, process};
-    for (size_t i = 0; i < SY_COUNT(open_fds); i++) {
-        if (open_fds[i] >= 0) {
-            close(open_fds[i]);
-        }
-    }
+    close_if_open(found.status);
+    close_if_open(found.engine);
+    close_if_open(process);
     free(page);
     return code ? code : status || is_engine;
 }

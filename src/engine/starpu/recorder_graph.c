@@ -22,7 +22,7 @@ struct chain {
 struct turn {
     uint32_t order; /* of the writers: enum note_order */
     struct chain writers, readers;
-    struct chain before; /* of a group: what its first member waited for */
+    struct chain before[2]; /* of a group: what its first member waited for */
 };
 
 struct builder {
@@ -67,12 +67,14 @@ static int write_after(struct builder *b, struct turn *turn, uint32_t task, uint
     bool joins = order != NOTE_WRITES && order == turn->order && turn->readers.count == 0 &&
                  turn->writers.count > 0;
     if (joins) {
-        int code = wait_for(b, &turn->before, task, GROUP_EDGES);
+        int code = wait_for(b, &turn->before[0], task, GROUP_EDGES);
+        code = code ? code : wait_for(b, &turn->before[1], task, GROUP_EDGES);
         return code ? code : push(b, &turn->writers, task);
     }
     int code = wait_for(b, &turn->writers, task, GROUP_EDGES);
     code = code ? code : wait_for(b, &turn->readers, task, UINT32_MAX);
-    turn->before = turn->readers.count ? turn->readers : turn->writers;
+    turn->before[0] = turn->writers;
+    turn->before[1] = turn->readers;
     turn->order = order;
     turn->writers = turn->readers = (struct chain){0};
     return code ? code : push(b, &turn->writers, task);
