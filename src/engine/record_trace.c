@@ -41,7 +41,8 @@ int sy_record_add_trace(struct sy_record *record, const double *asked_ns) {
         free_ns = task->device == device ? free_ns : 0;
         device = task->device;
         task->start_ns = fmin(fmax(task->start_ns, free_ns), task->end_ns);
-        double since_ns = asked_ns ? fmax(asked_ns[order[i]], free_ns) : NAN;
+        bool asked = asked_ns && !isnan(asked_ns[order[i]]);
+        double since_ns = asked ? fmax(asked_ns[order[i]], free_ns) : NAN;
         if (task->start_ns - since_ns > STALL_MIN_NS) {
             sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_STALL,
                                                            .start_ns = since_ns,

@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-SYMPH, PLUGIN, PROGRAM, MANY, LEAVES = (os.path.abspath(sys.argv.pop(1)) for _ in range(5))
+SYMPH, PLUGIN, PROGRAM, MANY, LEAVES, DECLARED = (os.path.abspath(sys.argv.pop(1)) for _ in range(6))
 
 
 class Recorded(unittest.TestCase):
@@ -76,6 +76,13 @@ class Recorded(unittest.TestCase):
         with open(self.path("t.json")) as file:
             self.assertGreaterEqual(len(json.load(file)["traceEvents"]), 301)
         self.assertGreater(os.path.getsize(self.path("run.paje")), 1000)
+
+    def test_declared_dependencies(self):
+        """The last is submitted first, so that task 19 of the record is the first of the chain."""
+        code, _, err = self.foreign(["--record", "run.json"], DECLARED)
+        self.assertEqual((code, err), (0, ""))
+        tasks = self.record()["graph"]["tasks"]
+        self.assertEqual([task.get("after") for task in tasks], [[n + 1] for n in range(19)] + [None])
 
     def test_explain_and_replay(self):
         self.foreign(["--plot", "run.svg"], MANY, "50", "readers")

@@ -23,6 +23,8 @@ static struct note *blocks[] = {notes};
 static struct row row = {.name = "kernel"};
 static double bytes[] = {8};
 static struct sy_graph *graph;
+static struct note_edge declared[] = {{1, 2}, {2, 3}};
+static uint32_t declared_count;
 
 /* One access of one datum per letter: read, write, commute, reduce, or as the program likes. */
 static void submit(const char *orders) {
@@ -34,7 +36,9 @@ static void submit(const char *orders) {
         notes[i] = (struct note){.row = &row, .number = i, .access_start = i, .access_count = 1};
         order[i] = i;
     }
-    struct recorder recorder = {.blocks = blocks,
+    struct recorder recorder = {.edges = declared,
+                                .edge_count = declared_count,
+                                .blocks = blocks,
                                 .count = count,
                                 .accesses = accesses,
                                 .access_count = count,
@@ -104,11 +108,23 @@ static void what_the_program_orders_is_not_ordered_here(void **state) {
     sy_graph_destroy(graph);
 }
 
+static void what_it_declares_is(void **state) {
+    (void)state;
+    declared_count = 2;
+    submit("wuuw");
+    declared_count = 0;
+    expect(1, "");
+    expect(2, "1");
+    expect(3, "0,2");
+    sy_graph_destroy(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_wait_for_the_writer),
         cmocka_unit_test(groups_do_not_wait_for_each_other),
         cmocka_unit_test(what_the_program_orders_is_not_ordered_here),
+        cmocka_unit_test(what_it_declares_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

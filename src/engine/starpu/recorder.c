@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SUCCESSORS 256 /* of a task, that the program declared itself */
+#define EDGES_EACH 16u /* of these are kept, on average */
+
 struct note_datum {
     struct sy_chained link; /* by handle */
     uint32_t index;
@@ -134,6 +137,7 @@ void recorder_close(struct recorder *recorder) {
     }
     free(recorder->blocks);
     free(recorder->accesses);
+    free(recorder->edges);
     free(recorder->data_bytes);
     free(recorder->moved_bytes);
     free(recorder->record);
@@ -247,6 +251,7 @@ void recorder_submit(struct node *node, bool ordered) {
         note->row = node->row;
         note->name = own_name(r, node);
         note->number = node->number;
+        note->index = r->count;
         note->access_start = first;
         note->access_count = r->access_count - first;
         node->note = note;
@@ -255,6 +260,45 @@ void recorder_submit(struct node *node, bool ordered) {
         r->left_out++;
     }
     STARPU_PTHREAD_MUTEX_UNLOCK(&r->lock);
+}
+
+/* A task of ours that is noted too; those of contexts with another policy have data of its own. */
+static const struct node *noted(const struct starpu_task *task) {
+    bool known =
+        task->sched_ctx < STARPU_NMAX_SCHED_CTXS && sy_shared.contexts[task->sched_ctx].used;
+    const struct node *node = known ? node_of(task) : NULL;
+    return node && node->note ? node : NULL;
+}
+
+/* Then the order follows from the data, and recorder_graph.c knows it. */
+static bool share_data(const struct node *a, const struct node *b) {
+    for (uint32_t i = 0; i < a->access_count; i++) {
+        for (uint32_t k = 0; k < b->access_count; k++) {
+            if (a->accesses[i].datum == b->accesses[k].datum &&
+                ((a->accesses[i].mode | b->accesses[k].mode) & SY_WRITE)) {
+                return a->task->sequential_consistency && b->task->sequential_consistency;
+            }
+        }
+    }
+    return false;
+}
+
+void recorder_successors(const struct node *node) {
+    struct recorder *r = sy_shared.recorder;
+    struct starpu_task *next[SUCCESSORS];
+    int count = r ? starpu_task_get_task_succs(node->task, SUCCESSORS, next) : 0;
+    for (int i = 0; i < count && i < SUCCESSORS; i++) {
+        const struct node *other = noted(next[i]);
+        if (!other || share_data(node, other)) {
+            continue;
+        }
+        struct note_edge edge = {node->note->index, other->note->index};
+        STARPU_PTHREAD_MUTEX_LOCK(&r->lock);
+        if (r->edge_count < EDGES_EACH * r->limit) {
+            (void)!sy_append(&r->edges, &r->edge_capacity, &r->edge_count, &edge, sizeof edge);
+        }
+        STARPU_PTHREAD_MUTEX_UNLOCK(&r->lock);
+    }
 }
 
 void recorder_moved(struct recorder *r, uint32_t from, uint32_t to, double bytes) {

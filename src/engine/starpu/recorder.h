@@ -40,6 +40,7 @@ struct note {
     const struct row *row;
     const char *name; /* the program's own for this task; NULL: none */
     uint32_t number;  /* as decisions name it */
+    uint32_t index;   /* among the notes */
     uint32_t worker;
     uint32_t access_start, access_count;
 };
@@ -56,6 +57,10 @@ struct recorder {
     uint64_t left_out; /* tasks beyond the limit, or without memory */
     struct note_access *accesses;
     uint32_t access_count, access_capacity;
+    struct note_edge {
+        uint32_t from, to; /* notes; that the program declared itself */
+    } * edges;
+    uint32_t edge_count, edge_capacity;
     struct sy_chains data; /* struct note_datum by handle */
     double *data_bytes;
     uint32_t data_count, data_capacity;
@@ -109,9 +114,15 @@ static inline void recorder_begin(struct node *node, uint32_t worker) {
     }
 }
 
+/* Its task has ended, but StarPU has not told those that wait for it: who are they? */
+void recorder_successors(const struct node *node);
+
 static inline void recorder_end(struct node *node, double now_ns) {
     if (node->note) {
         node->note->end_ns = now_ns;
+        if (node->task) {
+            recorder_successors(node);
+        }
     }
 }
 

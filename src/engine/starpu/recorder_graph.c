@@ -3,8 +3,8 @@
  * Who waited for whom, in a program that has ended: StarPU's rule (order of submission, modes of
  * access) on the notes of its tasks. node.c applies the same rule while the program runs, but
  * forgets what has ended; here it is all there. Tasks that commute or reduce do not wait for each
- * other, but for what was before the first of them. Dependencies that a program declares itself
- * (tags) are not seen.
+ * other, but for what was before the first of them. Dependencies between tasks that a program has
+ * declared itself are added; those between tags are not seen.
  */
 #include "engine/starpu/recorder.h"
 #include "graph/graph.h"
@@ -148,11 +148,27 @@ static int fill(struct builder *b, const uint32_t *order) {
     return code;
 }
 
+static int add_declared(struct builder *b, const uint32_t *order) {
+    const struct recorder *r = b->recorder;
+    uint32_t *task_of = r->edge_count ? calloc(r->count + 1u, sizeof *task_of) : NULL;
+    int code = r->edge_count && !task_of ? -ENOMEM : 0;
+    for (uint32_t t = 0; task_of && t < r->count; t++) {
+        task_of[order[t]] = t;
+    }
+    for (uint32_t e = 0; e < r->edge_count && !code; e++) {
+        code = sy_graph_add_edge(b->graph, (sy_task_id){task_of[r->edges[e].from]},
+                                 (sy_task_id){task_of[r->edges[e].to]});
+    }
+    free(task_of);
+    return code;
+}
+
 int recorder_graph(const struct recorder *recorder, const uint32_t *order, const char *name,
                    struct sy_graph **ret_graph, struct sy_error *error) {
     struct builder b = {.recorder = recorder, .graph = sy_graph_create(name, true)};
     b.turns = calloc(recorder->data_count + 1u, sizeof *b.turns);
     int code = b.graph && b.turns ? fill(&b, order) : -ENOMEM;
+    code = code ? code : add_declared(&b, order);
     code = code ? sy_fail(error, code, "the graph of the tasks cannot be made: %s", strerror(-code))
                 : sy_graph_seal(b.graph, error);
     if (code) {

@@ -138,6 +138,7 @@ static int add_names(struct sy_record *record) {
     int major = 0, minor = 0, release = 0;
     time_t now = time(NULL);
     struct tm parts;
+    const char *modelled = getenv("STARPU_HOSTNAME"); /* the machine whose models StarPU uses */
     gethostname(host, sizeof host - 1);
     if (gmtime_r(&now, &parts)) {
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
@@ -153,7 +154,7 @@ static int add_names(struct sy_record *record) {
     record->spec = sy_arena_strdup(record->arena, line);
     record->policy = sy_arena_strdup(record->arena, sy_shared.policy);
     record->runtime = sy_arena_strdup(record->arena, runtime);
-    record->host = sy_arena_strdup(record->arena, host);
+    record->host = sy_arena_strdup(record->arena, modelled && modelled[0] ? modelled : host);
     record->date = sy_arena_strdup(record->arena, date);
     return record->spec && record->policy && record->runtime && record->host && record->date
                ? 0
