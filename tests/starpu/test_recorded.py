@@ -118,6 +118,7 @@ class Recorded(unittest.TestCase):
 
     def test_ranks(self):
         """Of an MPI program: files of their own, and all that they learned is kept."""
+        self.foreign([], MANY, "1", "readers", env={"STARPU_NCPU": "1"})  # StarPU itself measures its buses
         ranks = [self.start(["--record", "run.json"], MANY, "200", "readers",
                             env={"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "8",
                                  "STARPU_NCPU": "1", "SYMPH_MODELS": self.home})

@@ -44,7 +44,7 @@ static void submit(const char *orders) {
                                 .access_count = count,
                                 .data_bytes = bytes,
                                 .data_count = 1};
-    assert_int_equal(recorder_graph(&recorder, order, "test", &graph, &error), 0);
+    assert_int_equal(recorder_graph(&recorder, order, count, "test", &graph, &error), 0);
     assert_int_equal(graph->task_count, count);
 }
 

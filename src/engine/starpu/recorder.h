@@ -83,7 +83,7 @@ static inline struct note *recorder_note(const struct recorder *recorder, uint32
 
 /* The graph of what was submitted. order: notes by number; task i of the graph is order[i]. */
 SY_MUST_CHECK int recorder_graph(const struct recorder *recorder, const uint32_t *order,
-                                 const char *name, struct sy_graph **ret_graph,
+                                 uint32_t count, const char *name, struct sy_graph **ret_graph,
                                  struct sy_error *error);
 
 /* --- while tasks run ----------------------------------------------------------------------------

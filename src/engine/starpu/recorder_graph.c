@@ -135,40 +135,42 @@ static int add_task(struct builder *b, const struct note *note, uint32_t number)
     return code;
 }
 
-static int fill(struct builder *b, const uint32_t *order) {
+static int fill(struct builder *b, const uint32_t *order, uint32_t count) {
     const struct recorder *r = b->recorder;
     int code = 0;
     for (uint32_t d = 0; d < r->data_count && !code; d++) {
         sy_data_id id;
         code = sy_graph_add_data(b->graph, NULL, r->data_bytes[d], &id);
     }
-    for (uint32_t t = 0; t < r->count && !code; t++) {
+    for (uint32_t t = 0; t < count && !code; t++) {
         code = add_task(b, recorder_note(r, order[t]), t);
     }
     return code;
 }
 
-static int add_declared(struct builder *b, const uint32_t *order) {
+static int add_declared(struct builder *b, const uint32_t *order, uint32_t count) {
     const struct recorder *r = b->recorder;
     uint32_t *task_of = r->edge_count ? calloc(r->count + 1u, sizeof *task_of) : NULL;
     int code = r->edge_count && !task_of ? -ENOMEM : 0;
-    for (uint32_t t = 0; task_of && t < r->count; t++) {
-        task_of[order[t]] = t;
+    for (uint32_t t = 0; task_of && t < count; t++) {
+        task_of[order[t]] = t + 1; /* 0: it is left out */
     }
     for (uint32_t e = 0; e < r->edge_count && !code; e++) {
-        code = sy_graph_add_edge(b->graph, (sy_task_id){task_of[r->edges[e].from]},
-                                 (sy_task_id){task_of[r->edges[e].to]});
+        uint32_t from = task_of[r->edges[e].from], to = task_of[r->edges[e].to];
+        if (from && to) {
+            code = sy_graph_add_edge(b->graph, (sy_task_id){from - 1}, (sy_task_id){to - 1});
+        }
     }
     free(task_of);
     return code;
 }
 
-int recorder_graph(const struct recorder *recorder, const uint32_t *order, const char *name,
-                   struct sy_graph **ret_graph, struct sy_error *error) {
+int recorder_graph(const struct recorder *recorder, const uint32_t *order, uint32_t count,
+                   const char *name, struct sy_graph **ret_graph, struct sy_error *error) {
     struct builder b = {.recorder = recorder, .graph = sy_graph_create(name, true)};
     b.turns = calloc(recorder->data_count + 1u, sizeof *b.turns);
-    int code = b.graph && b.turns ? fill(&b, order) : -ENOMEM;
-    code = code ? code : add_declared(&b, order);
+    int code = b.graph && b.turns ? fill(&b, order, count) : -ENOMEM;
+    code = code ? code : add_declared(&b, order, count);
     code = code ? sy_fail(error, code, "the graph of the tasks cannot be made: %s", strerror(-code))
                 : sy_graph_seal(b.graph, error);
     if (code) {

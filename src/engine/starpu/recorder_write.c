@@ -25,20 +25,26 @@ static int by_number(const void *left, const void *right, void *argument) {
                     recorder_note(r, *(const uint32_t *)right)->number);
 }
 
-/* In order of submission, which is that of their numbers. */
-static uint32_t *sort_notes(struct recorder *r, struct sy_arena *arena) {
-    uint32_t *order = sy_arena_alloc(arena, r->count + 1u, sizeof *order);
+/* In order of submission, which is that of their numbers. StarPU does not say when its own tasks
+ * (reductions) end: one that nothing followed on its worker is left out. */
+static uint32_t *sort_notes(struct recorder *r, struct sy_arena *arena, uint32_t *ret_count) {
+    uint32_t *order = sy_arena_alloc(arena, r->count + 1u, sizeof *order), count = 0;
     for (uint32_t i = 0; order && i < r->count; i++) {
-        order[i] = i;
+        const struct note *note = recorder_note(r, i);
+        if (isnan(note->start_ns) || !isnan(note->end_ns)) {
+            order[count++] = i;
+        }
     }
     if (order) {
-        qsort_r(order, r->count, sizeof *order, by_number, r);
+        qsort_r(order, count, sizeof *order, by_number, r);
     }
+    *ret_count = count;
     return order;
 }
 
-static uint32_t find_number(const struct recorder *r, const uint32_t *order, uint32_t number) {
-    uint32_t low = 0, high = r->count;
+static uint32_t find_number(const struct recorder *r, const uint32_t *order, uint32_t count,
+                            uint32_t number) {
+    uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (recorder_note(r, order[middle])->number < number) {
@@ -47,19 +53,20 @@ static uint32_t find_number(const struct recorder *r, const uint32_t *order, uin
             high = middle;
         }
     }
-    return low < r->count && recorder_note(r, order[low])->number == number ? low : SY_NONE;
+    return low < count && recorder_note(r, order[low])->number == number ? low : SY_NONE;
 }
 
 /* --- parts --------------------------------------------------------------------------------------
  */
 static int add_tasks(const struct recorder *r, const uint32_t *order, struct sy_record *record) {
-    double start_ns = r->count ? recorder_note(r, order[0])->submitted_ns : 0;
-    double *asked_ns = sy_arena_alloc(record->arena, r->count + 1u, sizeof *asked_ns);
-    record->tasks = sy_arena_alloc(record->arena, r->count + 1u, sizeof *record->tasks);
+    uint32_t count = record->graph->task_count;
+    double start_ns = recorder_note(r, order[0])->submitted_ns;
+    double *asked_ns = sy_arena_alloc(record->arena, count + 1u, sizeof *asked_ns);
+    record->tasks = sy_arena_alloc(record->arena, count + 1u, sizeof *record->tasks);
     if (!asked_ns || !record->tasks) {
         return -ENOMEM;
     }
-    for (uint32_t t = 0; t < r->count; t++) {
+    for (uint32_t t = 0; t < count; t++) {
         const struct note *note = recorder_note(r, order[t]);
         bool ran = note->worker < record->machine->device_count && note->end_ns >= note->start_ns;
         record->tasks[t] =
@@ -80,14 +87,14 @@ static int add_decisions(const struct recorder *r, const uint32_t *order,
                          struct sy_record *record) {
     struct sy_decided *decisions = NULL;
     uint32_t count = 0;
-    double start_ns = r->count ? recorder_note(r, order[0])->submitted_ns : 0;
+    double start_ns = recorder_note(r, order[0])->submitted_ns;
     int code = sy_starpu_take_decisions(&decisions, &count);
     if (code) {
         return code;
     }
     record->decisions = sy_arena_alloc(record->arena, count + 1u, sizeof *decisions);
     for (uint32_t i = 0; record->decisions && i < count; i++) {
-        uint32_t task = find_number(r, order, decisions[i].task);
+        uint32_t task = find_number(r, order, record->graph->task_count, decisions[i].task);
         if (task == SY_NONE) {
             continue;
         }
@@ -105,10 +112,9 @@ static int add_decisions(const struct recorder *r, const uint32_t *order,
 }
 
 static int add_model(const struct recorder *r, const uint32_t *order, struct sy_record *record) {
-    uint32_t classes = record->machine->class_count;
-    record->model_ns =
-        sy_arena_alloc(record->arena, (size_t)r->count * classes + 1, sizeof(double));
-    for (uint32_t t = 0; record->model_ns && t < r->count; t++) {
+    uint32_t classes = record->machine->class_count, count = record->graph->task_count;
+    record->model_ns = sy_arena_alloc(record->arena, (size_t)count * classes + 1, sizeof(double));
+    for (uint32_t t = 0; record->model_ns && t < count; t++) {
         for (uint32_t c = 0; c < classes; c++) {
             record->model_ns[(size_t)t * classes + c] =
                 row_model_ns(recorder_note(r, order[t])->row, c);
@@ -185,11 +191,14 @@ static int add_notes(const struct recorder *r, struct sy_record *record) {
 /* --- the whole ----------------------------------------------------------------------------------
  */
 static int make(struct recorder *r, struct sy_record *record, struct sy_error *error) {
-    uint32_t *order = sort_notes(r, record->arena);
+    uint32_t count = 0, *order = sort_notes(r, record->arena, &count);
+    if (order && count == 0) {
+        return sy_fail(error, -ENODATA, "no task ran: there is nothing to record");
+    }
     record->machine = sy_shared.machine;
     int code = order ? add_names(record) : -ENOMEM;
     code = code ? code : add_notes(r, record);
-    code = code ? code : recorder_graph(r, order, "tasks", &record->graph, error);
+    code = code ? code : recorder_graph(r, order, count, "tasks", &record->graph, error);
     code = code ? code : add_tasks(r, order, record);
     code = code ? code : add_decisions(r, order, record);
     code = code ? code : add_model(r, order, record);
@@ -232,10 +241,6 @@ static int write_record(const struct recorder *r, const struct sy_record *record
 int recorder_write(struct recorder *recorder, struct sy_error *error) {
     const struct recorder *r = recorder;
     struct sy_record *record = sy_record_create();
-    if (r->count == 0) {
-        sy_record_destroy(record);
-        return sy_fail(error, -ENODATA, "no task ran: there is nothing to record");
-    }
     int code = record ? make(recorder, record, error) : -ENOMEM;
     if (code && error && !error->message[0]) {
         sy_fail(error, code, "the record cannot be made: %s", strerror(-code));
