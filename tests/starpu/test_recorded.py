@@ -137,7 +137,17 @@ class Recorded(unittest.TestCase):
         with open(self.path(models[0])) as file:
             header, *lines = [line.strip().split(",") for line in file if not line.startswith("#")]
         counts = {line[header.index("kernel")]: int(line[header.index("count")]) for line in lines}
-        self.assertEqual(counts, {"reads": 8 * 200, "writes": 8})
+        self.assertEqual(counts, {"starpu_many:reads": 8 * 200, "starpu_many:writes": 8})
+
+    def test_programs_have_times_of_their_own(self):
+        """Two of them call a codelet alone."""
+        for program in ([MANY, "20", "independent"], [DECLARED]):
+            self.foreign([], *program, env={"SYMPH_MODELS": self.home})
+        name, = (name for name in os.listdir(self.home) if name.endswith(".costs.csv"))
+        with open(self.path(name)) as file:
+            kernels = {line.split(",")[0] for line in file}
+        self.assertLessEqual({"starpu_many:alone", "starpu_declared:alone"}, kernels)
+        self.assertNotIn("alone", kernels)
 
     def test_files_that_cannot_be_written(self):
         code, out, err = self.foreign(["--record", "no/run.json"], MANY, "5", "readers")
