@@ -387,13 +387,25 @@ static void start(struct sy_live *live, uint32_t task, uint32_t device) {
     v->running_end_ns = from + live->expected_ns[task];
 }
 
-uint32_t sy_live_take(struct sy_live *live, uint32_t device) {
+uint32_t sy_live_hand(struct sy_live *live, uint32_t device) {
     uint32_t task = sy_live_first(live, device);
     if (task != SY_NONE) {
-        live_uncommit(live, task);
-        start(live, task, device);
+        live_dequeue(live, task);
+        live->committed_at[task] = LIVE_HANDED;
     }
     return task;
+}
+
+void sy_live_begin(struct sy_live *live, uint32_t task) {
+    uint32_t device = live->task_device[task];
+    live_uncommit(live, task);
+    start(live, task, device);
+}
+
+void sy_live_recall(struct sy_live *live, uint32_t task) {
+    live_uncommit(live, task);
+    live->task_device[task] = SY_NONE;
+    sy_live_ready(live, task);
 }
 
 void sy_live_started(struct sy_live *live, uint32_t task, uint32_t device) {
@@ -405,10 +417,10 @@ void sy_live_started(struct sy_live *live, uint32_t task, uint32_t device) {
         start(live, task, device);
     }
     struct sy_view_device *v = &live->devices[device];
-    uint64_t bit = UINT64_C(1) << live->view.machine->devices[device].memory;
     if (live->running_count[device] == 1) {
         v->running_end_ns = live->view.now_ns + live->expected_ns[task];
     }
+    uint64_t bit = UINT64_C(1) << live->view.machine->devices[device].memory;
     for (uint32_t a = live->access_start[task]; a < live->access_start[task + 1]; a++) {
         live->data_inflight[live->access[a].datum] &= ~bit;
         live->data_valid[live->access[a].datum] |= bit;
@@ -447,14 +459,15 @@ void sy_live_done(struct sy_live *live, uint32_t task, double duration_ns) {
 
 static void send_back(struct sy_live *live, uint32_t device) {
     for (uint32_t t = 0; t < live->task_count; t++) {
-        bool here = live->task_device[t] == device;
+        bool here = live->task_device[t] == device && live->committed_at[t] != LIVE_HANDED;
         if (here &&
             (live->task_state[t] == SY_TASK_READY || live->task_state[t] == SY_TASK_WAITING)) {
             bool ready = live->task_state[t] == SY_TASK_READY;
-            live_uncommit(live, t);
-            live->task_device[t] = SY_NONE;
             if (ready) {
-                sy_live_ready(live, t);
+                sy_live_recall(live, t);
+            } else {
+                live_uncommit(live, t);
+                live->task_device[t] = SY_NONE;
             }
         }
     }
@@ -486,8 +499,13 @@ void sy_live_restore(struct sy_live *live, uint32_t task, enum sy_restore state,
         sy_live_ready(live, task);
         break;
     case SY_RESTORE_COMMITTED:
+    case SY_RESTORE_HANDED:
         live->task_state[task] = SY_TASK_READY;
         live_commit(live, task, device, priority, expected_ns);
+        if (state == SY_RESTORE_HANDED) {
+            live_dequeue(live, task);
+            live->committed_at[task] = LIVE_HANDED;
+        }
         break;
     case SY_RESTORE_RUNNING:
         live->expected_ns[task] = expected_ns;

@@ -95,7 +95,13 @@ void sy_live_lost(struct sy_live *live, uint32_t device, bool lost);
 
 /* Into a new world, from the one before: a task that is already ended, committed or running. No
  * callback but that of readiness is made. */
-enum sy_restore { SY_RESTORE_READY, SY_RESTORE_COMMITTED, SY_RESTORE_RUNNING, SY_RESTORE_DONE };
+enum sy_restore {
+    SY_RESTORE_READY,
+    SY_RESTORE_COMMITTED,
+    SY_RESTORE_HANDED,
+    SY_RESTORE_RUNNING,
+    SY_RESTORE_DONE
+};
 void sy_live_restore(struct sy_live *live, uint32_t task, enum sy_restore state, uint32_t device,
                      double priority, double expected_ns);
 /* The devices' load, likewise. */
@@ -116,8 +122,12 @@ void sy_live_decide(struct sy_live *live, const struct sy_live_listener *listene
 uint32_t sy_live_first(const struct sy_live *live, uint32_t device);
 /* Commits a waiting task to another device than the policy said, which cannot run it. */
 void sy_live_move(struct sy_live *live, uint32_t task, uint32_t device);
-/* Removes that task from the queue; it starts now. */
-uint32_t sy_live_take(struct sy_live *live, uint32_t device);
+/* Hands that task to its device, which has not begun it: it counts as queued, and only
+ * sy_live_recall takes it back. SY_NONE: none is ready. */
+uint32_t sy_live_hand(struct sy_live *live, uint32_t device);
+/* The device turns to a task that was handed to it; it is ready again, and nobody's. */
+void sy_live_begin(struct sy_live *live, uint32_t task);
+void sy_live_recall(struct sy_live *live, uint32_t task);
 double sy_live_expected_ns(const struct sy_live *live, uint32_t task);
 double sy_live_priority(const struct sy_live *live, uint32_t task);
 

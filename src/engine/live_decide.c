@@ -23,7 +23,7 @@ void live_enqueue(struct sy_live *live, uint32_t task) {
                  (struct sy_heap_entry){-live->priority[task], live->committed_at[task], task});
 }
 
-static void dequeue(struct sy_live *live, uint32_t task) {
+void live_dequeue(struct sy_live *live, uint32_t task) {
     struct sy_heap *heap = &live->queues[live->task_device[task]].heap;
     for (uint32_t i = 0; i < heap->count; i++) {
         if (heap->entries[i].item == task) {
@@ -50,8 +50,8 @@ void live_commit(struct sy_live *live, uint32_t task, uint32_t device, double pr
 
 void live_uncommit(struct sy_live *live, uint32_t task) {
     struct sy_view_device *v = &live->devices[live->task_device[task]];
-    if (live->task_state[task] == SY_TASK_READY) {
-        dequeue(live, task);
+    if (live->task_state[task] == SY_TASK_READY && live->committed_at[task] != LIVE_HANDED) {
+        live_dequeue(live, task);
     }
     v->queue_length--;
     v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - live->expected_ns[task]) : 0;

@@ -8,6 +8,9 @@
 #include "base/heap.h"
 #include "engine/live.h"
 
+/* Stands in committed_at for a task that its device has and has not begun. */
+#define LIVE_HANDED UINT32_MAX
+
 /* Committed and ready tasks of one device: by priority, then order of commitment. */
 struct live_queue {
     struct sy_heap heap;
@@ -59,6 +62,7 @@ void live_commit(struct sy_live *live, uint32_t task, uint32_t device, double pr
 /* The other way round, for a task that is not running. */
 void live_uncommit(struct sy_live *live, uint32_t task);
 void live_enqueue(struct sy_live *live, uint32_t task);
+void live_dequeue(struct sy_live *live, uint32_t task);
 void live_inputs_coming(struct sy_live *live, uint32_t task);
 
 #endif

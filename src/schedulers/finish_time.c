@@ -73,6 +73,23 @@ double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t
     return view->shared_links ? sum : longest;
 }
 
+double sy_estimate_unsent_input_ns(const struct sy_view *view, uint32_t access, uint32_t memory) {
+    uint32_t datum = view->access[access].datum, producer = view->access_producer[access];
+    uint64_t there = view->data_valid[datum] | view->data_inflight[datum];
+    bool exists = producer == SY_NONE || view->task_state[producer] == SY_TASK_DONE;
+    bool unsent = (view->access[access].mode & SY_READ) && exists && view->data_valid[datum] &&
+                  !(there >> memory & 1);
+    return unsent ? copy_ns(view, datum, memory, NULL) : 0;
+}
+
+double sy_estimate_unsent_ns(const struct sy_view *view, uint32_t task, uint32_t memory) {
+    double sum = 0;
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        sum += sy_estimate_unsent_input_ns(view, a, memory);
+    }
+    return sum;
+}
+
 double sy_estimate_exec_ns(const struct policy *policy, const struct sy_view *view, uint32_t task,
                            uint32_t device) {
     const struct sy_machine *m = view->machine;

@@ -134,19 +134,6 @@ void sy_follow_task_done(struct sy_scheduler *s, const struct sy_view *view, uin
 
 /* --- inputs that travel ahead ------------------------------------------------------------------
  */
-static bool must_travel(const struct sy_view *view, uint32_t task, uint32_t memory) {
-    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
-        uint32_t datum = view->access[a].datum, producer = view->access_producer[a];
-        uint64_t there = view->data_valid[datum] | view->data_inflight[datum];
-        bool exists = producer == SY_NONE || view->task_state[producer] == SY_TASK_DONE;
-        if ((view->access[a].mode & SY_READ) && exists && view->data_valid[datum] &&
-            !(there >> memory & 1)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void send_ahead(struct follow *y, const struct sy_view *view, uint32_t device) {
     const struct draft *plan = &y->plan;
     uint32_t limit = view->shared_links ? AHEAD_BUSY : AHEAD;
@@ -170,7 +157,8 @@ static uint32_t fetch(struct follow *y, const struct sy_view *view, struct sy_de
     while (count < capacity && y->fetch_count) {
         uint32_t task = y->fetch[--y->fetch_count], device = y->plan.device[task];
         y->listed[task] = false;
-        if (y->ahead[task] && must_travel(view, task, view->machine->devices[device].memory)) {
+        if (y->ahead[task] &&
+            sy_estimate_unsent_ns(view, task, view->machine->devices[device].memory) > 0) {
             ret[count++] = (struct sy_decision){.kind = SY_FETCH, .task = task, .device = device};
         }
     }

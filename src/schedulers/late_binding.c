@@ -55,10 +55,11 @@ static bool take_arrays(struct late *l, const struct sy_view *view) {
     l->alike_of = sy_arena_alloc(arena, devices, sizeof *l->alike_of);
     l->waiting = sy_arena_alloc(arena, view->machine->class_count, sizeof *l->waiting);
     l->candidates = sy_arena_alloc(arena, devices, sizeof *l->candidates);
-    l->fetched = sy_arena_alloc(arena, l->mode.gate ? tasks : 1, sizeof *l->fetched);
+    l->fetched = sy_arena_alloc(arena, tasks, sizeof *l->fetched);
+    l->ways = sy_arena_alloc(arena, view->machine->memory_count, sizeof *l->ways);
     bool of_devices = l->free_ns && l->until_ns && l->room && l->held && l->alike && l->alike_of &&
                       l->waiting && l->candidates;
-    return of_devices && l->key && l->job_key && l->job_round && l->fetched;
+    return of_devices && l->key && l->job_key && l->job_round && l->fetched && l->ways;
 }
 
 int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
@@ -507,6 +508,9 @@ static float use_there(const struct late *l, uint32_t device) {
 
 static void commit(struct late *l, const struct sy_view *view, uint32_t task,
                    const struct late_choice *choice, struct sy_decision *ret) {
+    if (choice->travel_ns > 0) {
+        sy_late_sent(l, view, task, view->machine->devices[choice->device].memory);
+    }
     l->busy = true;
     count_waiting(l, view, task, UINT32_MAX); /* minus one */
     sy_order_charge(&l->base, view, task, choice->exec_ns);
@@ -639,6 +643,7 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
         l->window[kept++] = l->window[i++];
     }
     l->window_count = kept;
+    count += sy_late_send_ahead(l, view, ret + count, capacity - count);
     if (l->quick && !count) {
         sy_quick_renew(l, view);
     }

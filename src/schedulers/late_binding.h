@@ -68,6 +68,13 @@ struct slowing {
     struct sy_slowing is;
 };
 
+/* Inputs that were sent for and have not arrived, in that order; those beyond are not counted. */
+#define LATE_ON_WAY 32
+struct late_way {
+    uint32_t data[LATE_ON_WAY], count;
+    double due_ns[LATE_ON_WAY];
+};
+
 struct late {
     struct policy base;
     struct late_mode mode;
@@ -92,16 +99,19 @@ struct late {
     double longest_travel_ns; /* of the inputs of the tasks looked at last time */
     double usual_travel_ns;   /* the longest of the round before */
     double least;             /* no task takes less than this share of its given time */
-    uint32_t *fetched;        /* per task: memory its inputs were sent to; behind a gate */
-    bool busy;                /* something runs: a gate may close */
+    /* Per task: behind a gate the memory that its inputs were sent to, + 1; else whether it was
+     * looked at for inputs to be sent ahead. */
+    uint32_t *fetched;
+    bool busy; /* something runs: a gate may close */
     struct sharing sharing;
     struct slowing *slowing; /* [kernel % LATE_KERNELS * device_count + group] */
     uint64_t looks;          /* at what is shared */
     struct late_choice *candidates;
-    struct learned *net; /* NULL: the heuristic alone */
-    struct quick *quick; /* NULL: every pair is scored anew */
-    double surprise;     /* how far durations were from what was expected, of late: |ln|, mean */
-    bool doubtful;       /* too far: the network is not asked until that has passed */
+    struct late_way *ways; /* per memory */
+    struct learned *net;   /* NULL: the heuristic alone */
+    struct quick *quick;   /* NULL: every pair is scored anew */
+    double surprise;       /* how far durations were from what was expected, of late: |ln|, mean */
+    bool doubtful;         /* too far: the network is not asked until that has passed */
 };
 
 /* Allocates state of size bytes that begins with struct late. */
@@ -125,6 +135,13 @@ bool sy_late_stays(const struct late *late, const struct sy_view *view, uint32_t
  * schedule in mind. */
 bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
                     double wait_ns);
+
+/* Inputs of tasks in the window that shall travel before their task is committed. */
+uint32_t sy_late_send_ahead(struct late *late, const struct sy_view *view,
+                            struct sy_decision *ret_decisions, uint32_t capacity);
+
+/* A task's inputs were sent for, by that or since it was committed. */
+void sy_late_sent(struct late *late, const struct sy_view *view, uint32_t task, uint32_t memory);
 
 /* A policy of them; truthful: it is told the hidden state. */
 #define LATE(identifier, policy_name, text, start, reads, truthful)                                \

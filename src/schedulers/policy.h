@@ -125,6 +125,9 @@ double sy_estimate_end_ns(const struct sy_view *view, uint32_t device);
  * resource (NULL: all of it). */
 double sy_estimate_inputs_ns(const struct sy_view *view, uint32_t task, uint32_t memory,
                              const double *open_bytes_per_s);
+/* Of the inputs that exist, those that are neither there nor on their way; of one of them. */
+double sy_estimate_unsent_ns(const struct sy_view *view, uint32_t task, uint32_t memory);
+double sy_estimate_unsent_input_ns(const struct sy_view *view, uint32_t access, uint32_t memory);
 /* Execution with the drift correction, and the region's reconfiguration if it needs one. */
 double sy_estimate_exec_ns(const struct policy *policy, const struct sy_view *view, uint32_t task,
                            uint32_t device);

@@ -180,12 +180,21 @@ static void become_ready(struct play *p, uint32_t task) {
     sy_live_ready(p->live, p->index[task]);
 }
 
+/* The device takes its next task and begins it. */
+static uint32_t take_next(struct sy_live *live, uint32_t device) {
+    uint32_t task = sy_live_hand(live, device);
+    if (task != SY_NONE) {
+        sy_live_begin(live, task);
+    }
+    return task;
+}
+
 static void start_what_can(struct play *p) {
     for (uint32_t d = 0; d < p->machine->device_count; d++) {
         if (isfinite(p->end_ns[d])) {
             continue;
         }
-        uint32_t index = sy_live_take(p->live, d);
+        uint32_t index = take_next(p->live, d);
         if (index == SY_NONE) {
             continue;
         }
@@ -380,10 +389,10 @@ static void higher_priority_first(void **state) {
     sy_live_restore(p.live, 1, SY_RESTORE_COMMITTED, 0, 5, 100);
     sy_live_restore(p.live, 2, SY_RESTORE_COMMITTED, 0, 5, 100);
     assert_int_equal(sy_live_view(p.live)->devices[0].queue_length, 3);
-    assert_int_equal(sy_live_take(p.live, 0), 1);
-    assert_int_equal(sy_live_take(p.live, 0), 2);
-    assert_int_equal(sy_live_take(p.live, 0), 0);
-    assert_int_equal(sy_live_take(p.live, 0), SY_NONE);
+    assert_int_equal(take_next(p.live, 0), 1);
+    assert_int_equal(take_next(p.live, 0), 2);
+    assert_int_equal(take_next(p.live, 0), 0);
+    assert_int_equal(take_next(p.live, 0), SY_NONE);
     assert_int_equal(sy_live_view(p.live)->devices[0].queue_length, 0);
     teardown(&p);
 }

@@ -53,6 +53,15 @@ struct pair {
     uint32_t runs; /* decided before */
 };
 
+/* The device takes its next task and begins it. */
+static uint32_t take_next(struct sy_live *live, uint32_t device) {
+    uint32_t task = sy_live_hand(live, device);
+    if (task != SY_NONE) {
+        sy_live_begin(live, task);
+    }
+    return task;
+}
+
 static void expect(bool same, const char *what, uint32_t index) {
     if (!same) {
         fail_msg("%s %u differs between the worlds", what, index);
@@ -134,7 +143,7 @@ static void catch_up(struct pair *p, const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         uint32_t task = view->devices[d].running;
         if (task != SY_NONE && live->devices[d].running == SY_NONE) {
-            expect(sy_live_take(p->live, d) == task, "the next task of device", d);
+            expect(take_next(p->live, d) == task, "the next task of device", d);
         }
         if (sy_world_executes(&p->sim->world, d)) {
             begin(p, task, d, p->sim->world.devices[d].phase_start_ns);
@@ -188,7 +197,7 @@ static void on_told(void *context, uint32_t task, uint32_t device, bool fetch) {
         append(&p->live_said,
                &(struct sy_decision){.kind = SY_FETCH, .task = task, .device = device});
     } else if (sy_live_view(p->live)->devices[device].running == SY_NONE) {
-        sy_live_take(p->live, device);
+        take_next(p->live, device);
     }
 }
 

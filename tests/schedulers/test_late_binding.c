@@ -57,7 +57,12 @@ static uint32_t decide(struct view *view, const struct sy_scheduler_ops *ops, ui
         view->task_state[t] = SY_TASK_READY;
         ops->task_ready(&scheduler, &view->view, t);
     }
-    uint32_t decided = ops->decide(&scheduler, &view->view, ret, capacity);
+    uint32_t said = ops->decide(&scheduler, &view->view, ret, capacity), decided = 0;
+    for (uint32_t i = 0; i < said; i++) { /* inputs may travel ahead as they like */
+        if (ret[i].kind == SY_RUN) {
+            ret[decided++] = ret[i];
+        }
+    }
     ops->finish(&scheduler);
     return decided;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define UNKNOWN_NS     1e5 /* where no class is known */
+#define SHORT_NS       5e3 /* a decision takes about as long, with all that belongs to it */
 #define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
 #define RATIO_MAX      255 /* rows that say how long a class takes of what another does */
@@ -164,15 +165,27 @@ static void estimate(struct row *row, double *ret_ns) {
     }
 }
 
+/* The fastest class, where it is known to be so fast that a decision takes as long. */
+static void look_how_short(struct row *row) {
+    uint32_t best = 0;
+    bool sure = true;
+    for (uint32_t c = 0; c < sy_shared.machine->class_count; c++) {
+        best = row->time_ns[c] < row->time_ns[best] ? c : best;
+        sure &= !row->cells[c] || trusted(row, c);
+    }
+    row->short_class = sure && row->time_ns[best] < SHORT_NS ? best : SY_NONE;
+}
+
 /* Works the estimates out again, and tells the tasks that wait for a decision. */
 static void refresh(struct row *row) {
-    double fresh[64], now_ns = shared_now_ns();
+    double fresh[64], now_ns = row->next_refresh_ns > 0 ? shared_now_ns() : 0;
     if (now_ns < row->next_refresh_ns) {
         return;
     }
     uint32_t classes = sy_shared.machine->class_count;
     bool moved = false;
     estimate(row, fresh);
+    look_how_short(row);
     for (uint32_t c = 0; c < classes; c++) {
         double change = isfinite(fresh[c]) ? fabs(fresh[c] - row->time_ns[c]) : 0;
         moved |= change > REFRESH_CHANGE * row->time_ns[c];
@@ -181,7 +194,10 @@ static void refresh(struct row *row) {
         return;
     }
     memcpy(row->time_ns, fresh, classes * sizeof *fresh);
-    row->next_refresh_ns = now_ns + (double)row->waiting_count * REFRESH_NS;
+    look_how_short(row);
+    if (row->waiting_count) {
+        row->next_refresh_ns = shared_now_ns() + (double)row->waiting_count * REFRESH_NS;
+    }
     for (struct node *node = row->waiting; node; node = node->row_next) {
         if (node->index != SY_NONE) {
             sy_live_set_times(node->context->live, node->index, row->time_ns);
@@ -237,9 +253,11 @@ void row_end(struct row *row, struct node *node, uint32_t class_index, double du
         struct sy_cell *cell = row->cells[class_index];
         sy_cell_observe(cell, duration_ns);
         sy_shared.learned = true;
-        sy_live_set_kernel(node->context->live,
-                           row->kernel < SY_LIVE_KERNELS ? row->kernel : SY_LIVE_KERNELS - 1,
-                           class_index, cell->log_sigma);
+        if (node->context->live) {
+            sy_live_set_kernel(node->context->live,
+                               row->kernel < SY_LIVE_KERNELS ? row->kernel : SY_LIVE_KERNELS - 1,
+                               class_index, cell->log_sigma);
+        }
     }
     refresh(row);
 }
@@ -324,17 +342,23 @@ static struct row *make_row(struct starpu_task *task, unsigned context,
         }
     }
     estimate(row, row->time_ns);
+    look_how_short(row);
     return row;
 }
 
-struct row *row_of(struct starpu_task *task, unsigned context, const struct sy_starpu_told *told) {
+void row_key(struct node *node) {
+    const struct sy_starpu_told *told = &node->told;
+    node->footprint =
+        told->footprint ? told->footprint : footprint_of(node->task, node->context->id);
+    node->row_key = key_of(node->task, node->footprint);
+}
+
+struct row *row_of(struct node *node) {
     struct sy_chains *rows = &sy_shared.rows;
-    uint64_t footprint = told->footprint ? told->footprint : footprint_of(task, context);
-    uint64_t key = key_of(task, footprint);
-    struct row *row = sy_chains_find(rows, key);
+    struct row *row = sy_chains_find(rows, node->row_key);
     if (!row) {
-        row = make_row(task, context, told, footprint);
-        if (row && sy_chains_add(rows, &row->link, key)) {
+        row = make_row(node->task, node->context->id, &node->told, node->footprint);
+        if (row && sy_chains_add(rows, &row->link, node->row_key)) {
             free(row);
             return NULL;
         }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define WORLD_MIN    4096
+#define WORTH_NS     5e3             /* a plan is made if tasks take longer, on the average */
 #define ROOM_MIN     (WORLD_MIN / 4) /* lay again before the world is full */
 #define SINGLES      64              /* jobs of one task in a world, at most, */
 #define SINGLES_EACH 4               /* and for each device */
@@ -85,7 +86,7 @@ static int plan_begin(struct context *context, bool unlocked, struct plan *plan)
 
 /* Laid by this plan (0: none), in the same job. */
 static bool is_before(const struct node *pred, const struct node *node, uint64_t plan) {
-    return plan && pred->plan == plan && pred->job.job == node->job.job;
+    return plan && pred->plan == plan && pred->told.job.job == node->told.job.job;
 }
 
 /* Adds a node to a world whose job is open; its predecessors in it come before it. */
@@ -128,8 +129,8 @@ static uint32_t add_node(struct sy_live *live, struct node *node, uint64_t plan)
 
 static int compare_nodes(const void *left, const void *right) {
     const struct node *a = *(struct node *const *)left, *b = *(struct node *const *)right;
-    if (a->job.job != b->job.job) {
-        return a->job.job < b->job.job ? -1 : 1;
+    if (a->told.job.job != b->told.job.job) {
+        return a->told.job.job < b->told.job.job ? -1 : 1;
     }
     return (a->sequence > b->sequence) - (a->sequence < b->sequence);
 }
@@ -139,19 +140,21 @@ static int plan_copy(struct context *context, struct plan *plan) {
     uint64_t number = ++context->plans;
     bool several = false;
     for (struct node *node = context->first; node; node = node->next) {
-        plan->nodes[plan->count++] = node;
-        several |= node->job.job != context->first->job.job;
+        if (!node->is_short) {
+            plan->nodes[plan->count++] = node;
+            several |= node->told.job.job != context->first->told.job.job;
+        }
     }
     if (several) {
         qsort(plan->nodes, plan->count, sizeof(struct node *), compare_nodes);
     }
     for (uint32_t i = 0; i < plan->count; i++) {
         struct node *node = plan->nodes[i];
-        if (i == 0 || plan->nodes[i - 1]->job.job != node->job.job) {
+        if (i == 0 || plan->nodes[i - 1]->told.job.job != node->told.job.job) {
             if (i > 0) {
                 sy_live_lay_job(plan->live);
             }
-            sy_live_begin_job(plan->live, node->job.tenant, node->job.weight);
+            sy_live_begin_job(plan->live, node->told.job.tenant, node->told.job.weight);
         }
         node->next_index = add_node(plan->live, node, number);
         if (node->next_index == SY_NONE) {
@@ -183,8 +186,11 @@ static void restore(struct context *context, struct plan *plan, struct node *nod
         }
         break;
     case NODE_COMMITTED:
+    case NODE_HANDED:
     case NODE_RUNNING:
-        state = node->state == NODE_RUNNING ? SY_RESTORE_RUNNING : SY_RESTORE_COMMITTED;
+        state = node->state == NODE_RUNNING  ? SY_RESTORE_RUNNING
+                : node->state == NODE_HANDED ? SY_RESTORE_HANDED
+                                             : SY_RESTORE_COMMITTED;
         priority = sy_live_priority(old, node->index);
         expected = sy_live_expected_ns(old, node->index);
         break;
@@ -204,7 +210,7 @@ static int follow(struct context *context, struct plan *plan) {
             node->index = SY_NONE;
             continue;
         }
-        sy_live_begin_job(plan->live, node->job.tenant, node->job.weight);
+        sy_live_begin_job(plan->live, node->told.job.tenant, node->told.job.weight);
         node->next_index = add_node(plan->live, node, 0);
         sy_live_end_job(plan->live);
         if (node->next_index == SY_NONE) {
@@ -233,7 +239,7 @@ static int move_over(struct context *context, struct plan *plan) {
     context->unlaid = 0;
     for (struct node *node = context->first; node; node = node->next) {
         node->index = node->plan == context->plans ? node->next_index : SY_NONE;
-        context->unlaid += node->index == SY_NONE;
+        context->unlaid += node->index == SY_NONE && !node->is_short;
         if (node->index != SY_NONE) {
             planner_leave_line(context, node);
         }
@@ -297,7 +303,7 @@ int planner_append(struct context *context, struct node *node) {
         return code ? code : node->index == SY_NONE ? -ENOMEM : 0;
     }
     struct sy_live *live = context->live;
-    sy_live_begin_job(live, node->job.tenant, node->job.weight);
+    sy_live_begin_job(live, node->told.job.tenant, node->told.job.weight);
     uint32_t index = add_node(live, node, 0);
     sy_live_end_job(live);
     if (index == SY_NONE) {
@@ -360,11 +366,8 @@ static void fetch_all(struct context *context) {
         shared_lock();
         fetch.node->staged--;
         if (fetch.node->state == NODE_COMMITTED) { /* its worker found it staged */
-            uint32_t worker = fetch.node->worker;
-            atomic_fetch_add(&context->mail[worker], 1);
-            shared_unlock();
-            starpu_wake_worker_relax_light((int)worker);
-            shared_lock();
+            boxes_fill(context, fetch.node->worker);
+            boxes_wake(context);
         }
     }
     context->fetch_count = 0;
@@ -386,25 +389,27 @@ void planner_fetch(struct context *context, struct node *node, uint32_t worker) 
 static void *courier_main(void *argument) {
     struct context *context = argument;
     bool aside = false;
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    shared_lock();
     while (!context->stop) {
         if (context->fetch_count) {
             shared_step_aside(&aside);
             fetch_all(context);
         } else {
-            STARPU_PTHREAD_COND_WAIT(&context->errand, &sy_shared.lock);
+            shared_wait(&context->errand, NULL);
         }
     }
-    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    combine_leave(context);
     return NULL;
 }
 
+/* To lay a task costs about as much as to run one of a microsecond or two. */
 static bool due(const struct context *context) {
     uint32_t laid = context->count - context->unlaid;
     uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
     bool full = context->live && sy_live_room(context->live) < ROOM_MIN;
-    return context->renew || full || context->unlaid >= batch ||
-           (context->flush && context->unlaid > 1);
+    bool pays = !sy_shared.shorts || context->usual_ns > WORTH_NS;
+    return context->renew || full || (pays && context->unlaid >= batch) ||
+           (pays && context->flush && context->unlaid > 1);
 }
 
 void planner_notice(struct context *context, bool flush) {
@@ -417,14 +422,15 @@ void planner_notice(struct context *context, bool flush) {
 static void *planner_main(void *argument) {
     struct context *context = argument;
     bool aside = false;
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    shared_lock();
     while (!context->stop) {
         if (!due(context)) {
-            STARPU_PTHREAD_COND_WAIT(&context->wake, &sy_shared.lock);
+            shared_wait(&context->wake, NULL);
             continue;
         }
         context->flush = context->renew = false;
         shared_step_aside(&aside);
+        combine_drain(context);
         if (lay(context, true)) {
             shared_fail("out of memory: the graph ahead is not planned");
             context->stop = true;
@@ -433,7 +439,7 @@ static void *planner_main(void *argument) {
         }
         policy_ask(context, -1);
     }
-    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    combine_leave(context);
     return NULL;
 }
 
@@ -450,11 +456,11 @@ void planner_stop(struct context *context) {
     if (!context->planner_runs) {
         return;
     }
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    shared_lock();
     context->stop = true;
     STARPU_PTHREAD_COND_SIGNAL(&context->wake);
     STARPU_PTHREAD_COND_SIGNAL(&context->errand);
-    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    shared_unlock();
     STARPU_PTHREAD_JOIN(context->planner, NULL);
     STARPU_PTHREAD_JOIN(context->courier, NULL);
     STARPU_PTHREAD_COND_DESTROY(&context->wake);

@@ -39,6 +39,9 @@ static void datum_unuse(struct datum *datum) {
 uint64_t datum_valid(const struct datum *datum) {
     uint64_t valid = 0;
     uint32_t memories = sy_shared.machine->memory_count;
+    if (memories == 1) {
+        return 1;
+    }
     for (uint32_t m = 0; m < memories; m++) {
         int allocated = 0, is_valid = 0, requested = 0;
         starpu_data_query_status(datum->handle, (int)m, &allocated, &is_valid, &requested);
@@ -68,9 +71,72 @@ struct node *node_of(const struct starpu_task *task) {
     return task->sched_data;
 }
 
+/* Nodes come and go with tasks, made by one thread and given back by another: what malloc does
+ * least well. Nobody waits for the spare ones. */
+#define SPARE_MOST 4096
+
+static struct spare *spare_of(uint32_t buffers) {
+    struct spare *spare = buffers <= SPARE_BUFFERS ? &sy_shared.spare[buffers] : NULL;
+    bool taken = !spare || atomic_exchange_explicit(&spare->taken, true, memory_order_acquire);
+    return taken ? NULL : spare;
+}
+
+static void spare_leave(struct spare *spare) {
+    atomic_store_explicit(&spare->taken, false, memory_order_release);
+}
+
+static struct node *allocate(uint32_t buffers) {
+    struct spare *spare = spare_of(buffers);
+    struct node *node = NULL;
+    if (spare) {
+        node = spare->first;
+        if (node) {
+            spare->first = node->next;
+            spare->count--;
+        }
+        spare_leave(spare);
+    }
+    node = node ? node : malloc(sizeof *node + buffers * sizeof(struct node_access));
+    if (node) {
+        memset(node, 0, sizeof *node);
+        node->buffers = buffers;
+        node->accesses = (struct node_access *)(node + 1);
+        node->preds = node->few;
+    }
+    return node;
+}
+
 void node_release(struct node *node) {
-    if (--node->references == 0) {
+    if (--node->references) {
+        return;
+    }
+    if (node->preds != node->few) {
+        free(node->preds);
+    }
+    struct spare *spare = spare_of(node->buffers);
+    bool kept = spare && spare->count < SPARE_MOST;
+    if (kept) {
+        node->next = spare->first;
+        spare->first = node;
+        spare->count++;
+    }
+    if (spare) {
+        spare_leave(spare);
+    }
+    if (!kept) {
         free(node);
+    }
+}
+
+void node_free_spare(void) {
+    for (uint32_t i = 0; i <= SPARE_BUFFERS; i++) {
+        struct spare *spare = &sy_shared.spare[i];
+        while (spare->first) {
+            struct node *node = spare->first;
+            spare->first = node->next;
+            free(node);
+        }
+        spare->count = 0;
     }
 }
 
@@ -92,31 +158,32 @@ static uint32_t mode_of(enum starpu_data_access_mode mode) {
 }
 
 /* Accesses with their data; scratch buffers carry nothing from task to task. */
-static uint32_t find_accesses(const struct starpu_task *task, struct node_access *accesses) {
-    uint32_t count = 0, buffers = (uint32_t)STARPU_TASK_GET_NBUFFERS(task);
-    for (uint32_t i = 0; i < buffers; i++) {
+static void find_accesses(struct node *node) {
+    const struct starpu_task *task = node->task;
+    for (uint32_t i = 0; i < node->buffers; i++) {
         uint32_t mode = mode_of(STARPU_TASK_GET_MODE(task, i));
         struct datum *datum = mode ? datum_use(STARPU_TASK_GET_HANDLE(task, i)) : NULL;
         if (datum) {
-            accesses[count++] = (struct node_access){.datum = datum, .mode = mode};
+            node->accesses[node->access_count++] =
+                (struct node_access){.datum = datum, .reader = SY_NONE, .mode = mode};
         }
     }
-    return count;
 }
 
-static uint32_t most_preds(const struct node_access *accesses, uint32_t count) {
+/* Room for all that it may wait for. Without memory it is seen to wait for nobody. */
+static bool has_room(struct node *node) {
     uint32_t most = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        most += 1 + (accesses[i].mode & SY_WRITE ? accesses[i].datum->reader_count : 0);
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        const struct node_access *a = &node->accesses[i];
+        most += 1 + (a->mode & SY_WRITE ? a->datum->reader_count : 0);
     }
-    return most;
+    struct node **room = most > NODE_FEW ? malloc(most * sizeof(struct node *)) : node->few;
+    node->preds = room ? room : node->few;
+    return room;
 }
 
-static void note_access(struct node *node, struct node_access *access, bool ordered) {
+static void note_access(struct node *node, struct node_access *access) {
     struct datum *d = access->datum;
-    if (!ordered) {
-        return;
-    }
     access->producer = access->mode & SY_READ ? d->writer : NULL;
     wait_for(node, d->writer);
     if (access->mode & SY_WRITE) {
@@ -134,34 +201,9 @@ static void note_access(struct node *node, struct node_access *access, bool orde
     }
 }
 
-static struct node *allocate(const struct starpu_task *task) {
-    struct node_access small[STARPU_NMAXBUFS], *accesses = small;
-    size_t buffers = (size_t)STARPU_TASK_GET_NBUFFERS(task);
-    if (buffers > STARPU_NMAXBUFS && !(accesses = calloc(buffers, sizeof *accesses))) {
-        return NULL;
-    }
-    uint32_t count = find_accesses(task, accesses), preds = most_preds(accesses, count);
-    struct node *node = malloc(sizeof *node + count * sizeof *accesses + preds * sizeof(void *));
-    if (node) {
-        memset(node, 0, sizeof *node);
-        node->accesses = (struct node_access *)(node + 1);
-        node->preds = (struct node **)(node->accesses + count);
-        node->access_count = count;
-        memcpy(node->accesses, accesses, count * sizeof *accesses);
-    } else {
-        for (uint32_t i = 0; i < count; i++) {
-            datum_unuse(accesses[i].datum);
-        }
-    }
-    if (accesses != small) {
-        free(accesses);
-    }
-    return node;
-}
-
-struct node *node_create(struct context *context, struct starpu_task *task, bool announced) {
-    struct shared *s = &sy_shared;
-    struct node *node = allocate(task);
+struct node *node_create(struct context *context, struct starpu_task *task) {
+    const struct sy_starpu_options *options = &sy_shared.options;
+    struct node *node = allocate((uint32_t)STARPU_TASK_GET_NBUFFERS(task));
     if (!node) {
         return NULL;
     }
@@ -170,27 +212,49 @@ struct node *node_create(struct context *context, struct starpu_task *task, bool
     node->references = 1;
     node->index = node->next_index = SY_NONE;
     node->implementation = NO_IMPLEMENTATION;
-    struct sy_starpu_told told = {.number = s->submitted, .flops = task->flops, .job.weight = 1};
-    if (s->options.describe) {
-        s->options.describe(task, &told);
+    node->told = (struct sy_starpu_told){.flops = task->flops, .job.weight = 1};
+    if (options->describe) {
+        options->describe(task, &node->told);
     }
-    node->number = told.number;
+    row_key(node);
+    recorder_create(node);
+    task->sched_data = node;
+    return node;
+}
+
+/* What a task takes is averaged, to know whether a plan is worth its time. */
+static void note_length(struct context *context, const struct row *row) {
+    double least = row->time_ns[0];
+    for (uint32_t c = 1; c < sy_shared.machine->class_count; c++) {
+        least = row->time_ns[c] < least ? row->time_ns[c] : least;
+    }
+    context->usual_ns += (least - context->usual_ns) / (context->usual_ns > 0 ? 64 : 1);
+}
+
+void node_enter(struct node *node, bool announced) {
+    struct shared *s = &sy_shared;
+    struct context *context = node->context;
+    node->entered = true;
     node->sequence = s->submitted++;
-    node->job = told.job;
-    node->row = row_of(task, context->id, &told);
-    for (uint32_t i = 0; i < node->access_count; i++) {
-        node->accesses[i].reader = SY_NONE;
-        note_access(node, &node->accesses[i], announced && task->sequential_consistency);
+    if (!s->options.describe) {
+        node->told.number = node->sequence;
+    }
+    find_accesses(node);
+    node->row = row_of(node);
+    if (node->row) {
+        note_length(context, node->row);
+    }
+    bool ordered = announced && node->task->sequential_consistency && has_room(node);
+    for (uint32_t i = 0; ordered && i < node->access_count; i++) {
+        note_access(node, &node->accesses[i]);
     }
     node->prev = context->last;
     *(context->last ? &context->last->next : &context->first) = node;
     context->last = node;
     context->count++;
     context->unlaid++;
-    task->sched_data = node;
     status_submitted();
-    recorder_submit(node, announced && task->sequential_consistency);
-    return node;
+    recorder_enter(node, announced && node->task->sequential_consistency);
 }
 
 static void forget_access(struct node *node, const struct node_access *access) {
@@ -208,10 +272,6 @@ static void forget_access(struct node *node, const struct node_access *access) {
 
 void node_finish(struct node *node) {
     struct context *c = node->context;
-    if (node->task) {
-        node->task->sched_data = NULL;
-    }
-    node->task = NULL;
     node->state = NODE_DONE;
     for (uint32_t i = 0; i < node->access_count; i++) {
         forget_access(node, &node->accesses[i]);
@@ -219,7 +279,7 @@ void node_finish(struct node *node) {
     *(node->prev ? &node->prev->next : &c->first) = node->next;
     *(node->next ? &node->next->prev : &c->last) = node->prev;
     c->count--;
-    c->unlaid -= node->index == SY_NONE;
+    c->unlaid -= node->index == SY_NONE && !node->is_short;
     c->singles -= node->single;
     planner_leave_line(c, node);
     for (uint32_t i = 0; i < node->pred_count; i++) {

@@ -80,17 +80,17 @@ static void publish(struct watcher *w, double read_ns) {
 
 /* With the lock held, which is given back while the machine is asked. */
 static void look(struct watcher *w) {
-    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    shared_unlock();
     double now_ns = clock_ns();
     int code = sy_watch_read(&w->eyes, now_ns);
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    shared_lock();
     if (code) {
         return; /* what cannot be read now may be later */
     }
     publish(w, now_ns);
-    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    shared_unlock();
     sy_watch_select(&w->eyes);
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    shared_lock();
 }
 
 /* False: there is nothing to watch. */
@@ -114,18 +114,18 @@ static void *watch(void *argument) {
     bool sees = open_eyes(w);
     w->offset_ns = clock_ns() - shared_now_ns();
     clock_gettime(CLOCK_REALTIME, &due);
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+    shared_lock();
     w->opened = true;
     while (!w->stop && sees) {
         due.tv_nsec += has_work() ? (long)w->eyes.interval_ns : IDLE_NS;
         due.tv_sec += due.tv_nsec / 1000000000L;
         due.tv_nsec %= 1000000000L;
-        starpu_pthread_cond_timedwait(&w->wake, &sy_shared.lock, &due);
+        shared_wait(&w->wake, &due);
         if (!w->stop) {
             look(w);
         }
     }
-    STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+    shared_unlock();
     sy_watch_close(&w->eyes);
     sy_listing_destroy(w->listing);
     return NULL;
@@ -162,10 +162,10 @@ bool watcher_opened(void) {
 void watcher_stop(void) {
     struct shared *s = &sy_shared;
     if (s->watcher) {
-        STARPU_PTHREAD_MUTEX_LOCK(&s->lock);
+        shared_lock();
         s->watcher->stop = true;
         STARPU_PTHREAD_COND_SIGNAL(&s->watcher->wake);
-        STARPU_PTHREAD_MUTEX_UNLOCK(&s->lock);
+        shared_unlock();
         STARPU_PTHREAD_JOIN(s->watcher->thread, NULL);
         STARPU_PTHREAD_COND_DESTROY(&s->watcher->wake);
         free(s->watcher);

@@ -236,26 +236,35 @@ static const char *own_name(struct recorder *r, const struct node *node) {
     return name && (!kernel || strcmp(name, kernel) != 0) ? sy_arena_strdup(r->arena, name) : NULL;
 }
 
-void recorder_submit(struct node *node, bool ordered) {
+void recorder_note_task(struct node *node) {
     struct recorder *r = sy_shared.recorder;
-    if (!r) {
+    STARPU_PTHREAD_MUTEX_LOCK(&r->lock);
+    struct note *note = next_note(r);
+    if (note) {
+        note->submitted_ns = shared_now_ns();
+        note->index = r->count++;
+        node->note = note;
+    } else {
+        r->left_out++;
+    }
+    STARPU_PTHREAD_MUTEX_UNLOCK(&r->lock);
+}
+
+void recorder_enter(struct node *node, bool ordered) {
+    struct recorder *r = sy_shared.recorder;
+    struct note *note = node->note;
+    if (!note) {
         return;
     }
-    double now_ns = shared_now_ns();
     STARPU_PTHREAD_MUTEX_LOCK(&r->lock);
-    struct note *note = node->row && node->row->name ? next_note(r) : NULL;
     uint32_t first = r->access_count;
-    if (note && !add_accesses(r, node, ordered)) {
-        note->submitted_ns = now_ns;
+    if (node->row && node->row->name && !add_accesses(r, node, ordered)) {
         note->work = node->task->flops;
         note->row = node->row;
         note->name = own_name(r, node);
-        note->number = node->number;
-        note->index = r->count;
+        note->number = node->told.number;
         note->access_start = first;
         note->access_count = r->access_count - first;
-        node->note = note;
-        r->count++;
     } else {
         r->left_out++;
     }
@@ -270,13 +279,19 @@ static const struct node *noted(const struct starpu_task *task) {
     return node && node->note ? node : NULL;
 }
 
+static bool writes(const struct starpu_task *task, unsigned buffer) {
+    return STARPU_TASK_GET_MODE(task, buffer) & (STARPU_W | STARPU_REDUX);
+}
+
 /* Then the order follows from the data, and recorder_graph.c knows it. */
-static bool share_data(const struct node *a, const struct node *b) {
-    for (uint32_t i = 0; i < a->access_count; i++) {
-        for (uint32_t k = 0; k < b->access_count; k++) {
-            if (a->accesses[i].datum == b->accesses[k].datum &&
-                ((a->accesses[i].mode | b->accesses[k].mode) & SY_WRITE)) {
-                return a->task->sequential_consistency && b->task->sequential_consistency;
+static bool share_data(const struct starpu_task *a, const struct starpu_task *b) {
+    unsigned buffers_a = (unsigned)STARPU_TASK_GET_NBUFFERS(a);
+    unsigned buffers_b = (unsigned)STARPU_TASK_GET_NBUFFERS(b);
+    for (unsigned i = 0; i < buffers_a && a->sequential_consistency; i++) {
+        for (unsigned k = 0; k < buffers_b && b->sequential_consistency; k++) {
+            if (STARPU_TASK_GET_HANDLE(a, i) == STARPU_TASK_GET_HANDLE(b, k) &&
+                (writes(a, i) || writes(b, k))) {
+                return true;
             }
         }
     }
@@ -289,7 +304,7 @@ void recorder_successors(const struct node *node) {
     int count = r ? starpu_task_get_task_succs(node->task, SUCCESSORS, next) : 0;
     for (int i = 0; i < count && i < SUCCESSORS; i++) {
         const struct node *other = noted(next[i]);
-        if (!other || share_data(node, other)) {
+        if (!other || share_data(node->task, next[i])) {
             continue;
         }
         struct note_edge edge = {node->note->index, other->note->index};

@@ -2,7 +2,7 @@
  *
  * What is kept of the tasks of somebody else's program, for its record (docs/run-format.md).
  *
- *   submission, ready, taken, begun, ended -> recorder.c         notes, in blocks that do not move
+ *   submitted, ready, taken, begun, ended  -> recorder.c         notes, in blocks that do not move
  *   the end of StarPU                      -> recorder_graph.c   who waited for whom
  *                                             recorder_write.c   record, pictures, the last record
  *
@@ -37,10 +37,10 @@ struct note_access {
 struct note {
     double submitted_ns, ready_ns, asked_ns, start_ns, end_ns; /* StarPU's clock; NAN: not known */
     double work;
-    const struct row *row;
-    const char *name; /* the program's own for this task; NULL: none */
-    uint32_t number;  /* as decisions name it */
-    uint32_t index;   /* among the notes */
+    const struct row *row; /* NULL: no memory for all of it */
+    const char *name;      /* the program's own for this task; NULL: none */
+    uint32_t number;       /* as decisions name it */
+    uint32_t index;        /* among the notes */
     uint32_t worker;
     uint32_t access_start, access_count;
 };
@@ -73,7 +73,7 @@ struct recorder {
 SY_MUST_CHECK int recorder_open(uint32_t start, struct recorder **ret_recorder,
                                 struct sy_error *error);
 /* Once the last task has ended, before what the policy knows is freed. 0 or what could not be
- * written; *ret_left_out: tasks that are not in it. */
+ * written. */
 SY_MUST_CHECK int recorder_write(struct recorder *recorder, struct sy_error *error);
 void recorder_close(struct recorder *recorder); /* may be NULL */
 
@@ -88,11 +88,19 @@ SY_MUST_CHECK int recorder_graph(const struct recorder *recorder, const uint32_t
 
 /* --- while tasks run ----------------------------------------------------------------------------
  */
-/* A node was made; with the lock held that guards handles and rows. ordered: among other tasks, by
+/* A node was made: gives it a note, if tasks are noted; without the lock. */
+void recorder_note_task(struct node *node);
+/* It has its row and its data; with the lock held that guards these. ordered: among other tasks, by
  * its accesses. */
-void recorder_submit(struct node *node, bool ordered);
+void recorder_enter(struct node *node, bool ordered);
 /* StarPU has copied so much since the last time. recorder may be NULL. */
 void recorder_moved(struct recorder *recorder, uint32_t from, uint32_t to, double bytes);
+
+static inline void recorder_create(struct node *node) {
+    if (sy_shared.recorder) {
+        recorder_note_task(node);
+    }
+}
 
 static inline void recorder_ready(struct node *node) {
     if (node->note) {
@@ -101,8 +109,8 @@ static inline void recorder_ready(struct node *node) {
 }
 
 /* By a worker, to whose memory some of its inputs may have to travel. */
-static inline void recorder_taken(struct node *node) {
-    if (node->note && node->promised_ns > 0) {
+static inline void recorder_taken(struct node *node) { /* NULL: none */
+    if (node && node->note && node->promised_ns > 0) {
         node->note->asked_ns = shared_now_ns();
     }
 }

@@ -31,7 +31,7 @@ static uint32_t *sort_notes(struct recorder *r, struct sy_arena *arena, uint32_t
     uint32_t *order = sy_arena_alloc(arena, r->count + 1u, sizeof *order), count = 0;
     for (uint32_t i = 0; order && i < r->count; i++) {
         const struct note *note = recorder_note(r, i);
-        if (isnan(note->start_ns) || !isnan(note->end_ns)) {
+        if (note->row && (isnan(note->start_ns) || !isnan(note->end_ns))) {
             order[count++] = i;
         }
     }

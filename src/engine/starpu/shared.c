@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SPIN_COUNT  256
 #define OPEN_MOST   1000 /* times OPEN_S: what counters may take to open */
@@ -35,16 +36,39 @@ static bool spin(void) {
 }
 
 void shared_lock(void) {
-    if (spin()) {
-        return;
+    if (!spin()) {
+        starpu_worker_relax_on();
+        STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
+        starpu_worker_relax_off();
     }
-    starpu_worker_relax_on();
-    STARPU_PTHREAD_MUTEX_LOCK(&sy_shared.lock);
-    starpu_worker_relax_off();
+    atomic_store_explicit(&sy_shared.busy, true, memory_order_relaxed);
+}
+
+bool shared_try_lock(void) {
+    if (!WORKERS_POLL) {
+        shared_lock();
+        return true;
+    }
+    if (atomic_load(&sy_shared.busy) || STARPU_PTHREAD_MUTEX_TRYLOCK(&sy_shared.lock)) {
+        return false;
+    }
+    atomic_store_explicit(&sy_shared.busy, true, memory_order_relaxed);
+    return true;
 }
 
 void shared_unlock(void) {
+    atomic_store(&sy_shared.busy, false);
     STARPU_PTHREAD_MUTEX_UNLOCK(&sy_shared.lock);
+}
+
+void shared_wait(starpu_pthread_cond_t *condition, const struct timespec *until) {
+    atomic_store(&sy_shared.busy, false);
+    if (until) {
+        starpu_pthread_cond_timedwait(condition, &sy_shared.lock, until);
+    } else {
+        STARPU_PTHREAD_COND_WAIT(condition, &sy_shared.lock);
+    }
+    atomic_store_explicit(&sy_shared.busy, true, memory_order_relaxed);
 }
 
 double shared_now_ns(void) {
@@ -120,10 +144,14 @@ int shared_start(void) {
     }
     if (code) {
         shared_fail(error.message[0] ? error.message : "out of memory");
-    } else {
-        status_open();
+        return code;
     }
-    return code;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s->cores_poll = WORKERS_POLL && (long)s->machine->device_count <= cores;
+    s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0;
+    status_open();
+    atomic_store_explicit(&s->up, true, memory_order_release);
+    return 0;
 }
 
 void shared_step_aside(bool *done) {
@@ -150,6 +178,7 @@ void shared_step_aside(bool *done) {
 int sy_starpu_save(struct sy_error *error) {
     struct shared *s = &sy_shared;
     shared_lock();
+    combine_drain_all();
     int code = s->store && s->learned ? sy_store_save(s->store, error) : 0;
     s->learned = false; /* what could not be kept now cannot be in a moment either */
     shared_unlock();
@@ -170,6 +199,7 @@ static void shared_finish(struct shared *s) {
     sy_map_finish(&s->kernels);
     sy_arena_destroy(s->names);
     sy_chains_finish(&s->data);
+    node_free_spare();
     free(s->last_end_ns);
     free(s->decision_ns);
     free(s->decisions);
@@ -183,6 +213,7 @@ static void shared_finish(struct shared *s) {
     s->decision_count = s->decision_capacity = 0;
     s->decision_samples = s->task_total = 0;
     s->learned = false;
+    atomic_store(&s->up, false);
     STARPU_PTHREAD_MUTEX_DESTROY(&s->lock);
     s->started = false;
 }
@@ -204,21 +235,23 @@ void sy_starpu_context_open(unsigned id) {
     memset(context, 0, sizeof *context);
     context->id = id;
     context->workers = calloc(STARPU_NMAXWORKERS, sizeof *context->workers);
-    context->mail = calloc(STARPU_NMAXWORKERS, sizeof *context->mail);
-    context->read = calloc(STARPU_NMAXWORKERS, sizeof *context->read);
-    context->hungry = calloc(STARPU_NMAXWORKERS, sizeof *context->hungry);
+    context->boxes = aligned_alloc(SY_CACHE_LINE, STARPU_NMAXWORKERS * sizeof *context->boxes);
+    context->shorts = calloc(STARPU_NMAXWORKERS, sizeof *context->shorts);
     context->running = calloc(STARPU_NMAXWORKERS, sizeof(struct node *));
     context->version = 1;
-    context->used = context->workers && context->mail && context->read && context->hungry &&
-                    context->running && s->policy && !planner_start(context);
+    context->asked_ns = INT64_MAX / 2; /* nothing to ask about yet */
+    context->used =
+        context->workers && context->boxes && context->shorts && context->running && s->policy;
+    if (context->used) {
+        memset(context->boxes, 0, STARPU_NMAXWORKERS * sizeof *context->boxes);
+        context->used = !planner_start(context);
+    }
     STARPU_ASSERT(context->used);
 }
 
 static void free_nodes(struct context *context) {
     while (context->first) {
-        struct node *node = context->first;
-        node->task = NULL; /* whose end nobody told: StarPU may have freed it */
-        node_finish(node);
+        node_finish(context->first); /* whose end nobody told */
     }
 }
 
@@ -227,6 +260,9 @@ void sy_starpu_context_close(unsigned id) {
     struct context *context = &s->contexts[id];
     planner_stop(context);
     shared_lock(); /* the watcher tells the policies of all contexts in use */
+    if (s->machine) {
+        combine_drain(context);
+    }
     context->used = false;
     shared_unlock();
     free_nodes(context);
@@ -234,9 +270,8 @@ void sy_starpu_context_close(unsigned id) {
     free(context->slots);
     free(context->workers);
     free(context->running);
-    free((void *)context->mail);
-    free(context->read);
-    free(context->hungry);
+    free(context->boxes);
+    free(context->shorts);
     free(context->fetches);
     memset(context, 0, sizeof *context);
     bool last = true;
@@ -279,6 +314,7 @@ bool shared_records(void) {
 int sy_starpu_take_decisions(struct sy_decided **ret_decisions, uint32_t *ret_count) {
     struct shared *s = &sy_shared;
     shared_lock();
+    combine_drain_all();
     *ret_decisions = s->decisions;
     *ret_count = s->decision_count;
     s->decisions = NULL;

@@ -3,12 +3,16 @@
  * The inside of Symphony's StarPU policy: what its hooks share.
  *
  * StarPU's hooks carry no pointer of ours until a context exists, and a program has one StarPU:
- * hence one static struct shared. Its lock guards everything below unless said otherwise. Hooks
- * hold it for microseconds and call no StarPU function that may wait while they do. All locks and
- * threads are StarPU's wrappers, because under SimGrid threads and time are simulated.
+ * hence one static struct shared. Its lock guards everything below unless said otherwise, and no
+ * hook waits for it: see combine.c. No StarPU function that may wait is called with it. All locks
+ * and threads are StarPU's wrappers, because under SimGrid threads and time are simulated.
  *
- *   submit_hook -> node.c   a node per task; who waits for whom, from the handles it accesses
- *   push, pop   -> hooks.c  ready tasks to the policy, decisions to the workers' queues
+ *   hooks.c                 what StarPU calls: leaves what happened, takes from the worker's box
+ *   combine.c               whoever gets the lock tells the world all that happened meanwhile
+ *   ask.c                   asks the policy, sends inputs ahead
+ *   boxes.c                 tasks that a worker may take without the lock
+ *   short_tasks.c           tasks shorter than a decision pass the policy by
+ *   node.c                  a node per task; who waits for whom, from the handles it accesses
  *   lay_ahead.c             lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
  *   readings.c              what counters say of the machine's resources, for policies that ask
@@ -20,138 +24,21 @@
 #ifndef SY_ENGINE_STARPU_SHARED_H
 #define SY_ENGINE_STARPU_SHARED_H
 
-#include "engine/live.h"
-#include "engine/starpu/hooks.h"
+#include "engine/starpu/context.h"
 #include "schedulers/schedulers.h"
 
-struct node;
-struct note;
 struct recorder;
 
-#define DATUM_WORLDS 4
-
-/* What a handle is while unfinished tasks use it. */
-struct datum {
-    struct sy_chained link; /* by handle */
-    starpu_data_handle_t handle;
-    double bytes;
-    uint32_t uses;       /* unfinished nodes that access it */
-    struct node *writer; /* the last one submitted, if unfinished */
-    struct reader {
-        struct node *node;
-        uint32_t access; /* of its accesses, this one */
-    } * readers;
-    uint32_t reader_count, reader_capacity; /* unfinished, since that writer */
-    uint32_t writes;                        /* so far: readers of an earlier one are forgotten */
-    /* Its number in up to so many worlds: two per context while one replaces the other. */
-    uint64_t world[DATUM_WORLDS];
-    uint32_t index[DATUM_WORLDS];
-};
-
-/* Times of one codelet on data of one footprint. */
-struct row {
-    struct sy_chained link; /* by codelet and footprint */
-    uint32_t kernel;        /* number for the policy */
-    const char *name;       /* of the kernel; NULL: no memory */
-    bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
-    struct sy_cell **cells; /* per class; NULL: cannot run there */
-    double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
-    double *time_ns;        /* per class: for the policy */
-    struct implementation *implementations; /* per class and number, see implementation.c */
-    uint8_t *only; /* per class: the one there is; NO_IMPLEMENTATION: it depends on the task */
-    uint32_t *exploring;  /* per class: tasks under way though the class is not yet trusted */
-    struct node *waiting; /* ready and nowhere committed: their times are kept fresh */
-    uint32_t waiting_count;
-    double next_refresh_ns;
-};
-
-/* How fast one implementation of a codelet is, on data of one footprint and one class. */
-#define NO_IMPLEMENTATION UINT8_MAX
-struct implementation {
-    uint32_t count, under_way;
-    double middle_ns; /* of what it took; robust */
-};
-
-enum node_state { NODE_WAITING, NODE_READY, NODE_COMMITTED, NODE_RUNNING, NODE_DONE };
-
-struct node_access {
-    struct datum *datum;
-    uint32_t reader, writes; /* its place among the readers, while datum->writes is this */
-    struct node *producer;   /* as referenced as a predecessor */
-    uint32_t mode;
-};
-
-struct node {
-    struct starpu_task *task; /* until it is done */
-    struct context *context;
-    struct node *prev, *next;           /* unfinished, in order of submission */
-    struct node *row_prev, *row_next;   /* row->waiting */
-    struct row *row;                    /* NULL: no memory for one */
-    uint32_t references;                /* itself, and unfinished successors */
-    uint32_t waited_by;                 /* sequence of the last that was seen to wait for it, + 1 */
-    struct node *line_prev, *line_next; /* context->line */
-    uint32_t number;                    /* for the record */
-    struct note *note;                  /* recorder.h; NULL: none is made */
-    uint32_t sequence;                  /* order of submission */
-    struct sy_starpu_job job;
-    uint32_t index, next_index; /* in the world, and in the one being made */
-    uint64_t plan;              /* the one that next_index belongs to */
-    enum node_state state;
-    uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
-    uint8_t implementation; /* that it runs with; NO_IMPLEMENTATION: not chosen by us */
-    bool exploring, listed;
-    bool single, lined;    /* in the world as a job of its own; in context->line */
-    bool prefetched;       /* as a whole: StarPU wants that once per task */
-    uint32_t worker;       /* COMMITTED, RUNNING */
-    struct node *run_next; /* began later on the same worker */
-    double start_ns;
-    double asked_ns, promised_ns; /* its inputs: asked for when, to take how long */
-    uint32_t link;                /* which they cross; see links.c */
-    uint32_t access_count, pred_count;
-    struct node_access *accesses; /* behind the node, in the same block */
-    struct node **preds;
-};
-
-struct context {
-    bool used;
-    unsigned id;
-    bool *workers; /* which of all workers it has */
-    struct sy_live *live;
-    struct node **slots; /* node of each task index of live */
-    struct node *first, *last;
-    struct node **running; /* per worker: those that began and have not ended, oldest first */
-    uint32_t count;        /* unfinished */
-    uint32_t unlaid;       /* submitted since the world was laid */
-    /* Ready tasks that were not laid enter the world as jobs of their own. Policies look at every
-     * job, so only a few do at a time, and the others wait in line. */
-    struct node *line, *line_last;
-    uint32_t singles; /* in the world, unfinished */
-    /* Read without the lock, so that an idle worker's polling costs nothing: the policy decides for
-     * all devices at once, so nobody need ask again until something has changed. */
-    _Atomic uint32_t version;  /* of what the policy could know */
-    _Atomic uint32_t asked;    /* version at which it was asked last */
-    _Atomic uint64_t asked_ns; /* and when */
-    _Atomic(uint32_t) *mail;   /* per worker: counts what was put into its queue */
-    uint32_t *read;            /* per worker: how much of it the worker knows of */
-    bool *hungry;              /* per worker: it ended a task and has not asked since */
-    /* Planner. */
-    starpu_pthread_t planner, courier; /* the second one sends inputs ahead */
-    starpu_pthread_cond_t wake, errand;
-    bool planner_runs, stop, flush, planning;
-    bool renew;             /* the policy was replaced */
-    uint64_t plans;         /* made so far */
-    struct node *graveyard; /* done while a plan is being made */
-    struct fetch {
-        struct node *node; /* staged */
-        uint32_t worker;
-    } * fetches;
-    uint32_t fetch_count, fetch_capacity;
-};
-
 #define DECISION_SAMPLES 65536
+#define SPARE_BUFFERS    8
 
 struct shared {
     starpu_pthread_mutex_t lock;
+    _Alignas(SY_CACHE_LINE) _Atomic bool busy; /* a hint, for those who would only try the lock */
+    _Alignas(SY_CACHE_LINE) _Atomic bool up;   /* shared_start has been here */
+    bool
+        cores_poll; /* every worker has a core to itself, so that an idle one may work for others */
+    bool shorts;    /* short tasks pass the policy by */
     bool started;
     struct sy_starpu_options options;
     char *policy;              /* as it was asked for */
@@ -171,6 +58,11 @@ struct shared {
     char warning[512]; /* about the store; "": none */
     struct context contexts[STARPU_NMAX_SCHED_CTXS];
     struct sy_chains data, rows;
+    struct spare {
+        _Atomic bool taken;
+        struct node *first;
+        uint32_t count;
+    } spare[SPARE_BUFFERS + 1]; /* nodes to be used again, by their buffers */
     struct sy_map kernels;
     struct sy_arena *names; /* of kernels */
     uint32_t kernel_count;
@@ -196,6 +88,10 @@ void sy_starpu_closing(void);
  */
 void shared_lock(void);
 void shared_unlock(void);
+/* Where workers poll, only tries; elsewhere waits. */
+bool shared_try_lock(void);
+/* For helper threads that wait for something, which gives the lock away meanwhile. */
+void shared_wait(starpu_pthread_cond_t *condition, const struct timespec *until);
 double shared_now_ns(void);
 void shared_fail(const char *text);
 /* Takes both over: as it was asked for, and without its weights. */
@@ -211,20 +107,26 @@ void shared_step_aside(bool *done);
 
 /* --- nodes --------------------------------------------------------------------------------------
  */
-/* NULL when out of memory. announced: by submit_hook, so that order tells dependencies. */
-struct node *node_create(struct context *context, struct starpu_task *task, bool announced);
+/* Without the lock, which is taken for the first one ever. NULL when out of memory. */
+struct node *node_create(struct context *context, struct starpu_task *task);
 struct node *node_of(const struct starpu_task *task);
+/* It becomes one of its context's tasks. announced: by submit_hook, so that order tells
+ * dependencies. */
+void node_enter(struct node *node, bool announced);
 /* It ended: forgets what later tasks no longer wait for. */
 void node_finish(struct node *node);
 void node_release(struct node *node);
 void node_reap(struct context *context); /* empties the graveyard */
+void node_free_spare(void);
 /* Index of a datum in a world, adding it if need be; where StarPU has it now. */
 uint32_t datum_index(struct datum *datum, struct sy_live *live);
 uint64_t datum_valid(const struct datum *datum);
 
 /* --- rows ---------------------------------------------------------------------------------------
  */
-struct row *row_of(struct starpu_task *task, unsigned context, const struct sy_starpu_told *told);
+/* Without the lock: which row is a task's. With it: that row; NULL when out of memory. */
+void row_key(struct node *node);
+struct row *row_of(struct node *node);
 /* A task of this row begins or ends on a class; duration 0: it was not measured. */
 void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
@@ -275,10 +177,56 @@ void planner_fetch(struct context *context, struct node *node, uint32_t worker);
 /* With the lock held: is it time to lay again? Wakes the planner. */
 void planner_notice(struct context *context, bool flush);
 
+/* --- short tasks --------------------------------------------------------------------------------
+ */
+/* Whether this one, which is ready, needs no decision. */
+bool short_enough(const struct node *node);
+/* It waits for the next worker of its short class, else of one that can run it. */
+void short_line_up(struct context *context, struct node *node);
+/* Some for a worker that has nothing to do. */
+void short_hand_out(struct context *context, uint32_t worker);
+/* Without the lock. */
+bool short_waits(const struct context *context, uint32_t worker);
+
+/* --- boxes --------------------------------------------------------------------------------------
+ */
+/* What is committed and not staged goes into the worker's box, as far as it needs it to go on
+ * without us. */
+void boxes_fill(struct context *context, uint32_t worker);
+void boxes_put(struct context *context, struct node *node, uint32_t worker);
+void boxes_fill_all(struct context *context);
+/* Tells the world what was taken since. */
+void boxes_look(struct context *context);
+/* Its worker left the context and does not take any more: what it has is ready again. */
+void boxes_recall(struct context *context, uint32_t worker);
+/* Without the lock, by the worker: the next task; NULL: none. */
+struct node *boxes_take(struct context *context, uint32_t worker);
+/* With the lock held by the caller, who gets it back: wakes those who got something. */
+void boxes_wake(struct context *context);
+
+/* --- combining ----------------------------------------------------------------------------------
+ */
+/* Without the lock: there is something that the world does not know of. */
+bool combine_pending(struct context *context);
+/* Without the lock: would a worker that has nothing to do learn anything new? */
+bool combine_is_due(struct context *context, uint32_t worker);
+/* Without the lock: tells the world what happened and asks the policy, unless somebody else is at
+ * it, who then sees what we left, too. self: the worker that has nothing to do; -1: none. */
+void combine(struct context *context, int self);
+/* With the lock held: only tells. For all contexts: before somebody looks at what was learned. */
+void combine_drain(struct context *context);
+void combine_drain_all(void);
+/* Lets go of the lock, after what others left meanwhile is done. */
+void combine_leave(struct context *context);
+/* With the lock held: a task becomes ready, and the policy gets to know. */
+void combine_admit(struct context *context, struct node *node);
+
 /* --- policy -------------------------------------------------------------------------------------
  */
 /* With the lock held by the caller, who gets it back: asks the policy and carries out what it says,
  * prefetches and wake-ups without the lock. self: the worker that asks; -1: none. */
 void policy_ask(struct context *context, int self);
+/* With the lock held: has anything changed since it was asked? */
+bool policy_is_stale(const struct context *context);
 
 #endif

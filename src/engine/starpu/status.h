@@ -30,8 +30,12 @@ static inline void status_pushed(void) {
     struct sy_status *s = sy_shared.status;
     if (s) {
         uint32_t self = (uint32_t)starpu_worker_get_id(); /* -1: none */
-        self = self < s->worker_count ? self : SY_STATUS_WORKERS;
-        atomic_fetch_add_explicit(&s->workers[self].pushed, 1, memory_order_relaxed);
+        if (self < s->worker_count) {
+            STATUS_STORE(s->workers[self].pushed, STATUS_LOAD(s->workers[self].pushed) + 1);
+        } else {
+            atomic_fetch_add_explicit(&s->workers[SY_STATUS_WORKERS].pushed, 1,
+                                      memory_order_relaxed);
+        }
     }
 }
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A worker's box: tasks that it may take without the lock. It holds what its worker needs to go on
+ * until somebody has time to fill it again, and no more: what is in a box is not taken back, and
+ * what comes later cannot overtake it. A task whose inputs are just being asked for (staged) is not
+ * handed out, nor is what comes behind it.
+ */
+#include "engine/starpu/shared.h"
+
+#define BOX_NS 200e3 /* tasks of so long are enough */
+
+/* How long what is in the box takes. */
+static double held_ns(const struct sy_ring *ring) {
+    double sum = 0;
+    for (uint32_t i = 0; i < sy_ring_held(ring); i++) {
+        const struct node *node = ring->items[(ring->seen + i) % SY_RING_SIZE];
+        sum += node->expected_ns;
+    }
+    return sum;
+}
+
+void boxes_put(struct context *context, struct node *node, uint32_t worker) {
+    struct box *box = &context->boxes[worker];
+    uint32_t class_index = sy_shared.machine->devices[worker].class_index;
+    node->state = NODE_HANDED;
+    node->worker = worker;
+    if (node->row) {
+        row_begin(node->row, node, class_index);
+        implementation_choose(node, worker, class_index);
+    }
+    sy_ring_put(&box->ring, node);
+    box->wake = !WORKERS_POLL;
+}
+
+void boxes_fill(struct context *context, uint32_t worker) {
+    struct box *box = &context->boxes[worker];
+    struct sy_ring *ring = &box->ring;
+    uint32_t first = context->live ? sy_live_first(context->live, worker) : SY_NONE;
+    while (first != SY_NONE && sy_ring_held(ring) < SY_RING_SIZE && held_ns(ring) <= BOX_NS &&
+           !context->slots[first]->staged) {
+        sy_live_hand(context->live, worker);
+        context->slots[first]->expected_ns = sy_live_expected_ns(context->live, first);
+        boxes_put(context, context->slots[first], worker);
+        first = sy_live_first(context->live, worker);
+    }
+    bool more = first != SY_NONE && !context->slots[first]->staged;
+    if (more != atomic_load_explicit(&box->more, memory_order_relaxed)) {
+        atomic_store_explicit(&box->more, more, memory_order_relaxed);
+    }
+}
+
+void boxes_fill_all(struct context *context) {
+    for (uint32_t w = 0; w < sy_shared.machine->device_count; w++) {
+        boxes_fill(context, w);
+    }
+}
+
+void boxes_look(struct context *context) {
+    for (uint32_t w = 0; sy_shared.machine && w < sy_shared.machine->device_count; w++) {
+        double taken_ns = 0;
+        struct node *node;
+        while ((node = sy_ring_seen(&context->boxes[w].ring, &taken_ns))) {
+            node->state = NODE_RUNNING;
+            if (node->index != SY_NONE && !node->is_short) {
+                sy_live_clock(context->live, taken_ns);
+                sy_live_begin(context->live, node->index);
+                sy_live_started(context->live, node->index, w);
+            }
+        }
+    }
+}
+
+struct node *boxes_take(struct context *context, uint32_t worker) {
+    struct sy_ring *ring = &context->boxes[worker].ring;
+    if (sy_ring_is_empty(ring)) {
+        return NULL;
+    }
+    struct node *node = sy_ring_get(ring, shared_now_ns());
+    node->taken = true;
+    return node;
+}
+
+/* The worker is elsewhere and stays there: StarPU takes it out of a context only while it is not
+ * in one of our hooks. */
+void boxes_recall(struct context *context, uint32_t worker) {
+    boxes_look(context);
+    struct node *node;
+    while ((node = sy_ring_take_back(&context->boxes[worker].ring))) {
+        if (node->row) {
+            row_end(node->row, node, sy_shared.machine->devices[worker].class_index, 0);
+        }
+        node->implementation = NO_IMPLEMENTATION;
+        node->state = NODE_READY;
+        if (node->is_short) {
+            short_line_up(context, node);
+        } else {
+            row_wait(node->row, node, true);
+            sy_live_recall(context->live, node->index);
+        }
+    }
+}
+
+void boxes_wake(struct context *context) {
+    for (uint32_t w = 0; !WORKERS_POLL && w < sy_shared.machine->device_count; w++) {
+        if (context->boxes[w].wake) {
+            context->boxes[w].wake = false;
+            shared_unlock();
+            starpu_wake_worker_relax_light((int)w);
+            shared_lock();
+        }
+    }
+}
