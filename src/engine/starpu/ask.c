@@ -18,7 +18,6 @@ struct told {
 struct told_list {
     struct context *context;
     uint32_t count, commits;
-    int self;
     struct told items[TOLD_MAX];
 };
 
@@ -62,6 +61,13 @@ static void send_later(struct told_list *list, struct node *node, uint32_t worke
     }
 }
 
+/* Its worker has nothing else to do: it asks for the inputs itself, at once. */
+static bool is_next(const struct context *context, uint32_t task, uint32_t worker) {
+    return sy_live_view(context->live)->devices[worker].running == SY_NONE &&
+           sy_ring_held(&context->boxes[worker].ring) == 0 &&
+           sy_live_first(context->live, worker) == task;
+}
+
 static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) {
     struct told_list *list = argument;
     struct context *context = list->context;
@@ -87,8 +93,8 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     node->worker = worker;
     links_ask(node, worker, sy_live_view(context->live)->now_ns);
     row_wait(node->row, node, false);
-    bool at_once = (int)worker == list->self && sy_live_first(context->live, worker) == task;
-    if (!at_once && prefetch && !node->prefetched && inputs_missing(context, task, worker)) {
+    if (prefetch && !node->prefetched && !is_next(context, task, worker) &&
+        inputs_missing(context, task, worker)) {
         send_later(list, node, worker);
     }
 }
@@ -125,15 +131,18 @@ static void check_policy(struct context *context) {
     }
 }
 
-/* Asks for inputs, without the lock: until that is done a task is staged, and stays. */
-static void send_inputs(struct told_list *list) {
-    shared_unlock();
+/* Asks for inputs, without the lock: until that is done a task is staged, and stays. It may take
+ * long, since StarPU allocates what it copies to; each task goes as soon as it can. */
+static void send_inputs(struct context *context, struct told_list *list) {
     for (uint32_t i = 0; i < list->count; i++) {
-        starpu_prefetch_task_input_for(list->items[i].node->task, list->items[i].worker);
-    }
-    shared_lock();
-    for (uint32_t i = 0; i < list->count; i++) {
-        list->items[i].node->staged--;
+        struct node *node = list->items[i].node;
+        shared_unlock();
+        starpu_prefetch_task_input_for(node->task, list->items[i].worker);
+        shared_lock();
+        if (--node->staged == 0 && node->state == NODE_COMMITTED) {
+            boxes_fill(context, node->worker);
+            boxes_wake(context);
+        }
     }
 }
 
@@ -142,11 +151,10 @@ bool policy_is_stale(const struct context *context) {
            atomic_load_explicit(&context->asked, memory_order_relaxed);
 }
 
-void policy_ask(struct context *context, int self) {
+void policy_ask(struct context *context) {
     struct told_list list;
     list.context = context;
     list.count = list.commits = 0;
-    list.self = self;
     struct sy_live_listener listener = {&list, on_told, on_decided};
     double from = shared_now_ns();
     uint32_t version = atomic_load_explicit(&context->version, memory_order_relaxed);
@@ -157,9 +165,7 @@ void policy_ask(struct context *context, int self) {
     atomic_store_explicit(&context->asked, version, memory_order_relaxed);
     atomic_store_explicit(&context->asked_ns, (int64_t)to, memory_order_relaxed);
     check_policy(context);
-    if (list.count) {
-        send_inputs(&list);
-    }
     boxes_fill_all(context);
     boxes_wake(context);
+    send_inputs(context, &list);
 }

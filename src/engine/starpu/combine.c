@@ -155,7 +155,7 @@ static void serve(struct context *context, int self) {
         return;
     }
     if (policy_is_stale(context) ? idle || self < 0 : idle && was_long_ago(context)) {
-        policy_ask(context, self);
+        policy_ask(context);
     }
 }
 
@@ -176,8 +176,8 @@ void combine(struct context *context, int self) {
     }
 }
 
-bool combine_is_due(struct context *context, uint32_t worker) {
+bool combine_is_due(struct context *context, uint32_t worker, bool look_at_clock) {
     return combine_pending(context) || policy_is_stale(context) || short_waits(context, worker) ||
            atomic_load_explicit(&context->boxes[worker].more, memory_order_relaxed) ||
-           was_long_ago(context);
+           (look_at_clock && was_long_ago(context));
 }

@@ -125,7 +125,8 @@ struct node {
 struct box {
     struct sy_ring ring; /* of nodes; who has the lock puts */
     _Atomic bool more;   /* there is more for it than fits */
-    bool idle;           /* its worker's own: it is counted in context->idle */
+    bool idle;           /* its worker's own: it is counted in context->idle, */
+    uint32_t polls;      /* and has asked in vain so many times */
     bool wake;           /* guarded by the lock: it got something and may be asleep */
 };
 

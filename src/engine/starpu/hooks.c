@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <math.h>
 
+#define CLOCK_POLLS 32 /* a worker that polls looks at the clock now and then */
+#define PAUSES      16 /* and rests in between: some 0.2 to 1 us */
+
 static struct context *context_of(unsigned id) {
     return id < STARPU_NMAX_SCHED_CTXS ? &sy_shared.contexts[id] : NULL;
 }
@@ -195,6 +198,18 @@ static bool looks_ahead(struct context *context, uint32_t worker) {
            (combine_pending(context) || atomic_load_explicit(&box->more, memory_order_relaxed));
 }
 
+/* A core that polls takes execution units from the thread beside it and lines from all caches. */
+static void rest(uint32_t worker) {
+#if defined(__x86_64__) || defined(__i386__)
+    bool core = sy_shared.machine->devices[worker].kind == SY_CPU;
+    for (int i = 0; WORKERS_POLL && core && i < PAUSES; i++) {
+        __builtin_ia32_pause();
+    }
+#else
+    (void)worker;
+#endif
+}
+
 static struct starpu_task *on_pop(unsigned id) {
     struct context *context = context_of(id);
     uint32_t worker = (uint32_t)starpu_worker_get_id_check();
@@ -205,7 +220,8 @@ static struct starpu_task *on_pop(unsigned id) {
         end_silent(context, worker, NULL); /* a core does one thing at a time */
     }
     struct node *node = boxes_take(context, worker);
-    if (!node && combine_is_due(context, worker)) {
+    bool clock = context->boxes[worker].polls++ % CLOCK_POLLS == 0;
+    if (!node && combine_is_due(context, worker, clock)) {
         combine(context, (int)worker);
         node = boxes_take(context, worker);
     } else if (node && looks_ahead(context, worker)) {
@@ -213,6 +229,9 @@ static struct starpu_task *on_pop(unsigned id) {
     }
     set_idle(context, worker, !node);
     recorder_taken(node);
+    if (!node) {
+        rest(worker);
+    }
     return node ? node->task : NULL;
 }
 
@@ -242,7 +261,7 @@ static void set_workers(unsigned id, const int *workers, unsigned count, bool ha
         }
     }
     if (context->live) {
-        policy_ask(context, -1);
+        policy_ask(context);
     }
     shared_unlock();
 }

@@ -437,7 +437,7 @@ static void *planner_main(void *argument) {
             STARPU_PTHREAD_COND_SIGNAL(&context->errand);
             break;
         }
-        policy_ask(context, -1);
+        policy_ask(context);
     }
     combine_leave(context);
     return NULL;

@@ -208,8 +208,9 @@ void boxes_wake(struct context *context);
  */
 /* Without the lock: there is something that the world does not know of. */
 bool combine_pending(struct context *context);
-/* Without the lock: would a worker that has nothing to do learn anything new? */
-bool combine_is_due(struct context *context, uint32_t worker);
+/* Without the lock: would a worker that has nothing to do learn anything new? Time alone may change
+ * the answer, if it is looked at. */
+bool combine_is_due(struct context *context, uint32_t worker, bool look_at_clock);
 /* Without the lock: tells the world what happened and asks the policy, unless somebody else is at
  * it, who then sees what we left, too. self: the worker that has nothing to do; -1: none. */
 void combine(struct context *context, int self);
@@ -224,8 +225,8 @@ void combine_admit(struct context *context, struct node *node);
 /* --- policy -------------------------------------------------------------------------------------
  */
 /* With the lock held by the caller, who gets it back: asks the policy and carries out what it says,
- * prefetches and wake-ups without the lock. self: the worker that asks; -1: none. */
-void policy_ask(struct context *context, int self);
+ * prefetches and wake-ups without the lock. */
+void policy_ask(struct context *context);
 /* With the lock held: has anything changed since it was asked? */
 bool policy_is_stale(const struct context *context);
 
