@@ -113,6 +113,9 @@ __attribute__((format(printf, 2, 3))) void sy_buffer_printf(struct sy_buffer *bu
 void sy_buffer_append(struct sy_buffer *buffer, const char *text, size_t length);
 /* The fewest digits that read back the same; value is finite. */
 void sy_buffer_number(struct sy_buffer *buffer, double value);
+/* The file of one of several: plot.svg and "dmdas" make plot.dmdas.svg, with its NUL; NULL: the
+ * only one. */
+void sy_buffer_path(struct sy_buffer *buffer, const char *path, const char *part);
 void sy_buffer_finish(struct sy_buffer *buffer);
 
 /* --- what people may see ------------------------------------------------------------------- */

@@ -125,6 +125,19 @@ void sy_buffer_number(struct sy_buffer *buffer, double value) {
     }
 }
 
+void sy_buffer_path(struct sy_buffer *buffer, const char *path, const char *part) {
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    size_t stem = dot && part ? (size_t)(dot - path) : strlen(path);
+    sy_buffer_append(buffer, path, stem);
+    if (part) {
+        sy_buffer_append(buffer, ".", 1);
+        sy_buffer_append(buffer, part, strlen(part));
+        sy_buffer_append(buffer, path + stem, strlen(path + stem));
+    }
+    sy_buffer_append(buffer, "", 1);
+}
+
 void sy_buffer_finish(struct sy_buffer *buffer) {
     free(buffer->text);
     *buffer = (struct sy_buffer){0};

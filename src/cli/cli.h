@@ -30,6 +30,7 @@ int sy_cmd_simulate(int argc, char **argv);
 int sy_cmd_run(int argc, char **argv);
 int sy_cmd_explain(int argc, char **argv);
 int sy_cmd_starpu(int argc, char **argv);
+int sy_cmd_top(int argc, char **argv);
 int sy_cmd_kernels(int argc, char **argv);
 int sy_cmd_counters(int argc, char **argv);
 int sy_cmd_train(int argc, char **argv);

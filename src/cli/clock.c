@@ -16,6 +16,12 @@ double sy_clock_ns(void) {
     return read_clock(CLOCK_MONOTONIC);
 }
 
+void sy_clock_sleep_until(double then_ns) {
+    struct timespec then = {.tv_sec = (time_t)(then_ns / 1e9)};
+    then.tv_nsec = (long)(then_ns - (double)then.tv_sec * 1e9);
+    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
+}
+
 double sy_cpu_clock_ns(void) {
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -8,5 +8,7 @@
 /* Monotonic time of this machine; processor time of this thread, whatever others do meanwhile. */
 double sy_clock_ns(void);
 double sy_cpu_clock_ns(void);
+/* Comes back early where a signal is taken. */
+void sy_clock_sleep_until(double then_ns);
 
 #endif

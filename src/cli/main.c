@@ -51,6 +51,7 @@ static const struct sy_group_entry entries[] = {
     {"run", sy_cmd_run, "run a graph of real kernels on this machine"},
     {"explain", sy_cmd_explain, "explain why a task of a run went where it did"},
     {"starpu", sy_cmd_starpu, "run a StarPU program under one of these policies"},
+    {"top", sy_cmd_top, "show what runs now under these policies"},
     {"kernels", sy_cmd_kernels, "list kernels, and measure their times on this machine"},
     {"counters", sy_cmd_counters, "show how busy the machine is, from its hardware counters"},
     {"train", sy_cmd_train, "train weights for the learned policies in simulated worlds"},

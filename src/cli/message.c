@@ -149,14 +149,11 @@ static void put_policy(const char *policy, struct sy_buffer *out) {
 }
 
 void sy_output_path(const char *path, const char *policy, struct sy_buffer *ret_path) {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    size_t stem = dot && policy ? (size_t)(dot - path) : strlen(path);
-    sy_buffer_append(ret_path, path, stem);
+    struct sy_buffer part = {0};
     if (policy) {
-        sy_buffer_append(ret_path, ".", 1);
-        put_policy(policy, ret_path);
-        sy_buffer_append(ret_path, path + stem, strlen(path + stem));
+        put_policy(policy, &part);
     }
-    sy_buffer_append(ret_path, "", 1);
+    sy_buffer_path(ret_path, path, part.text);
+    ret_path->failed = ret_path->failed || part.failed;
+    sy_buffer_finish(&part);
 }

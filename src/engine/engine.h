@@ -66,6 +66,36 @@ struct sy_page {
     _Atomic uint64_t record_bytes; /* of the record; set before it is written */
 };
 
+/* --- what a program under our policy does now, for symph top -----------------------------------
+ * A memfd of this name, which the program makes and holds open: whoever may look into its /proc can
+ * read it, and it is gone when the program is, however that ends. Written while tasks run, by
+ * relaxed stores, each field by one thread; a reader sees numbers that belong together but nearly.
+ * Times are ns of the program's clock. */
+#define SY_STATUS_NAME    "symph-status"
+#define SY_STATUS_MAGIC   0x53595331u
+#define SY_STATUS_WORKERS 256u
+#define SY_STATUS_KERNELS 256u
+
+struct sy_status_worker {
+    _Alignas(64) _Atomic uint64_t pushed; /* tasks that became ready on its thread */
+    _Atomic uint64_t begun, ended;
+    _Atomic double busy_ns;  /* in tasks that have ended */
+    _Atomic double since_ns; /* when what it runs began */
+    _Atomic uint32_t kernel; /* of that */
+};
+
+struct sy_status {
+    uint32_t magic; /* set last */
+    uint32_t pid, worker_count;
+    double start_ns;  /* of the first submission */
+    double offset_ns; /* of CLOCK_MONOTONIC against the program's clock */
+    char program[256], policy[64];
+    char names[SY_STATUS_WORKERS][32];
+    char kernels[SY_STATUS_KERNELS][64]; /* set before a worker names one; "": not yet */
+    _Alignas(64) _Atomic uint64_t submitted;
+    struct sy_status_worker workers[SY_STATUS_WORKERS + 1]; /* the last: threads that are none */
+};
+
 /* --- the record of a run -----------------------------------------------------------------------
  */
 /* Predicted, at the moment of the decision, for one device that could have run the task; all times
@@ -168,5 +198,24 @@ SY_MUST_CHECK int sy_record_read_text(const char *name, const char *text, size_t
                                       struct sy_record **ret_record, struct sy_error *error);
 SY_MUST_CHECK int sy_record_read_file(const char *path, struct sy_record **ret_record,
                                       struct sy_error *error);
+
+/* Of its tasks, when and where each ran: the spans of its trace. An asynchronous device is told of
+ * a task while it still runs another: it starts after that, which its row then says. asked_ns:
+ * since when a device waited for a task's inputs, NAN: not known; NULL: of no task. -ENOMEM. */
+SY_MUST_CHECK int sy_record_add_trace(struct sy_record *record, const double *asked_ns);
+/* The times of its graph become what its model says, so that bounds and replays speak of this
+ * machine. -ENOMEM. */
+SY_MUST_CHECK int sy_record_set_times(struct sy_record *record);
+
+/* Its trace as a picture or another trace. bound_ns: a line in the chart; NAN: none. */
+typedef void sy_trace_writer(const struct sy_trace *trace, const struct sy_trace_names *names,
+                             struct sy_buffer *buffer);
+void sy_record_draw(const struct sy_record *record, sy_trace_writer *writer, double bound_ns,
+                    struct sy_buffer *buffer);
+
+/* The record of the last run. Both return 0 or a negative errno and why there is no such folder or
+ * file. */
+SY_MUST_CHECK int sy_last_path(char *buffer, size_t size, struct sy_error *error);
+SY_MUST_CHECK int sy_last_keep(const struct sy_buffer *text, struct sy_error *error);
 
 #endif

@@ -71,10 +71,31 @@ struct sy_outcome {
 };
 struct sy_outcome sy_child_outcome(const struct sy_child *child);
 
-/* --- the last record ---------------------------------------------------------------------------
- * last.json in the folder symph/runs of the user's state (base/folder.h). All return 0 or a
- * negative errno and why there is no such folder or file. */
-SY_MUST_CHECK int sy_last_path(char *buffer, size_t size, struct sy_error *error);
-SY_MUST_CHECK int sy_last_keep(const struct sy_buffer *text, struct sy_error *error);
+/* --- what runs now, whoever started it ---------------------------------------------------------
+ */
+struct sy_status_seen_worker {
+    char name[32];
+    char kernel[64]; /* that it runs; "": none */
+    uint64_t done_count, running_count;
+    double busy_ns;  /* in tasks, up to now */
+    double since_ns; /* for so long it has run this one; NAN: none */
+};
+
+struct sy_status_seen {
+    pid_t pid;
+    bool engine;    /* symph-engine, else somebody else's program */
+    char phase[16]; /* "running", ... */
+    char program[256], policy[64];
+    uint64_t task_count; /* submitted so far, or in all */
+    uint64_t done_count, ready_count, running_count;
+    double age_ns; /* since the first submission; 0: not known */
+    struct sy_status_seen_worker *workers;
+    uint32_t worker_count; /* 0: it does not say: a policy of StarPU's own */
+};
+
+/* Engines and other people's programs under our policies, by pid. now_ns: CLOCK_MONOTONIC. Their
+ * workers are in arena; the list is to be freed. 0 or a negative errno. */
+SY_MUST_CHECK int sy_status_list(struct sy_arena *arena, double now_ns,
+                                 struct sy_status_seen **ret_programs, uint32_t *ret_count);
 
 #endif

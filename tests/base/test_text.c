@@ -49,6 +49,20 @@ static void knows_utf8(void **state) {
     }
 }
 
+static void names_of_files_take_a_part(void **state) {
+    static const char *const cases[][3] = {{"plot.svg", "dmdas", "plot.dmdas.svg"},
+                                           {"plot.svg", NULL, "plot.svg"},
+                                           {"a.b/plot", "rank3", "a.b/plot.rank3"},
+                                           {"/x/run.tar.gz", "start2", "/x/run.tar.start2.gz"}};
+    (void)state;
+    for (size_t i = 0; i < SY_COUNT(cases); i++) {
+        struct sy_buffer path = {0};
+        sy_buffer_path(&path, cases[i][0], cases[i][1]);
+        assert_string_equal(path.text, cases[i][2]);
+        sy_buffer_finish(&path);
+    }
+}
+
 static void buffers_grow(void **state) {
     (void)state;
     struct sy_buffer buffer = {0};
@@ -96,6 +110,7 @@ static void a_failed_buffer_stays_as_it_is(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_utf8),
+        cmocka_unit_test(names_of_files_take_a_part),
         cmocka_unit_test(buffers_grow),
         cmocka_unit_test(buffers_hold_any_bytes),
         cmocka_unit_test(a_failed_buffer_stays_as_it_is),

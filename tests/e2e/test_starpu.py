@@ -118,6 +118,23 @@ class Starpu(cli.Case):
                          ("symph-starpu-1", "1.4", plugin, "1.4.10 maxcpus=4"))
         self.assertEqual(found["environment"]["SYMPH_POLICY"], "peft")
 
+    def test_records(self):
+        """Files are named from the root: a launcher may start the program elsewhere."""
+        program = self.program()
+        self.plugin("1.4.10")
+        shown = self.settings(self.clean("--show", "--record", "run.json", "--plot", "a b.svg", "--trace",
+                                         f"{self.folder}/t.json", "--paje", "run.paje", "--max-tasks",
+                                         "500", program))
+        here = os.path.realpath(self.folder)
+        self.assertEqual([shown["SYMPH_" + name] for name in ("RECORD", "PLOT", "TRACE", "PAJE",
+                                                              "MAX_TASKS")],
+                         [f"{here}/run.json", f"{here}/a b.svg", f"{self.folder}/t.json",
+                          f"{here}/run.paje", "500"])
+        self.assertNotIn("SYMPH_RECORD", self.settings(self.clean("--show", program)))
+        for option in ("--record", "--plot", "--trace", "--paje"):
+            self.assertIn("cannot write", self.refused(1, option, "nosuch/file", program))
+        self.refused(2, "--max-tasks", "0", program)
+
     def test_nothing_is_run(self):
         """Not even the loader that the program names: whoever wrote the program chose it."""
         os.chmod(self.write("loader", f"#!/bin/sh\necho ran >>{self.folder}/ran\n"), 0o755)

@@ -122,7 +122,7 @@ static int loop(struct sy_counters_session *session, struct tape *tape, double i
         if (due_ns - start_ns > duration_ns + interval_ns / 2) {
             break;
         }
-        sy_counters_sleep_until(due_ns);
+        sy_clock_sleep_until(due_ns);
         if (sy_interrupt_seen()) {
             break;
         }

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MACHINE_WORD "#machine "
 #define ARCH_WORD    "#arch "
@@ -255,12 +254,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
         }
     }
     sy_buffer_append(buffer, "", 1);
-}
-
-void sy_counters_sleep_until(double then_ns) {
-    struct timespec then = {.tv_sec = (time_t)(then_ns / 1e9)};
-    then.tv_nsec = (long)(then_ns - (double)then.tv_sec * 1e9);
-    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
 }
 
 double sy_counters_due_ns(double start_ns, double step_ns, uint64_t *step) {

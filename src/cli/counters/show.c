@@ -264,7 +264,7 @@ bool sy_show_wait(struct sy_show *show, double then_ns) {
         if (show->serve) {
             sy_serve_wait(show->serve, &show->page, then_ns);
         } else {
-            sy_counters_sleep_until(show->screen ? fmin(then_ns, now_ns + FRAME_NS) : then_ns);
+            sy_clock_sleep_until(show->screen ? fmin(then_ns, now_ns + FRAME_NS) : then_ns);
         }
         more = !sy_interrupt_seen() && idle(show);
     }

@@ -12,6 +12,7 @@
 
 #include "belief/monitor.h"
 #include "cli/counters/commands.h"
+#include "cli/screen.h"
 #include "cli/units.h"
 
 #define SY_SPARK_COUNT 60
@@ -50,8 +51,6 @@ void sy_counters_source_text(const struct sy_counters_session *session, struct s
 /* Lines of a recording that say on which machine it was made; replay finds them again. */
 void sy_counters_write_machine(const struct sy_counters_session *session, struct sy_buffer *buffer);
 
-/* Sleeps until then (CLOCK_MONOTONIC); comes back early where a signal is taken. */
-void sy_counters_sleep_until(double then_ns);
 /* When the step of this number is due; steps that were slept through are left out. */
 double sy_counters_due_ns(double start_ns, double step_ns, uint64_t *step);
 
@@ -180,21 +179,5 @@ const char *sy_serve_address(const struct sy_serve *serve); /* "127.0.0.1:9877" 
 /* Answers requests with the page until then (CLOCK_MONOTONIC), or until a signal is taken. */
 void sy_serve_wait(struct sy_serve *serve, const struct sy_buffer *page, double then_ns);
 void sy_serve_close(struct sy_serve *serve); /* NULL is fine */
-
-/* --- the terminal -------------------------------------------------------------------------------
- */
-struct sy_screen;
-/* NULL: stdout is no terminal, or out of memory. */
-struct sy_screen *sy_screen_open(void);
-/* Gives the terminal back as it was; NULL is fine. */
-void sy_screen_close(struct sy_screen *screen);
-/* True: the size changed since last asked. */
-bool sy_screen_size(struct sy_screen *screen, uint32_t *ret_columns, uint32_t *ret_rows);
-/* Width of the terminal behind stdout, or 100 where there is none. */
-uint32_t sy_screen_width(void);
-/* Lines, as sy_counters_draw gives them. 0 or a negative errno. */
-SY_MUST_CHECK int sy_screen_show(const struct sy_buffer *lines);
-/* True once q was typed. Also stops and comes back on Ctrl-Z. */
-bool sy_screen_quit(struct sy_screen *screen);
 
 #endif

@@ -27,8 +27,9 @@ static const struct sy_command command = {
     .examples = "  symph explain last\n"
                 "  symph explain last 17\n"
                 "  symph explain run.json \"gemm 3 2 1\" --json",
-    .about = "RUN is a record written by symph run --record, or \"last\" (the default): symph "
-             "run keeps a record of its latest run. TASK is the name of a task, or its number "
+    .about = "RUN is a record written by symph run --record or symph starpu --record, or \"last\" "
+             "(the default): symph run keeps a record of its latest run, and symph starpu of the "
+             "latest program that it recorded. TASK is the name of a task, or its number "
              "from 0. Without TASK it prints the worst predictions, the chain of tasks that "
              "determined the makespan, and why devices were idle.",
     .options = options,
@@ -51,7 +52,9 @@ int sy_input_record(const char *spec, char *ret_path, size_t path_size,
     }
     int r = sy_record_read_file(is_last ? ret_path : spec, ret_record, &error);
     if (r == -ENOENT && is_last) {
-        sy_message_fail("there is no last run: %s does not exist (symph run makes it)", ret_path);
+        sy_message_fail("there is no last run: %s does not exist (symph run makes it, and symph "
+                        "starpu --record)",
+                        ret_path);
     } else if (r < 0) {
         sy_message_about("run", spec, r, &error);
     }

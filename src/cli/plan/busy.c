@@ -48,7 +48,7 @@ static int look(struct sy_monitor *senses) {
     double start_ns = sy_clock_ns();
     int code = 0;
     for (int i = 0; i <= LOOKS && !code; i++) {
-        sy_counters_sleep_until(start_ns + i * LOOK_NS);
+        sy_clock_sleep_until(start_ns + i * LOOK_NS);
         code = sy_monitor_read(senses, sy_clock_ns());
         code = code ? code : sy_monitor_think(senses);
     }

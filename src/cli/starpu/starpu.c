@@ -22,11 +22,13 @@
 /* As a shell says it of a command that it should run. */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND  127
-#define SETTING_MAX     5
+#define SETTING_MAX     10
 
 struct args {
     struct sy_common_args common;
     const char *policy, *plugin;
+    const char *record, *plot, *trace, *paje;
+    uint32_t max_tasks; /* 0: as the plug-in likes */
     bool show, verbose;
     struct sy_text_list command;
 };
@@ -52,6 +54,15 @@ static const struct sy_option options[] = {
      "a policy of symph simulate --list-policies (default: SYMPH_POLICY, or else symphony)"},
     {SY_OPTION_TEXT, "plugin", "FILE", AT(plugin),
      "use this libsymph-starpu.so (default: SYMPH_STARPU_PLUGIN, or else one that fits)"},
+    {SY_OPTION_HEADING, .help = "What to keep of its tasks, once StarPU has been shut down"},
+    {SY_OPTION_FILE, "record", "FILE.json", AT(record),
+     "write everything about the run, for symph explain and symph simulate --replay"},
+    {SY_OPTION_FILE, "plot", "FILE.svg", AT(plot), "draw a Gantt chart (SVG)"},
+    {SY_OPTION_FILE, "trace", "FILE.json", AT(trace), "write the same as a Chrome/Perfetto trace"},
+    {SY_OPTION_FILE, "paje", "FILE", AT(paje), "write the same as a Paje trace"},
+    {SY_OPTION_U32, "max-tasks", "N", AT(max_tasks),
+     "keep at most the first N tasks (default 100000)", 1, 1e7},
+    {SY_OPTION_HEADING, .help = "Output"},
     {SY_OPTION_FLAG, "show", NULL, AT(show),
      "print the environment variables that would be set, and run nothing"},
     {SY_OPTION_FLAG, "verbose", NULL, AT(verbose),
@@ -66,6 +77,7 @@ static const struct sy_command command = {
     .examples = "  symph starpu ./cholesky -size 19200\n"
                 "  symph starpu --policy heft -- ./cholesky -size 19200\n"
                 "  symph starpu -- mpirun -np 2 ./solver\n"
+                "  symph starpu --record run.json --plot run.svg -- ./cholesky -size 19200\n"
                 "  symph starpu --show ./cholesky",
     .about = "Runs a StarPU program, unchanged, under one of the policies of symph. With "
              "StarPU 1.4 the plug-in is loaded by STARPU_SCHED_LIB, with 1.3 by LD_PRELOAD. "
@@ -245,6 +257,27 @@ static void set_policy(struct plan *plan) {
     set(plan, "SYMPH_POLICY", "%s", plan->policy);
 }
 
+/* A launcher may start the program in another folder. */
+static void set_files(const struct args *args, struct plan *plan) {
+    const struct {
+        const char *variable, *path;
+    } files[] = {{"SYMPH_RECORD", args->record},
+                 {"SYMPH_PLOT", args->plot},
+                 {"SYMPH_TRACE", args->trace},
+                 {"SYMPH_PAJE", args->paje}};
+    char here[PATH_MAX];
+    for (size_t i = 0; i < SY_COUNT(files); i++) {
+        const char *path = files[i].path;
+        bool relative = path && path[0] != '/' && realpath(".", here);
+        if (path) {
+            set(plan, files[i].variable, "%s%s%s", relative ? here : "", relative ? "/" : "", path);
+        }
+    }
+    if (args->max_tasks) {
+        set(plan, "SYMPH_MAX_TASKS", "%u", args->max_tasks);
+    }
+}
+
 static void settle(const struct args *args, struct plan *plan) {
     if (strncmp(plan->plugin.built_for, "1.3", 3) == 0) {
         set_preload(plan, !args->show && !args->common.json);
@@ -262,6 +295,7 @@ static void settle(const struct args *args, struct plan *plan) {
     if (args->verbose) {
         set(plan, "SYMPH_VERBOSE", "1");
     }
+    set_files(args, plan);
 }
 
 static int show_json(const struct plan *plan) {

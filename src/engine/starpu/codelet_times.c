@@ -6,7 +6,7 @@
  * class is tried, but by no more tasks at a time than its estimate needs to be believed.
  */
 #include "base/elf_file.h"
-#include "engine/starpu/shared.h"
+#include "engine/starpu/status.h"
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>
@@ -39,6 +39,7 @@ static uint64_t build_of(const struct starpu_task *task) {
 
 /* Codelets without a name are told apart by where their code is, in which build. */
 #define NAME_BYTES 64
+#define UNNAMED    "unnamed."
 static const char *name_of(struct starpu_task *task, char *room) {
     const struct starpu_codelet *cl = task->cl;
     const char *name = cl->model && cl->model->symbol ? cl->model->symbol : cl->name;
@@ -50,7 +51,22 @@ static const char *name_of(struct starpu_task *task, char *room) {
     uintptr_t function = function_of(task);
     uintptr_t base =
         dladdr((const void *)function, &info) && info.dli_fbase ? (uintptr_t)info.dli_fbase : 0;
-    snprintf(room, NAME_BYTES, "unnamed.%" PRIx64 ".%" PRIxPTR, build_of(task), function - base);
+    snprintf(room, NAME_BYTES, UNNAMED "%" PRIx64 ".%" PRIxPTR, build_of(task), function - base);
+    return room;
+}
+
+/* Under which name times are kept. Programs often call their codelets alike: the program, or the
+ * library, that has the function belongs to the name. The engine's kernels have names of their own.
+ */
+#define STORED_BYTES 256
+static const char *stored_name(const struct starpu_task *task, const char *name, char *room) {
+    Dl_info info = {0};
+    if (sy_shared.options.describe || strncmp(name, UNNAMED, strlen(UNNAMED)) == 0 ||
+        !dladdr((const void *)function_of(task), &info) || !info.dli_fname) {
+        return name;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    snprintf(room, STORED_BYTES, "%.100s:%.150s", slash ? slash + 1 : info.dli_fname, name);
     return room;
 }
 
@@ -210,6 +226,14 @@ void row_wait(struct row *row, struct node *node, bool waits) {
     }
 }
 
+double row_model_ns(const struct row *row, uint32_t class_index) {
+    if (!row->cells[class_index]) {
+        return INFINITY;
+    }
+    struct sy_estimate e = sy_cell_estimate(row->cells[class_index]);
+    return e.source == SY_COST_UNKNOWN || e.source == SY_COST_PRIOR ? NAN : e.median_ns;
+}
+
 void row_begin(struct row *row, struct node *node, uint32_t class_index) {
     if (row && row->cells[class_index] && !trusted(row, class_index)) {
         node->exploring = true;
@@ -303,14 +327,16 @@ static struct row *make_row(struct starpu_task *task, unsigned context,
     row->exploring =
         (uint32_t *)(row->implementations + (size_t)classes * STARPU_MAXIMPLEMENTATIONS);
     row->only = (uint8_t *)(row->exploring + classes);
-    char room[NAME_BYTES];
-    const char *name = name_of(task, room);
+    char room[NAME_BYTES], stored_room[STORED_BYTES];
+    const char *name = name_of(task, room), *stored = stored_name(task, name, stored_room);
     row->kernel = kernel_number(name);
+    row->name = sy_arena_strdup(sy_shared.names, name);
+    status_name_kernel(row->kernel, name);
     row->rounded = told->footprint != 0;
     uint64_t build = sy_shared.options.describe ? told->build : build_of(task);
-    bool known = !sy_store_set_build(sy_shared.store, name, build);
+    bool known = !sy_store_set_build(sy_shared.store, stored, build);
     for (uint32_t c = 0; c < classes; c++) {
-        if (!known || !fill_class(row, task, name, context, c, told, footprint)) {
+        if (!known || !fill_class(row, task, stored, context, c, told, footprint)) {
             free(row);
             return NULL;
         }

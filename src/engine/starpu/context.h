@@ -12,6 +12,7 @@
 #include "engine/starpu/hooks.h"
 
 struct node;
+struct note;
 
 /* Workers that poll need not be woken, and need not wait for the lock: they come back. */
 #if defined(STARPU_NON_BLOCKING_DRIVERS) && !defined(STARPU_SIMGRID)
@@ -44,6 +45,7 @@ struct datum {
 struct row {
     struct sy_chained link; /* by codelet and footprint */
     uint32_t kernel;        /* number for the policy */
+    const char *name;       /* of the kernel; NULL: no memory */
     bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
     struct sy_cell **cells; /* per class; NULL: cannot run there */
     double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
@@ -83,6 +85,7 @@ struct node {
     struct context *context;
     struct row *row; /* NULL: no memory for one */
     struct sy_starpu_told told;
+    struct note *note; /* recorder.h; NULL: none is made */
     uint64_t row_key;
     uint64_t footprint;
     /* Its worker's alone from when it is taken to when it has ended. */

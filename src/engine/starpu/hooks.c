@@ -4,7 +4,8 @@
  * happened for whoever has the lock (combine.c); a worker that asks for work gets the first task of
  * its box, and if there is none it does that work itself.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/recorder.h"
+#include "engine/starpu/status.h"
 #include <errno.h>
 #include <math.h>
 
@@ -69,6 +70,8 @@ static int on_push(struct starpu_task *task) {
     if (code || !node) {
         return code ? code : -ENOMEM;
     }
+    recorder_ready(node);
+    status_pushed();
     starpu_push_task_end(task);
     sy_stack_push(&context->pushed, &node->told_next);
     bool asks = WORKERS_POLL && starpu_worker_get_id() >= 0;
@@ -91,6 +94,8 @@ static void end(struct node *node, double now_ns, double duration_ns) {
     if (*link) {
         *link = node->run_next;
     }
+    recorder_end(node, now_ns);
+    status_end(node->worker, now_ns, duration_ns);
     if (node->task) {
         node->task->sched_data = NULL;
         node->task = NULL;
@@ -149,6 +154,8 @@ static void on_pre(struct starpu_task *task, unsigned id) {
         return;
     }
     node->begun = true;
+    recorder_begin(node, worker);
+    status_begin(node, worker);
     struct node **link = &context->running[worker];
     while (*link) {
         link = &(*link)->run_next;
@@ -224,6 +231,7 @@ static struct starpu_task *on_pop(unsigned id) {
         atomic_fetch_add_explicit(&context->version, 1, memory_order_relaxed);
     }
     set_idle(context, worker, !node);
+    recorder_taken(node);
     if (!node) {
         rest(worker);
     }

@@ -79,37 +79,19 @@ static double estimate_ns(const struct sy_engine *engine, struct sy_store *ran, 
     return us > 0 ? us * 1e3 : cell ? cell->median_ns : NAN;
 }
 
-/* The graph's own times become what the model says, so that bounds and replays speak of this
- * machine. */
 int sy_engine_add_model(struct sy_engine *engine, struct sy_record *record) {
-    struct sy_graph *graph = engine->graph;
-    const struct sy_machine *machine = engine->machine;
-    size_t classes = machine->class_count, count = graph->task_count;
+    size_t classes = engine->machine->class_count, count = engine->graph->task_count;
     struct sy_store *ran = measure(engine, record);
     record->model_ns = sy_arena_alloc(record->arena, count * classes + 1, sizeof(double));
-    if (!graph->time_ns) {
-        graph->time_ns = sy_arena_alloc(graph->arena, count * SY_KIND_COUNT + 1, sizeof(double));
-        for (size_t i = 0; graph->time_ns && i < count * SY_KIND_COUNT; i++) {
-            graph->time_ns[i] = NAN;
-        }
-    }
-    if (!ran || !record->model_ns || !graph->time_ns) {
+    if (!ran || !record->model_ns) {
         sy_store_close(ran);
         return -ENOMEM;
     }
     for (uint32_t t = 0; t < count; t++) {
-        double *times = &graph->time_ns[(size_t)t * SY_KIND_COUNT];
-        bool set[SY_KIND_COUNT] = {0};
         for (uint32_t c = 0; c < classes; c++) {
-            double time_ns = estimate_ns(engine, ran, t, c);
-            enum sy_device_kind kind = machine->classes[c].kind;
-            record->model_ns[t * classes + c] = time_ns;
-            if (!isnan(time_ns) && (!set[kind] || time_ns < times[kind])) {
-                times[kind] = time_ns;
-                set[kind] = true;
-            }
+            record->model_ns[t * classes + c] = estimate_ns(engine, ran, t, c);
         }
     }
     sy_store_close(ran);
-    return 0;
+    return sy_record_set_times(record);
 }

@@ -6,7 +6,8 @@
  * not seen (tags) costs quality, never correctness. Commuting and reducing accesses are taken as
  * ordinary writes.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/recorder.h"
+#include "engine/starpu/status.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,7 @@ struct node *node_create(struct context *context, struct starpu_task *task) {
         options->describe(task, &node->told);
     }
     row_key(node);
+    recorder_create(node);
     task->sched_data = node;
     return node;
 }
@@ -251,6 +253,8 @@ void node_enter(struct node *node, bool announced) {
     context->last = node;
     context->count++;
     context->unlaid++;
+    status_submitted();
+    recorder_enter(node, announced && node->task->sequential_consistency);
 }
 
 static void forget_access(struct node *node, const struct node_access *access) {

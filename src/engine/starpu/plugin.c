@@ -4,10 +4,11 @@
  * and asks for the policy "symphony"; under 1.3 it is preloaded and takes the place of starpu_init.
  * Link with -z nodelete: StarPU 1.4 unloads a policy library while it is in use.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/recorder.h"
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
@@ -26,6 +27,28 @@ static void complain(const char *text) {
     fprintf(stderr, "symph: %s\n", sy_show(text, shown, sizeof shown));
 }
 
+static void write_record(struct shared *s) {
+    struct recorder *recorder = s->recorder;
+    struct sy_error error = {0};
+    char text[1024];
+    if (!recorder) {
+        return;
+    }
+    shared_lock(); /* the watcher is still there */
+    s->recorder = NULL;
+    shared_unlock();
+    if (recorder_write(recorder, &error)) {
+        complain(sy_error_format(&error, text, sizeof text));
+    } else if (recorder->left_out) {
+        snprintf(text, sizeof text,
+                 "the record has the first %u tasks; %llu more were left out (--max-tasks or "
+                 "SYMPH_MAX_TASKS sets the limit)",
+                 recorder->count, (unsigned long long)recorder->left_out);
+        complain(text);
+    }
+    recorder_close(recorder);
+}
+
 void sy_starpu_closing(void) {
     struct shared *s = &sy_shared;
     struct sy_error error = {0};
@@ -38,6 +61,7 @@ void sy_starpu_closing(void) {
     if (sy_starpu_failure()) {
         complain(sy_starpu_failure());
     }
+    write_record(s);
     if (getenv("SYMPH_VERBOSE")) {
         double p50 = 0, p99 = 0;
         sy_starpu_decision_cost(&p50, &p99);
@@ -46,6 +70,33 @@ void sy_starpu_closing(void) {
                 s->policy, (unsigned long long)s->task_total, p50 / 1e3, p99 / 1e3,
                 s->store && sy_store_path(s->store) ? sy_store_path(s->store) : "not kept");
     }
+}
+
+/* A program that leaves without starpu_shutdown cannot be recorded to its end. */
+static void on_exit_without_end(void) {
+    if (sy_shared.recorder && getpid() == sy_shared.recorder->pid) {
+        complain("the program ended without starpu_shutdown: its tasks are not recorded");
+    }
+}
+
+/* At each start of StarPU. */
+static void start_record(void) {
+    struct shared *s = &sy_shared;
+    struct sy_error error = {0};
+    char text[1024];
+    if (s->recorder) {
+        return;
+    }
+    if (recorder_open(++s->starts, &s->recorder, &error)) {
+        complain(sy_error_format(&error, text, sizeof text));
+        complain("the program cannot be recorded and is not started");
+        exit(3);
+    }
+    if (s->recorder && s->starts == 1) {
+        atexit(on_exit_without_end);
+    }
+    s->options.record = s->recorder != NULL;
+    s->options.decision_max = s->recorder ? s->recorder->limit : 0;
 }
 
 static void configure(void) {
@@ -57,6 +108,7 @@ static void configure(void) {
                  "its weights must be readable; the program is not started");
         exit(3);
     }
+    start_record();
 }
 
 /* A script may start programs of several StarPUs, whose structures differ. */

@@ -9,7 +9,7 @@
  * (at_ns < 0), and the policy goes on without. Not under SimGrid: there is no machine to watch.
  */
 #include "belief/watch.h"
-#include "engine/starpu/shared.h"
+#include "engine/starpu/recorder.h"
 #include "schedulers/schedulers.h"
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +54,8 @@ static void count_copies(struct watcher *w) {
             (uint32_t)to >= m->memory_count || starpu_bus_get_profiling_info(bus, &info)) {
             continue;
         }
+        recorder_moved(sy_shared.recorder, (uint32_t)from, (uint32_t)to,
+                       (double)info.transferred_bytes);
         const struct sy_route *route =
             &m->routes[(size_t)from * m->memory_count + (size_t)(uint32_t)to];
         for (uint32_t i = 0; i < route->resource_count && info.transferred_bytes > 0; i++) {

@@ -14,55 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STALL_MIN_NS 1000.0 /* shorter waits are StarPU's own work */
-
-static int compare_starts(const void *left, const void *right, void *argument) {
-    const struct sy_record_task *tasks = argument;
-    const struct sy_record_task *a = &tasks[*(const uint32_t *)left];
-    const struct sy_record_task *b = &tasks[*(const uint32_t *)right];
-    if (a->device != b->device) {
-        return a->device < b->device ? -1 : 1;
-    }
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-/* An asynchronous device is told of a task while it still runs another: it starts after that. */
 static int add_trace(struct sy_engine *engine, struct sy_record *record) {
-    uint32_t count = engine->graph->task_count, device = SY_NONE;
-    uint32_t *order = sy_arena_alloc(record->arena, count, sizeof *order);
-    if (!order || sy_trace_reserve(&record->trace, 2 * count) < 0) {
-        return -ENOMEM;
+    uint32_t count = engine->graph->task_count;
+    double *asked_ns = sy_arena_alloc(record->arena, count + 1u, sizeof *asked_ns);
+    for (uint32_t t = 0; asked_ns && t < count; t++) {
+        asked_ns[t] = session_row(engine->session, t)->asked_ns;
     }
-    for (uint32_t t = 0; t < count; t++) {
-        order[t] = t;
-    }
-    qsort_r(order, count, sizeof *order, compare_starts, record->tasks);
-    double free_ns = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        struct sy_record_task *task = &record->tasks[order[i]];
-        if (task->device == SY_NONE) {
-            continue;
-        }
-        free_ns = task->device == device ? free_ns : 0;
-        device = task->device;
-        task->start_ns = fmin(fmax(task->start_ns, free_ns), task->end_ns);
-        double asked_ns = fmax(session_row(engine->session, order[i])->asked_ns, free_ns);
-        if (task->start_ns - asked_ns > STALL_MIN_NS) {
-            sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_STALL,
-                                                           .start_ns = asked_ns,
-                                                           .end_ns = task->start_ns,
-                                                           .subject = order[i],
-                                                           .place = device});
-        }
-        sy_trace_add(&record->trace, &(struct sy_span){.kind = SY_SPAN_TASK,
-                                                       .start_ns = task->start_ns,
-                                                       .end_ns = task->end_ns,
-                                                       .subject = order[i],
-                                                       .place = device});
-        free_ns = task->end_ns;
-    }
-    sy_trace_sort(&record->trace);
-    return record->trace.failed ? -ENOMEM : 0;
+    return asked_ns ? sy_record_add_trace(record, asked_ns) : -ENOMEM;
 }
 
 static int add_decisions(struct sy_engine *engine, struct sy_record *record) {

@@ -3,7 +3,7 @@
  * Life of what the hooks share: configured before StarPU starts, filled when the first task comes,
  * saved and freed when the last context closes.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/status.h"
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -149,6 +149,7 @@ int shared_start(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s->cores_poll = WORKERS_POLL && (long)s->machine->device_count <= cores;
     s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0;
+    status_open();
     atomic_store_explicit(&s->up, true, memory_order_release);
     return 0;
 }
@@ -191,6 +192,7 @@ const char *sy_starpu_warning(void) {
 static void shared_finish(struct shared *s) {
     sy_store_close(s->store);
     watcher_stop();
+    status_close();
     links_close();
     sy_machine_destroy(s->machine);
     row_free_all();

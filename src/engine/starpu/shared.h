@@ -18,12 +18,16 @@
  *   readings.c              what counters say of the machine's resources, for policies that ask
  *   codelet_times.c         how long does this codelet take on data of this size, on each class
  *   implementation.c        which of a codelet's implementations a task runs with
+ *   status.c                what runs now, for symph top
+ *   recorder.c              what is kept of each task, if its program is to be recorded
  */
 #ifndef SY_ENGINE_STARPU_SHARED_H
 #define SY_ENGINE_STARPU_SHARED_H
 
 #include "engine/starpu/context.h"
 #include "schedulers/schedulers.h"
+
+struct recorder;
 
 #define DECISION_SAMPLES 65536
 #define SPARE_BUFFERS    8
@@ -45,6 +49,10 @@ struct shared {
     struct links *links;
     struct watcher *watcher;     /* NULL: the policy wants no readings */
     struct sy_reading *readings; /* per resource */
+    struct recorder *recorder;   /* NULL: nothing is recorded here */
+    uint32_t starts;             /* of StarPU in this program */
+    struct sy_status *status;    /* NULL: none */
+    int status_fd;
     struct sy_store *store;
     bool learned;      /* the store has something new */
     char warning[512]; /* about the store; "": none */
@@ -122,6 +130,8 @@ struct row *row_of(struct node *node);
 /* A task of this row begins or ends on a class; duration 0: it was not measured. */
 void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
+/* What the model says of a class by now, ns; NAN: nothing, INFINITY: it cannot run there. */
+double row_model_ns(const struct row *row, uint32_t class_index);
 void row_wait(struct row *row, struct node *node, bool waits);
 void row_free_all(void);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * last: where the record of the last run is kept, so that symph explain can ask for it.
+ * Where the record of the last run is kept, so that symph explain can ask for it: last.json in the
+ * folder symph/runs of the user's state (base/folder.h).
  */
 #include "base/folder.h"
-#include "supervise/supervise.h"
-
+#include "engine/engine.h"
 #include <errno.h>
 #include <limits.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * screen: the terminal while symph counters watch has it.
+ * screen: the terminal while a command has it to itself.
  *
  * In: lines. Out: the same lines, redrawn in place on the terminal's second page. Invariant: on
  * every way out that is ours (q, Ctrl-C, SIGTERM, Ctrl-Z, an error) the terminal is as it was.
  */
-#include "cli/counters/show.h"
+#include "cli/screen.h"
 
 #include <errno.h>
 #include <signal.h>
