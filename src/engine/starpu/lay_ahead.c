@@ -173,10 +173,12 @@ static void restore(struct context *context, struct plan *plan, struct node *nod
     uint32_t index = node->next_index;
     double priority = 0, expected = 0;
     enum sy_restore state = SY_RESTORE_DONE;
-    if (node->state != NODE_DONE) {
+    /* One that has passed the policy by since it was copied is as good as done. */
+    enum node_state now = node->is_short ? NODE_DONE : node->state;
+    if (now != NODE_DONE) {
         plan->slots[index] = node;
     }
-    switch (node->state) {
+    switch (now) {
     case NODE_WAITING:
         return;
     case NODE_READY:
@@ -238,7 +240,8 @@ static int move_over(struct context *context, struct plan *plan) {
     }
     context->unlaid = 0;
     for (struct node *node = context->first; node; node = node->next) {
-        node->index = node->plan == context->plans ? node->next_index : SY_NONE;
+        bool laid = node->plan == context->plans && !node->is_short;
+        node->index = laid ? node->next_index : SY_NONE;
         context->unlaid += node->index == SY_NONE && !node->is_short;
         if (node->index != SY_NONE) {
             planner_leave_line(context, node);
