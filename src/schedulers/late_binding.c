@@ -269,7 +269,9 @@ static void insert(struct late *l, uint32_t count, uint32_t task) {
 }
 
 /* Ranks alone decide within one job. Between jobs, and for the network, the unit is the logarithm
- * of a job's key, and the rank a small part of it. Keys of jobs shift: they hold for one round. */
+ * of a job's key, and the rank a small part of it. Keys of jobs shift: they hold for one round. Of
+ * a job of one task the network knows nothing: an engine makes those of what it could not lay yet,
+ * and they keep their order. */
 static double key_of(struct late *l, const struct sy_view *view, uint32_t task) {
     double rank = l->base.rank[task];
     if (!l->net && (l->base.order == ORDER_NONE || l->jobs < 2)) {
@@ -280,7 +282,7 @@ static double key_of(struct late *l, const struct sy_view *view, uint32_t task) 
         l->job_round[job] = l->round;
         l->job_key[job] = sy_order_job_key(&l->base, view, job);
     }
-    if (l->net) {
+    if (l->net && view->jobs[job].task_count > 1) {
         return l->job_key[job] + sy_learned_priority(l->net, &l->base, view, task);
     }
     return l->job_key[job] + sy_order_within_job(view, job, rank);

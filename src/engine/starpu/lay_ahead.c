@@ -395,7 +395,7 @@ static void *courier_main(void *argument) {
     shared_lock();
     while (!context->stop) {
         if (context->fetch_count) {
-            shared_step_aside(&aside);
+            shared_step_aside(&aside, true);
             fetch_all(context);
         } else {
             shared_wait(&context->errand, NULL);
@@ -432,7 +432,7 @@ static void *planner_main(void *argument) {
             continue;
         }
         context->flush = context->renew = false;
-        shared_step_aside(&aside);
+        shared_step_aside(&aside, true);
         combine_drain(context);
         if (lay(context, true)) {
             shared_fail("out of memory: the graph ahead is not planned");

@@ -110,7 +110,7 @@ static bool open_eyes(struct watcher *w) {
 static void *watch(void *argument) {
     struct watcher *w = argument;
     struct timespec due;
-    shared_step_aside(&(bool){false});
+    shared_step_aside(&(bool){false}, true);
     bool sees = open_eyes(w);
     w->offset_ns = clock_ns() - shared_now_ns();
     clock_gettime(CLOCK_REALTIME, &due);

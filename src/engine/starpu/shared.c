@@ -154,23 +154,41 @@ int shared_start(void) {
     return 0;
 }
 
-void shared_step_aside(bool *done) {
 #ifndef STARPU_SIMGRID
+/* Takes the cores that workers are bound to out of a mask: all of them, or only those that drive
+ * accelerators. */
+static void without_workers(cpu_set_t *mask, bool all) {
     const struct sy_machine *m = sy_shared.machine;
-    cpu_set_t mask;
+    for (uint32_t w = 0; w < m->device_count; w++) {
+        bool counts = all || m->devices[w].kind != SY_CPU;
+        int bound = counts ? starpu_worker_get_bindid((int)w) : -1;
+        int core = bound < 0 ? -1 : starpu_get_pu_os_index((unsigned)bound);
+        if (core >= 0 && core < CPU_SETSIZE) {
+            CPU_CLR((size_t)core, mask);
+        }
+    }
+}
+#endif
+
+/* A worker that is interrupted while it asks for inputs holds up whoever needs the same locks of
+ * StarPU for a whole turn: helpers go where no worker is, if there is such a core. */
+void shared_step_aside(bool *done, bool helper) {
+#ifndef STARPU_SIMGRID
+    cpu_set_t mask, spare;
     if (*done || sched_getaffinity(0, sizeof mask, &mask)) {
         return;
     }
-    for (uint32_t w = 0; w < m->device_count; w++) {
-        int bound = m->devices[w].kind == SY_CPU ? -1 : starpu_worker_get_bindid((int)w);
-        int core = bound < 0 ? -1 : starpu_get_pu_os_index((unsigned)bound);
-        if (core >= 0 && core < CPU_SETSIZE) {
-            CPU_CLR((size_t)core, &mask);
-        }
+    spare = mask;
+    without_workers(&spare, true);
+    without_workers(&mask, false);
+    *done = true;
+    if (CPU_COUNT(&mask) < ASIDE_LEAST) {
+        return;
     }
-    if (CPU_COUNT(&mask) >= ASIDE_LEAST) {
-        (void)!sched_setaffinity(0, sizeof mask, &mask);
-    }
+    mask = helper && CPU_COUNT(&spare) > 0 ? spare : mask;
+    (void)!sched_setaffinity(0, sizeof mask, &mask);
+#else
+    (void)helper;
 #endif
     *done = true;
 }
@@ -300,7 +318,7 @@ void sy_starpu_prepare(void) {
         shared_lock();
     }
     if (!code) {
-        shared_step_aside(&(bool){false});
+        shared_step_aside(&(bool){false}, false);
     }
     shared_unlock();
 }

@@ -101,9 +101,9 @@ bool shared_records(void);
 /* Machine and store, once StarPU knows its workers. */
 int shared_start(void);
 /* The calling thread, no worker, leaves the cores to themselves that drive accelerators: they poll,
- * and a GPU whose worker waits for its turn stands still for milliseconds. Once there is a machine;
- * *done: it was called before. */
-void shared_step_aside(bool *done);
+ * and a GPU whose worker waits for its turn stands still for milliseconds. A helper leaves all
+ * workers' cores, if another is left. Once there is a machine; *done: it was called before. */
+void shared_step_aside(bool *done, bool helper);
 
 /* --- nodes --------------------------------------------------------------------------------------
  */
