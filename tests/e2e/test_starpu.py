@@ -64,7 +64,7 @@ static struct starpu_sched_policy *find_policy(void) {
 }
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv) {
     (void)argc, (void)argv;
-    return (conf && conf->sched_policy) || find_policy() ? 1 : 0;
+    return (conf && conf->sched_policy) || find_policy() || find_policy() ? 1 : 0;
 }
 int starpu_init(struct starpu_conf *conf) { return starpu_initialize(conf, 0, 0); }
 """

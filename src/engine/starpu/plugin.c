@@ -62,8 +62,10 @@ static void configure(void) {
     }
 }
 
-/* A script may start programs of several StarPUs, whose structures differ. */
+/* A script may start programs of several StarPUs, whose structures differ. StarPU asks more than
+ * once. */
 static bool fits(void) {
+    static bool told;
     char why[256], text[512];
     if (!sy_starpu_misfit(why, sizeof why)) {
         return true;
@@ -71,7 +73,10 @@ static bool fits(void) {
     snprintf(text, sizeof text,
              "%s: StarPU's own policy runs; 'symph starpu PROGRAM' finds the plug-in that fits",
              why);
-    complain(text);
+    if (!told) {
+        complain(text);
+    }
+    told = true;
     return false;
 }
 
