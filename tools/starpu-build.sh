@@ -4,7 +4,7 @@
 #
 # In: options below; the source comes through apt (a private apt state: the system's is not touched)
 # or from a tarball you give. Out: PREFIX with headers, libraries, pkg-config file and, on request,
-# the examples. StarPU's maxima are part of its ABI: build the plug-in against exactly this prefix.
+# the examples and tests. StarPU's maxima are part of its ABI: build the plug-in against exactly this prefix.
 set -euo pipefail
 
 usage() {
@@ -16,6 +16,7 @@ usage: tools/starpu-build.sh --prefix DIR [options]
   --simgrid        with SimGrid: runs programs on modelled machines, no OpenCL or CUDA
   --mpi            with StarPU-MPI
   --examples       build the examples too; they stay in PREFIX/build
+  --tests          build StarPU's own tests too, in their quick form; they stay there as well
   --cpus N         at most N CPU workers (default: this machine's, at least 64)
   --source FILE    a starpu_1.4.*.orig.tar.gz you already have
   --dry-run        print the configure line and stop
@@ -76,7 +77,7 @@ unpack() {
     fi
 }
 
-prefix='' cuda='' simgrid=false mpi=false examples=false source='' dry_run=false
+prefix='' cuda='' simgrid=false mpi=false examples=false tests=false source='' dry_run=false
 cpus=$(nproc)
 [ "$cpus" -ge 64 ] || cpus=64
 while [ $# -gt 0 ]; do
@@ -92,6 +93,7 @@ while [ $# -gt 0 ]; do
         --simgrid) simgrid=true ;;
         --mpi) mpi=true ;;
         --examples) examples=true ;;
+        --tests) tests=true ;;
         --cpus=*) cpus=${1#*=} ;;
         --source=*) source=${1#*=} ;;
         --dry-run) dry_run=true ;;
@@ -123,11 +125,16 @@ if $simgrid; then
 fi
 
 configure=(--prefix="$prefix" --enable-maxcpus="$cpus" --enable-max-sched-ctxs=64
-    --enable-maxbuffers=16 --disable-build-doc --disable-build-doc-pdf --disable-build-tests
+    --enable-maxbuffers=16 --disable-build-doc --disable-build-doc-pdf
     --disable-fortran --disable-starpufft --disable-socl --disable-starpupy --disable-hdf5
     --disable-parallel-worker)
 $mpi || configure+=(--disable-mpi)
 $examples || configure+=(--disable-build-examples)
+if $tests; then
+    configure+=(--enable-quick-check)
+else
+    configure+=(--disable-build-tests)
+fi
 if $simgrid; then
     configure+=(--enable-simgrid --enable-maxcudadev=8 --disable-opencl)
 elif [ -n "$cuda" ]; then
@@ -155,9 +162,9 @@ cd "$prefix/build"
 echo "starpu-build: configuring $(basename "$source"); log in $log"
 ./configure "${configure[@]}" >"$log" 2>&1 || fail "configure failed; see $log"
 echo "starpu-build: compiling, which takes some minutes"
-if $examples; then
+if $examples || $tests; then
     # Debian strips a file that is not free from one example (pi): build what can be built.
-    make -k -j"$(nproc)" >>"$log" 2>&1 || echo "starpu-build: some examples do not build; see $log"
+    make -k -j"$(nproc)" >>"$log" 2>&1 || echo "starpu-build: some examples or tests do not build; see $log"
     [ -e src/.libs/libstarpu-1.4.so ] || fail "StarPU itself did not build; see $log"
     make -k install >>"$log" 2>&1 || true
 else

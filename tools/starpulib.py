@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 
@@ -48,6 +49,7 @@ class Outcome:
     status: int  # exit code; 128 + signal; 124: out of time
     output: str
     seconds: float
+    cpu_seconds: float = 0.0  # of the program and of all that it waited for
 
     @property
     def verdict(self):
@@ -91,6 +93,22 @@ def scheduler_environment(scheduler, plugin, minor):
     return {"STARPU_SCHED_LIB": str(plugin), "STARPU_SCHED": "symphony", **chosen}
 
 
+def wait(child, limit_s):
+    """(exit code or minus the signal, or 124 if it had to be killed; CPU seconds)."""
+    late = threading.Event()
+
+    def end():
+        late.set()
+        kill(child.pid)
+
+    timer = threading.Timer(limit_s, end)
+    timer.start()
+    _, status, usage = os.wait4(child.pid, 0)
+    timer.cancel()
+    child.returncode = os.waitstatus_to_exitcode(status)  # nobody else waits for it
+    return 124 if late.is_set() else child.returncode, usage.ru_utime + usage.ru_stime
+
+
 def run(command, extra, limit_s, home=None):
     """Runs to the end, or kills the whole process group after limit_s."""
     if stopped:
@@ -103,13 +121,10 @@ def run(command, extra, limit_s, home=None):
                                      stdin=subprocess.DEVNULL, stdout=output,
                                      stderr=subprocess.STDOUT, start_new_session=True)
             running.add(child.pid)
-            try:
-                status = child.wait(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                status = 124
+            status, cpu_seconds = wait(child, limit_s)
             kill(child.pid)  # whatever it started goes too
-            child.wait()
             running.discard(child.pid)
             output.seek(0)
             text = output.read(1 << 20).decode(errors="replace")
-        return Outcome(status if status >= 0 else 128 - status, text, time.monotonic() - start)
+        return Outcome(status if status >= 0 else 128 - status, text, time.monotonic() - start,
+                       cpu_seconds)

@@ -269,6 +269,10 @@ static struct sy_estimate interpolate(const struct sy_line_fit *fit, double x) {
 }
 
 struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, double flops) {
+    /* Of what states no size others say nothing, and there may be very many of them. */
+    if (!(bytes > 0) && !(flops > 0)) {
+        return sy_estimate_unknown;
+    }
     struct tally tally = look(group, bytes, flops);
     const struct sy_cell *cell = tally.same;
     if (cell) {

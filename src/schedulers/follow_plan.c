@@ -3,6 +3,7 @@
  * Follows a plan, late: a device takes the next task of its sequence when it is about to be free.
  * While that task is not ready it takes another one that will be done before, also from a device
  * that would finish it later. Inputs of the next tasks of a sequence travel as soon as they exist.
+ * A plan that was made without knowing who waits for whom is given up.
  * docs/design/006-default-policy.md.
  */
 #include "schedulers/follow_plan.h"
@@ -16,6 +17,11 @@
 #define TELL_NS    1e5 /* from the end of a task to the word that others are ready */
 #define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
 #define TAKE_FROM  4   /* tasks of each other sequence */
+/* A plan is blind if more than one in so many of its tasks waits for something unknown, of those
+ * that are looked at; some may just be on their way. */
+#define BLIND_SHARE 8
+#define BLIND_LOOK  256
+#define BLIND_SPARE 2
 
 int sy_follow_init(struct sy_scheduler *s, const struct sy_view *view, const char *args,
                    size_t size, struct late_mode mode) {
@@ -61,6 +67,9 @@ void sy_follow_begin(struct follow *y, const struct sy_view *view, uint32_t job,
     const struct sy_view_job *j = &view->jobs[job];
     copy_draft(plan, view, j->first_task, j->task_count, &y->plan);
     y->following = true;
+    y->looked = false;
+    y->first = j->first_task;
+    y->count = j->task_count;
     y->strict = strict;
     y->fetch_count = 0;
     memset(y->left + j->first_task, 0, j->task_count * sizeof *y->left);
@@ -355,6 +364,29 @@ static void look(struct follow *y, const struct sy_view *view) {
     }
 }
 
+static bool waits_for_unknown(const struct sy_view *view, uint32_t task) {
+    bool known = false;
+    for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1] && !known; e++) {
+        known = view->task_state[view->pred[e]] != SY_TASK_DONE;
+    }
+    return view->task_state[task] == SY_TASK_WAITING && !known;
+}
+
+/* A runtime may not know all dependencies. What it takes for many independent tasks may be a chain,
+ * which a plan would deal out to all devices in turn, and each task would wait until the next
+ * device wakes up. Seen once, when it is known what is ready. */
+static bool is_blind(struct follow *y, const struct sy_view *view) {
+    if (y->looked) {
+        return false;
+    }
+    y->looked = true;
+    uint32_t step = 1 + y->count / BLIND_LOOK, seen = 0, unknown = 0;
+    for (uint32_t t = y->first; t < y->first + y->count; t += step, seen++) {
+        unknown += waits_for_unknown(view, t);
+    }
+    return unknown > BLIND_SPARE + seen / BLIND_SHARE;
+}
+
 /* Nothing runs and yet something could: the plan does not fit the world any more. */
 static bool is_stuck(const struct follow *y, const struct sy_view *view) {
     bool could = false;
@@ -385,6 +417,10 @@ uint32_t sy_follow_decide(struct sy_scheduler *s, const struct sy_view *view,
     uint32_t count = sy_late_decide(s, view, ret, capacity);
     if (!y->following || count) {
         return count;
+    }
+    if (is_blind(y, view)) {
+        sy_follow_stop(s, view);
+        return sy_late_decide(s, view, ret, capacity);
     }
     look(y, view);
     uint32_t in_vain = SY_NONE;

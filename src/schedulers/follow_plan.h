@@ -11,6 +11,8 @@ struct follow {
     struct late late;  /* first: its functions are handed this state */
     struct draft plan; /* what is left of it */
     bool following;
+    bool looked;           /* whether the plan knows who waits for whom */
+    uint32_t first, count; /* tasks of the job that is planned */
     bool strict;           /* a device waits for its next task rather than take another */
     bool *left;            /* per task: it has left its sequence */
     bool *ahead;           /* per task: its inputs are sent ahead */

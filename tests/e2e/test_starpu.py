@@ -3,6 +3,7 @@
 its environment. And, where they are installed, one of StarPU's own examples under the real plug-in."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -27,6 +28,46 @@ int main(int argc, char **argv) {
 }
 """
 PLUGIN = '__attribute__((used)) const char built[] = "SYMPH-STARPU-BUILT-FOR: %s maxcpus=4\\n";\n'
+# StarPU as far as the plug-in asks it before it is initialised; started, it looks for the policy.
+OTHER_LIMITS = r"""
+#include <dlfcn.h>
+#include <starpu.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef starpu_pthread_mutex_lock
+#undef starpu_pthread_mutex_lock
+#endif
+void starpu_get_version(int *a, int *b, int *c) {
+    *a = STARPU_MAJOR_VERSION; *b = STARPU_MINOR_VERSION; *c = STARPU_RELEASE_VERSION;
+}
+void starpu_task_init(struct starpu_task *task) {
+    memset(task, 0, sizeof *task + TASK);
+    task->sched_ctx = STARPU_NMAX_SCHED_CTXS + CONTEXTS;
+}
+void starpu_codelet_init(struct starpu_codelet *codelet) {
+    memset(codelet, 0, sizeof *codelet + CODELET);
+}
+int starpu_conf_init(struct starpu_conf *conf) {
+    memset(conf, 0, sizeof *conf + CONF);
+    return 0;
+}
+#ifdef SIMGRID
+int starpu_pthread_mutex_lock(starpu_pthread_mutex_t *m) { return m == NULL; }
+#endif
+static struct starpu_sched_policy *find_policy(void) {
+    struct starpu_sched_policy *(*get)(const char *) = NULL;
+    const char *file = getenv("STARPU_SCHED_LIB"), *name = getenv("STARPU_SCHED");
+    void *library = file ? dlopen(file, RTLD_NOW) : NULL;
+    void *symbol = library ? dlsym(library, "starpu_get_sched_lib_policy") : NULL;
+    memcpy(&get, &symbol, sizeof get);
+    return get ? get(name ? name : "lws") : NULL;
+}
+int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    return (conf && conf->sched_policy) || find_policy() || find_policy() ? 1 : 0;
+}
+int starpu_init(struct starpu_conf *conf) { return starpu_initialize(conf, 0, 0); }
+"""
 
 
 @unittest.skipUnless(CC, "no C compiler")
@@ -253,6 +294,28 @@ class Starpu(cli.Case):
         self.assertIn("was built for 1.40",
                       self.refused(3, "--plugin", self.plugin("1.40"), self.program("1.4")))
 
+    def test_limits_in_the_header(self):
+        """They are compared before anything is started, where the header lies with the library."""
+        program = self.program("1.4")
+        header = Path(self.folder, "pre/include/starpu/1.4/starpu_config.h")
+        header.parent.mkdir(parents=True)
+        header.write_text("#undef STARPU_NMAXBUFS_MORE 3\n#define STARPU_NMAXBUFS 16\n"
+                          "#define STARPU_NMAX_SCHED_CTXS 64\n#define STARPU_MAXIMPLEMENTATIONS 4\n"
+                          "#define STARPU_NMAXWORKERS 80\n")
+        built = "1.4.10 maxworkers={} maxbuffers={} maxcontexts={} maximplementations={}"
+        self.plugin(built.format(80, 16, 64, 4))
+        self.assertEqual(self.clean(program).returncode, 0)
+        for values, word in {(80, 8, 64, 4): "STARPU_NMAXBUFS=16", (81, 16, 64, 4): "NMAXWORKERS=80",
+                             (80, 16, 10, 4): "STARPU_NMAX_SCHED_CTXS=64",
+                             (80, 16, 64, 8): "STARPU_MAXIMPLEMENTATIONS=4"}.items():
+            plugin = self.plugin(built.format(*values))
+            message = self.refused(3, program)
+            self.assertIn(word, message)
+            self.assertIn(f"tools/starpu-plugin.sh {self.folder}/pre", message)
+            self.assertIn(word, self.refused(3, "--plugin", plugin, program))
+        self.plugin("1.4.10")  # one of before, which does not say
+        self.assertEqual(self.clean(program).returncode, 0)
+
     def test_starpu_on_simgrid(self):
         library = self.compile("pre/lib/libsimgrid.so.3.32", "int unused;", "-shared", "-fPIC",
                                "-Wl,-soname,libsimgrid.so.3.32")
@@ -267,34 +330,84 @@ class Starpu(cli.Case):
         self.assertIn("cannot read", self.refused(3, "--plugin", "nosuch.so", program))
         self.assertIn("not a libsymph-starpu.so", self.refused(3, "--plugin", "/bin/true", program))
 
-    def real_plugin(self):
+    def real_plugin(self, only=None):
         plugin = Path(cli.SYMPH).parent / "src/engine/starpu/libsymph-starpu.so"
         if not plugin.exists():
             self.skipTest("no plug-in was built")
-        if b"BUILT-FOR: 1.3" not in plugin.read_bytes():
+        code = plugin.read_bytes()
+        if only and b"BUILT-FOR: " + only.encode() not in code:
             self.skipTest("the plug-in is for another StarPU than Debian's")
-        if b"libasan" in plugin.read_bytes() or b"libtsan" in plugin.read_bytes():
+        if b" simgrid\0" in code:
+            self.skipTest("the plug-in is for SimGrid")
+        if b"libasan" in code or b"libtsan" in code:
             self.skipTest("a plug-in with a sanitizer cannot be loaded into a program without")
         return plugin
 
+    def run_plain(self, program, **settings):
+        """Without symph, as a job script would."""
+        kept = {key: value for key, value in os.environ.items()
+                if not key.startswith(("STARPU_", "SYMPH_", "LD_PRELOAD"))}
+        return subprocess.run([program], capture_output=True, text=True, timeout=60,
+                              env={**kept, "HOME": self.folder, **settings})
+
     def test_another_version(self):
         """A script's second program uses another StarPU than the first, for which the plug-in is."""
-        plugin = self.real_plugin()
+        plugin = self.real_plugin("1.3")
         library = self.compile("other/libstarpu-1.4.so.9", """
             void starpu_get_version(int *a, int *b, int *c) { *a = 1; *b = 4; *c = 10; }
             int starpu_initialize(void *c, int *n, char ***v) { return c != 0 || n != 0 || v != 0; }
             int starpu_init(void *c) { return starpu_initialize(c, 0, 0); }
             """, "-shared", "-fPIC", "-Wl,-soname,libstarpu-1.4.so.9")
         program = self.compile("other/prog", PROGRAM, library, "-Wl,-rpath," + os.path.dirname(library))
-        done = subprocess.run([program], capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "LD_PRELOAD": str(plugin), "HOME": self.folder})
+        done = self.run_plain(program, LD_PRELOAD=str(plugin))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("for StarPU 1.3, and the program uses 1.4", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertIn("arguments=0", done.stdout)
 
-    def test_real_example(self):
+    def other_limits(self, plugin, **differences):
+        """A program whose StarPU has other structures than the one that the plug-in is for."""
+        version = re.search(rb"BUILT-FOR: (1\.\d+)", plugin.read_bytes()).group(1).decode()
+        flags = subprocess.run(["pkg-config", "--cflags", f"starpu-{version}"], capture_output=True,
+                               text=True)
+        if flags.returncode:
+            self.skipTest(f"no pkg-config file of StarPU {version}")
+        values = {"TASK": 0, "CODELET": 0, "CONF": 0, "CONTEXTS": 0, **differences}
+        library = self.compile("other/libstarpu-other.so", OTHER_LIMITS, "-shared", "-fPIC", "-w",
+                               *flags.stdout.split(), *(f"-D{k}={v}" for k, v in values.items()))
+        text = "int starpu_init(void *); int main(void) { return starpu_init(0); }"
+        program = self.compile("other/prog", text, library, "-Wl,-rpath," + os.path.dirname(library))
+        setting = "LD_PRELOAD" if version == "1.3" else "STARPU_SCHED_LIB"
+        return program, {setting: str(plugin), "STARPU_SCHED": "symphony"}
+
+    def test_other_limits(self):
+        """Every limit that is in a structure; then StarPU's own policy runs."""
         plugin = self.real_plugin()
+        for word, difference in {"STARPU_NMAXBUFS": {"TASK": 8}, "STARPU_NMAXWORKERS": {"CONF": -8},
+                                 "STARPU_MAXIMPLEMENTATIONS": {"CODELET": 16},
+                                 "STARPU_NMAX_SCHED_CTXS": {"CONTEXTS": 54},
+                                 "StarPU without SimGrid": {"SIMGRID": 1}}.items():
+            program, settings = self.other_limits(plugin, **difference)
+            done = self.run_plain(program, **settings)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(word, done.stderr)
+            self.assertIn("StarPU's own policy runs", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        program, settings = self.other_limits(plugin)
+        done = self.run_plain(program, **settings)
+        self.assertEqual((done.returncode, done.stderr), (1, ""), "the same limits are accepted")
+
+    def test_library_without_its_policy(self):
+        plugin = self.real_plugin("1.4")
+        program, settings = self.other_limits(plugin)
+        for chosen in ({}, {"STARPU_SCHED": "dmda"}):
+            done = self.run_plain(program, STARPU_SCHED_LIB=settings["STARPU_SCHED_LIB"], **chosen)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("set STARPU_SCHED=symphony", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_real_example(self):
+        plugin = self.real_plugin("1.3")
         examples = list(Path("/usr/lib").glob("*/starpu/examples/vector_scal"))
         if not examples:
             self.skipTest("starpu-examples is not installed")

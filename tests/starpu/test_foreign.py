@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c."""
+"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c, tags.c."""
 import os
 import re
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-SYMPH, PLUGIN, PROGRAM, MANY = (sys.argv.pop(1) for _ in range(4))
+SYMPH, PLUGIN, PROGRAM, MANY, TAGS = (sys.argv.pop(1) for _ in range(5))
 
 
 class Foreign(unittest.TestCase):
@@ -66,6 +66,19 @@ class Foreign(unittest.TestCase):
             with tempfile.TemporaryDirectory() as home:
                 done = self.run_foreign(home, ["--quiet"], [MANY, "200000", what])
             self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+
+    def test_chain_of_tags(self):
+        """The policy takes it for independent tasks; a plan would deal them out to both workers in
+        turn, and on a busy machine every task would wait for the other worker to be scheduled."""
+        for words in (["20000", "0"], ["20000", "0", "held"], ["4000", "50"], ["4000", "50", "held"]):
+            with tempfile.TemporaryDirectory() as home:
+                self.run_foreign(home, ["--quiet"], [TAGS, "100", words[1]])  # learns the time
+                done = self.run_foreign(home, ["--quiet"], [TAGS, *words])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = re.fullmatch(r"(\d+) done, 0 out of order, (\d+) changes\n", done.stdout)
+            self.assertTrue(found, done.stdout)
+            self.assertEqual(found.group(1), words[0])
+            self.assertLess(int(found.group(2)), int(words[0]) / 4, words)
 
 
 unittest.main()

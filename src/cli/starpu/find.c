@@ -94,6 +94,7 @@ int sy_starpu_inspect(const char *path, struct sy_starpu_use *ret_use) {
     if (got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0) {
         use.kind = SY_STARPU_OTHER;
         r = sy_starpu_libraries(path, meet_library, &use);
+        sy_starpu_library_limits(&use);
     } else if (fd >= 0 && past_libtool(path, real, sizeof(real))) {
         return sy_starpu_inspect(real, ret_use);
     } else if (fd >= 0) {
@@ -129,6 +130,7 @@ int sy_starpu_plugin_read(const char *path, struct sy_starpu_plugin *ret_plugin)
     if (!plugin.built_for[0]) {
         return -EINVAL;
     }
+    sy_starpu_plugin_limits(&plugin);
     *ret_plugin = plugin;
     return 0;
 }
@@ -140,7 +142,9 @@ bool sy_starpu_plugin_fits(const struct sy_starpu_plugin *plugin, const struct s
     }
     bool same = strncmp(plugin->built_for, use->version, length) == 0 &&
                 strchr(". ", plugin->built_for[length]);
-    return same && use->simulated == (strstr(plugin->built_for, " simgrid") != NULL);
+    uint32_t limit;
+    return same && use->simulated == (strstr(plugin->built_for, " simgrid") != NULL) &&
+           !sy_starpu_other_limit(plugin, use, &limit);
 }
 
 /* Keeps the first that fits; of those that do not, the first, to be named. */

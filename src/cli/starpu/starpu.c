@@ -172,12 +172,9 @@ static int refuse_use(const struct plan *plan, bool plugin_named) {
 
 /* The line that builds a plug-in for the StarPU of this program. */
 static void advise(const struct plan *plan, char *line, size_t size) {
-    char prefix[SY_STARPU_PATH] = "PREFIX";
-    const char *lib = strstr(plan->use.library, "/lib/");
-    if (lib) {
-        snprintf(prefix, sizeof(prefix), "%.*s", (int)(lib - plan->use.library), plan->use.library);
-    }
-    snprintf(line, size, "tools/starpu-plugin.sh %s", prefix[0] ? prefix : "/usr");
+    char prefix[SY_STARPU_PATH];
+    bool known = sy_starpu_prefix(&plan->use, prefix, sizeof(prefix));
+    snprintf(line, size, "tools/starpu-plugin.sh %s", known ? prefix : "PREFIX");
 }
 
 static int find_named(const char *path, struct plan *plan) {
@@ -189,6 +186,17 @@ static int find_named(const char *path, struct plan *plan) {
         return SY_EXIT_INPUT;
     }
     return SY_EXIT_OK;
+}
+
+/* What else is to be said of a StarPU that a plug-in does not fit. */
+static void say_which(const struct plan *plan, char *text, size_t size) {
+    uint32_t limit = 0;
+    const char *name = sy_starpu_other_limit(&plan->plugin, &plan->use, &limit);
+    if (name) {
+        snprintf(text, size, " with %s=%u", name, plan->use.limits[limit]);
+    } else {
+        snprintf(text, size, "%s", plan->use.simulated ? " on SimGrid" : "");
+    }
 }
 
 static int find_plugin(const char *named, struct plan *plan) {
@@ -205,11 +213,12 @@ static int find_plugin(const char *named, struct plan *plan) {
         return SY_EXIT_INPUT;
     }
     if (!sy_starpu_plugin_fits(&plan->plugin, &plan->use)) {
-        sy_message_fail(
-            "'%s' uses StarPU %s%s, but the plug-in %s was built for %s (build one that "
-            "fits: %s)",
-            plan->program, plan->use.version, plan->use.simulated ? " on SimGrid" : "",
-            plan->plugin.path, plan->plugin.built_for, line);
+        char which[64];
+        say_which(plan, which, sizeof(which));
+        sy_message_fail("'%s' uses StarPU %s%s, but the plug-in %s was built for %s (build one "
+                        "that fits: %s)",
+                        plan->program, plan->use.version, which, plan->plugin.path,
+                        plan->plugin.built_for, line);
         return SY_EXIT_INPUT;
     }
     return SY_EXIT_OK;

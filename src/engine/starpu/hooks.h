@@ -53,6 +53,10 @@ extern struct starpu_sched_policy sy_starpu_policy;
 SY_MUST_CHECK int sy_starpu_configure(const struct sy_starpu_options *options,
                                       struct sy_error *error);
 
+/* Before starpu_init: why the StarPU that runs is not built like the one that this was compiled
+ * for, written into text; NULL: it is. */
+const char *sy_starpu_misfit(char *text, size_t size);
+
 /* What StarPU's workers, memory nodes and measured buses are, as a machine; device i is worker i.
  * After starpu_init. */
 SY_MUST_CHECK int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error);

@@ -10,14 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
+#define TEXT_(x)           #x
+#define TEXT(x)            TEXT_(x)
+#define LIMIT(word, macro) " " word "=" TEXT(macro)
 /* Read from the file by whoever wants to know whether it fits a program's StarPU. */
-SY_API const char sy_starpu_built_for[] =
-    "SYMPH-STARPU-BUILT-FOR: " TEXT(STARPU_MAJOR_VERSION) "." TEXT(STARPU_MINOR_VERSION) "." TEXT(STARPU_RELEASE_VERSION) " maxcpus=" TEXT(
-        STARPU_MAXCPUS) " maxworkers=" TEXT(STARPU_NMAXWORKERS) " maxbuffers=" TEXT(STARPU_NMAXBUFS) " maxcontexts=" TEXT(STARPU_NMAX_SCHED_CTXS)
+SY_API const char sy_starpu_built_for[] = "SYMPH-STARPU-BUILT-FOR: " TEXT(
+    STARPU_MAJOR_VERSION) "." TEXT(STARPU_MINOR_VERSION) "." TEXT(STARPU_RELEASE_VERSION)
+    LIMIT("maxcpus", STARPU_MAXCPUS) LIMIT("maxworkers", STARPU_NMAXWORKERS)
+        LIMIT("maxbuffers", STARPU_NMAXBUFS) LIMIT("maxcontexts", STARPU_NMAX_SCHED_CTXS)
+            LIMIT("maximplementations", STARPU_MAXIMPLEMENTATIONS)
 #ifdef STARPU_SIMGRID
-        " simgrid"
+                " simgrid"
 #endif
     ;
 
@@ -111,19 +114,21 @@ static void configure(void) {
     start_record();
 }
 
-/* A script may start programs of several StarPUs, whose structures differ. */
+/* A script may start programs of several StarPUs, whose structures differ. StarPU asks more than
+ * once. */
 static bool fits(void) {
-    int major = 0, minor = 0, release = 0;
-    starpu_get_version(&major, &minor, &release);
-    if (major == STARPU_MAJOR_VERSION && minor == STARPU_MINOR_VERSION) {
+    static bool told;
+    char why[256], text[512];
+    if (!sy_starpu_misfit(why, sizeof why)) {
         return true;
     }
-    char text[256];
     snprintf(text, sizeof text,
-             "this plug-in is for StarPU %d.%d, and the program uses %d.%d: StarPU's own policy "
-             "runs; 'symph starpu PROGRAM' finds the plug-in that fits",
-             STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION, major, minor);
-    complain(text);
+             "%s: StarPU's own policy runs; 'symph starpu PROGRAM' finds the plug-in that fits",
+             why);
+    if (!told) {
+        complain(text);
+    }
+    told = true;
     return false;
 }
 
@@ -131,8 +136,28 @@ static bool fits(void) {
 SY_API struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name);
 SY_API struct starpu_sched_policy **starpu_get_sched_lib_policies(void);
 
+/* StarPU looks into the library for every policy that is named, a context's too. Without any name
+ * it does not load us, so that nobody can tell. */
+static void advise(const char *name) {
+    static bool told;
+    const char *chosen = getenv("STARPU_SCHED");
+    if (!told && !(chosen && strcmp(chosen, sy_starpu_policy.policy_name) == 0)) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "STARPU_SCHED_LIB alone changes nothing, and the policy is '%s': set "
+                 "STARPU_SCHED=%s",
+                 name, sy_starpu_policy.policy_name);
+        complain(text);
+        told = true;
+    }
+}
+
 struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name) {
-    if (strcmp(name, sy_starpu_policy.policy_name) != 0 || !fits()) {
+    if (strcmp(name, sy_starpu_policy.policy_name) != 0) {
+        advise(name);
+        return NULL;
+    }
+    if (!fits()) {
         return NULL;
     }
     configure();
