@@ -126,7 +126,9 @@ struct box {
     struct sy_ring ring; /* of nodes; who has the lock puts */
     _Atomic bool more;   /* there is more for it than fits */
     bool idle;           /* its worker's own: it is counted in context->idle, */
-    uint32_t polls;      /* and has asked in vain so many times */
+    uint32_t polls;      /* and has asked in vain so many times; */
+    uint32_t waited;     /* of those, in favour of a worker that is about to ask; */
+    bool about_to_ask;   /* it is counted in context->about_to_ask */
     bool wake;           /* guarded by the lock: it got something and may be asleep */
 };
 
@@ -152,7 +154,8 @@ struct context {
     struct sy_stack submitted, pushed, ended;
     _Atomic uint32_t submitted_count;
     _Alignas(SY_CACHE_LINE) _Atomic int idle; /* cores that found nothing when they asked last */
-    struct node **running; /* per worker, and its own: began and have not ended, oldest first */
+    _Atomic int about_to_ask; /* cores that pushed a task and have not asked since */
+    struct node **running;    /* per worker, and its own: began and have not ended, oldest first */
     /* Read without the lock, so that an idle worker's polling costs nothing: the policy decides for
      * all devices at once, so nobody need ask again until something has changed. */
     _Atomic uint32_t version; /* of what the policy could know */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 
+#define PATIENCE    32 /* times that a worker lets another go first */
 #define CLOCK_POLLS 32 /* a worker that polls looks at the clock now and then */
 #define PAUSES      16 /* and rests in between: some 0.2 to 1 us */
 
@@ -59,7 +60,35 @@ static void on_submit(struct starpu_task *task) {
     }
 }
 
-/* A worker that pushes is about to ask. */
+/* A core that has just made a task ready is about to ask, with the data in its cache: the others
+ * let it go first. */
+static void announce_asking(struct context *context, int worker) {
+    if (worker >= 0 && sy_shared.machine->devices[worker].kind == SY_CPU &&
+        !context->boxes[worker].about_to_ask) {
+        context->boxes[worker].about_to_ask = true;
+        atomic_fetch_add_explicit(&context->about_to_ask, 1, memory_order_relaxed);
+    }
+}
+
+static void asks(struct context *context, uint32_t worker) {
+    if (context->boxes[worker].about_to_ask) {
+        context->boxes[worker].about_to_ask = false;
+        atomic_fetch_sub_explicit(&context->about_to_ask, 1, memory_order_relaxed);
+    }
+}
+
+/* But not for long: what runs in between may be anything. */
+static bool lets_others_go_first(struct context *context, uint32_t worker) {
+    struct box *box = &context->boxes[worker];
+    if (box->waited >= PATIENCE ||
+        atomic_load_explicit(&context->about_to_ask, memory_order_relaxed) <= 0) {
+        box->waited = 0;
+        return false;
+    }
+    box->waited++;
+    return true;
+}
+
 static int on_push(struct starpu_task *task) {
     struct context *context = context_of(task->sched_ctx);
     struct node *node = node_of(task);
@@ -73,9 +102,10 @@ static int on_push(struct starpu_task *task) {
     recorder_ready(node);
     status_pushed();
     starpu_push_task_end(task);
+    int worker = WORKERS_POLL ? starpu_worker_get_id() : -1;
+    announce_asking(context, worker);
     sy_stack_push(&context->pushed, &node->told_next);
-    bool asks = WORKERS_POLL && starpu_worker_get_id() >= 0;
-    if (!asks && !somebody_is_idle(context)) {
+    if (worker < 0 && !somebody_is_idle(context)) {
         combine(context, -1);
     }
     return 0;
@@ -221,7 +251,8 @@ static struct starpu_task *on_pop(unsigned id) {
     }
     struct node *node = boxes_take(context, worker);
     bool clock = context->boxes[worker].polls++ % CLOCK_POLLS == 0;
-    if (!node && combine_is_due(context, worker, clock)) {
+    asks(context, worker);
+    if (!node && combine_is_due(context, worker, clock) && !lets_others_go_first(context, worker)) {
         combine(context, (int)worker);
         node = boxes_take(context, worker);
     } else if (node && looks_ahead(context, worker)) {
