@@ -15,6 +15,7 @@
 
 #define UNKNOWN_NS     1e5 /* where no class is known */
 #define SHORT_NS       5e3 /* a decision takes about as long, with all that belongs to it */
+#define SHORT_ALONE_NS 5e4 /* ten times that */
 #define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
 #define RATIO_MAX      255 /* rows that say how long a class takes of what another does */
@@ -165,15 +166,18 @@ static void estimate(struct row *row, double *ret_ns) {
     }
 }
 
-/* The fastest class, where it is known to be so fast that a decision takes as long. */
+/* The fastest class, where it is known to be so fast that a decision takes as long; where there is
+ * no other class to choose, a tenth of the time is too much. */
 static void look_how_short(struct row *row) {
-    uint32_t best = 0;
+    uint32_t best = 0, able = 0;
     bool sure = true;
     for (uint32_t c = 0; c < sy_shared.machine->class_count; c++) {
         best = row->time_ns[c] < row->time_ns[best] ? c : best;
+        able += row->cells[c] != NULL;
         sure &= !row->cells[c] || trusted(row, c);
     }
-    row->short_class = sure && row->time_ns[best] < SHORT_NS ? best : SY_NONE;
+    double most_ns = able == 1 ? SHORT_ALONE_NS : SHORT_NS;
+    row->short_class = sure && row->time_ns[best] < most_ns ? best : SY_NONE;
 }
 
 /* Works the estimates out again, and tells the tasks that wait for a decision. */

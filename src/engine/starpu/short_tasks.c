@@ -11,7 +11,8 @@
 #include "engine/starpu/shared.h"
 #include <stdlib.h>
 
-#define AT_ONCE 8u /* and a fair share of what waits: others may be idle, too */
+#define AT_ONCE    8u   /* and a fair share of what waits: others may be idle, too; */
+#define AT_ONCE_NS 40e3 /* and what takes so long */
 
 /* The memory of all its devices; SY_NONE: there are several. */
 static uint32_t memory_of(const struct sy_machine *machine, uint32_t class_index) {
@@ -91,8 +92,10 @@ void short_hand_out(struct context *context, uint32_t worker) {
     struct short_line *line = &context->shorts[sy_shared.machine->devices[worker].class_index];
     uint32_t waiting = atomic_load_explicit(&line->count, memory_order_relaxed);
     uint32_t share = waiting / sy_shared.machine->device_count + 1;
-    for (uint32_t i = 0; line->first && i < share && i < AT_ONCE; i++) {
+    double sum_ns = 0;
+    for (uint32_t i = 0; line->first && i < share && i < AT_ONCE && sum_ns < AT_ONCE_NS; i++) {
         struct node *node = line->first;
+        sum_ns += node->expected_ns;
         leave(line, node);
         boxes_put(context, node, worker);
     }
