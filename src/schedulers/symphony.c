@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* What planning costs here, or somewhat more. A policy cannot see the clock. */
-#define PLAN_NS  2e4   /* per task: a job of shorter tasks is not planned */
+#define PLAN_NS  5e4   /* per task: a job of shorter tasks is not planned, nor does a network pay */
 #define DRAFT_NS 1.2e3 /* per task and draft */
 #define STEP_NS  70    /* per task that the search plans anew */
 /* What it may cost, drafts and all: */
@@ -334,6 +334,19 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     }
 }
 
+/* Of short tasks: late binding as it is, unless others load the machine. */
+static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
+    if (!y->rehearses || believed_slowdown(y, view, job)) {
+        return;
+    }
+    y->job = job;
+    y->acting = LATE;
+    y->fell_back = false;
+    y->ended = 0;
+    y->next_doubt = UINT32_MAX;
+    y->actors[LATE].ops->job_arrived(&y->actors[LATE], view, job);
+}
+
 /* --- and giving it up --------------------------------------------------------------------------
  */
 static bool takeable(const struct sy_view *view, uint32_t task) {
@@ -481,8 +494,13 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     }
     give_up(s, view);
     bool plans = !(y->follow.late.base.without & SY_PART_PLANS);
-    if (y->job_count++ == 0 && plans && j->work_left_ns > j->task_count * PLAN_NS) {
+    if (y->job_count++ > 0 || !plans) {
+        return;
+    }
+    if (j->work_left_ns > j->task_count * PLAN_NS) {
         begin(s, view, job);
+    } else {
+        begin_plainly(y, view, job);
     }
 }
 
