@@ -17,11 +17,13 @@ from pathlib import Path
 BASELINE = "dmda"
 
 
-def run(build, scheduler, tasks, buffers, home):
+def run(build, scheduler, tasks, buffers, home, workers, length_us):
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("STARPU_", "SYMPH_"))}
-    environment.update(HOME=home, STARPU_SILENT="1")
-    command = [str(build / "bench" / "starpu_overhead"), str(tasks), str(buffers)]
+    environment.update(HOME=home, STARPU_SILENT="1", STARPU_NOPENCL="0")
+    if workers:
+        environment["STARPU_NCPU"] = str(workers)
+    command = [str(build / "bench" / "starpu_overhead"), str(tasks), str(buffers), str(length_us)]
     if scheduler.startswith("symph:"):
         command = [str(build / "symph"), "starpu", "--quiet", "--policy",
                    scheduler.removeprefix("symph:"), "--"] + command
@@ -41,6 +43,8 @@ def main():
     parser.add_argument("--schedulers",
                         default="eager,lws,dmda,dmdas,symph:default,symph:lb,symph:dmdas,symph:eager")
     parser.add_argument("--buffers", default="0,3")
+    parser.add_argument("--workers", default="0", help="CPU workers, such as 2,4 (default: StarPU's choice)")
+    parser.add_argument("--length", type=float, default=0, metavar="US", help="how long a task computes")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     schedulers = arguments.schedulers.split(",")
@@ -48,22 +52,26 @@ def main():
         parser.error(f"--schedulers must name {BASELINE}, the baseline")
     results = []
     with tempfile.TemporaryDirectory() as home:
-        for buffers in map(int, arguments.buffers.split(",")):
+        cells = [(workers, buffers) for workers in map(int, arguments.workers.split(","))
+                 for buffers in map(int, arguments.buffers.split(","))]
+        for workers, buffers in cells:
             samples = {name: [] for name in schedulers}
             for name in schedulers:  # calibrates buses and models
-                run(arguments.build, name, arguments.tasks // 10, buffers, home)
+                run(arguments.build, name, arguments.tasks // 10, buffers, home, workers, arguments.length)
             for _ in range(arguments.repeat):
                 for name in schedulers:
-                    samples[name].append(run(arguments.build, name, arguments.tasks, buffers, home))
+                    samples[name].append(run(arguments.build, name, arguments.tasks, buffers, home,
+                                             workers, arguments.length))
             base = statistics.median(samples[BASELINE])
-            print(f"{buffers} buffers, {arguments.tasks} empty tasks, {arguments.repeat} rounds: "
-                  f"us per task")
-            print(f"{'scheduler':<16}{'min':>8}{'median':>8}{'/ ' + BASELINE:>8}")
+            print(f"{workers or 'all'} workers, {buffers} buffers, {arguments.tasks} tasks of "
+                  f"{arguments.length:g} us, {arguments.repeat} rounds: us per task")
+            print(f"{'scheduler':<16}{'min':>8}{'median':>8}{'/ ' + BASELINE:>8}  rounds")
             for name in schedulers:
                 middle = statistics.median(samples[name])
-                print(f"{name:<16}{min(samples[name]):8.2f}{middle:8.2f}{middle / base:8.2f}")
-                results.append({"buffers": buffers, "scheduler": name, "us": samples[name],
-                                "median_us": middle, "ratio": middle / base})
+                print(f"{name:<16}{min(samples[name]):8.2f}{middle:8.2f}{middle / base:8.2f}  "
+                      + " ".join(f"{us:.2f}" for us in samples[name]))
+                results.append({"workers": workers, "buffers": buffers, "scheduler": name,
+                                "us": samples[name], "median_us": middle, "ratio": middle / base})
             print(flush=True)
     if arguments.out:
         arguments.out.write_text(json.dumps({"schema": "symph-starpu-overhead-1",

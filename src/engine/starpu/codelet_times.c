@@ -16,6 +16,8 @@
 #define UNKNOWN_NS     1e5 /* where no class is known */
 #define SHORT_NS       5e3 /* a decision takes about as long, with all that belongs to it */
 #define SHORT_ALONE_NS 5e4 /* ten times that */
+#define LENGTHS        64u /* tasks that a kernel's mean is of, about, */
+#define LENGTHS_LEAST  8u  /* and from which on it says something */
 #define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
 #define RATIO_MAX      255 /* rows that say how long a class takes of what another does */
@@ -166,8 +168,19 @@ static void estimate(struct row *row, double *ret_ns) {
     }
 }
 
+static struct kernel_length *length_of(const struct row *row) {
+    uint32_t kernel = row->kernel < SY_LIVE_KERNELS ? row->kernel : SY_LIVE_KERNELS - 1;
+    return &sy_shared.lengths[kernel];
+}
+
+static void note_length(const struct row *row, double duration_ns) {
+    struct kernel_length *length = length_of(row);
+    length->count += length->count < LENGTHS;
+    length->mean_ns += (duration_ns - length->mean_ns) / length->count;
+}
+
 /* The fastest class, where it is known to be so fast that a decision takes as long; where there is
- * no other class to choose, a tenth of the time is too much. */
+ * no other class to choose, a tenth of the time is too much, and what other sizes take will do. */
 static void look_how_short(struct row *row) {
     uint32_t best = 0, able = 0;
     bool sure = true;
@@ -176,8 +189,12 @@ static void look_how_short(struct row *row) {
         able += row->cells[c] != NULL;
         sure &= !row->cells[c] || trusted(row, c);
     }
-    double most_ns = able == 1 ? SHORT_ALONE_NS : SHORT_NS;
-    row->short_class = sure && row->time_ns[best] < most_ns ? best : SY_NONE;
+    double most_ns = able == 1 ? SHORT_ALONE_NS : SHORT_NS, time_ns = row->time_ns[best];
+    if (!sure && able == 1 && length_of(row)->count >= LENGTHS_LEAST) {
+        time_ns = length_of(row)->mean_ns;
+        sure = true;
+    }
+    row->short_class = sure && time_ns < most_ns ? best : SY_NONE;
 }
 
 /* Works the estimates out again, and tells the tasks that wait for a decision. */
@@ -256,6 +273,7 @@ void row_end(struct row *row, struct node *node, uint32_t class_index, double du
     if (duration_ns > 0) {
         struct sy_cell *cell = row->cells[class_index];
         sy_cell_observe(cell, duration_ns);
+        note_length(row, duration_ns);
         sy_shared.learned = true;
         if (node->context->live) {
             sy_live_set_kernel(node->context->live,

@@ -228,6 +228,7 @@ static void shared_finish(struct shared *s) {
     s->decision_ns = NULL;
     s->decisions = NULL;
     s->kernel_count = s->submitted = 0;
+    memset(s->lengths, 0, sizeof s->lengths);
     s->decision_count = s->decision_capacity = 0;
     s->decision_samples = s->task_total = 0;
     s->learned = false;

@@ -66,6 +66,10 @@ struct shared {
     struct sy_map kernels;
     struct sy_arena *names; /* of kernels */
     uint32_t kernel_count;
+    struct kernel_length {
+        uint32_t count;
+        double mean_ns;
+    } lengths[SY_LIVE_KERNELS]; /* per kernel, of all sizes */
     uint32_t submitted;
     uint64_t worlds;     /* made so far: their numbers, since addresses are used again */
     double *last_end_ns; /* per worker */
