@@ -32,18 +32,23 @@ void boxes_put(struct context *context, struct node *node, uint32_t worker) {
     box->wake = !WORKERS_POLL;
 }
 
+/* One that a policy committed before it was ready must also have been told of since. */
+static bool may_go(const struct context *context, uint32_t task) {
+    return task != SY_NONE && context->slots[task]->state == NODE_COMMITTED &&
+           !context->slots[task]->staged;
+}
+
 void boxes_fill(struct context *context, uint32_t worker) {
     struct box *box = &context->boxes[worker];
     struct sy_ring *ring = &box->ring;
     uint32_t first = context->live ? sy_live_first(context->live, worker) : SY_NONE;
-    while (first != SY_NONE && sy_ring_held(ring) < SY_RING_SIZE && held_ns(ring) <= BOX_NS &&
-           !context->slots[first]->staged) {
+    while (sy_ring_held(ring) < SY_RING_SIZE && held_ns(ring) <= BOX_NS && may_go(context, first)) {
         sy_live_hand(context->live, worker);
         context->slots[first]->expected_ns = sy_live_expected_ns(context->live, first);
         boxes_put(context, context->slots[first], worker);
         first = sy_live_first(context->live, worker);
     }
-    bool more = first != SY_NONE && !context->slots[first]->staged;
+    bool more = may_go(context, first);
     if (more != atomic_load_explicit(&box->more, memory_order_relaxed)) {
         atomic_store_explicit(&box->more, more, memory_order_relaxed);
     }

@@ -280,6 +280,13 @@ static void on_do_schedule(unsigned id) {
     combine_leave(context);
 }
 
+/* StarPU lets a worker leave only while it is not in one of our hooks. */
+static void forget_worker(struct context *context, uint32_t worker) {
+    boxes_recall(context, worker);
+    asks(context, worker);
+    set_idle(context, worker, false);
+}
+
 static void set_workers(unsigned id, const int *workers, unsigned count, bool has) {
     struct context *context = context_of(id);
     shared_lock();
@@ -288,7 +295,7 @@ static void set_workers(unsigned id, const int *workers, unsigned count, bool ha
             context->workers[workers[i]] = has;
             if (context->live && (uint32_t)workers[i] < sy_shared.machine->device_count) {
                 if (!has) {
-                    boxes_recall(context, (uint32_t)workers[i]);
+                    forget_worker(context, (uint32_t)workers[i]);
                 }
                 sy_live_lost(context->live, (uint32_t)workers[i], !has);
             }
