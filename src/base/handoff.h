@@ -63,10 +63,10 @@ static inline struct sy_stacked *sy_stack_take(struct sy_stack *stack) {
 /* The reader leaves a time with each item that it takes; the writer learns of both by sy_ring_seen
  * and only then uses the place again. */
 struct sy_ring {
-    _Alignas(SY_CACHE_LINE) _Atomic uint32_t put; /* the writer's: so many were put */
-    uint32_t seen;                                /* and of so many it knows that they are taken */
+    _Alignas(SY_CACHE_LINE) _Atomic uint32_t put; /* the writer's: items put */
+    uint32_t seen;                                /* and of those, known to be taken */
     void *items[SY_RING_SIZE];
-    _Alignas(SY_CACHE_LINE) _Atomic uint32_t got; /* the reader's: so many were taken */
+    _Alignas(SY_CACHE_LINE) _Atomic uint32_t got; /* the reader's: items taken */
     double taken_ns[SY_RING_SIZE];
 };
 

@@ -36,7 +36,7 @@ struct datum {
     } * readers;
     uint32_t reader_count, reader_capacity; /* unfinished, since that writer */
     uint32_t writes;                        /* so far: readers of an earlier one are forgotten */
-    /* Its number in up to so many worlds: two per context while one replaces the other. */
+    /* Its number in the last few worlds: two per context while one replaces the other. */
     uint64_t world[DATUM_WORLDS];
     uint32_t index[DATUM_WORLDS];
 };
