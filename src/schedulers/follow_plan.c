@@ -10,13 +10,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define AHEAD      8   /* tasks of a sequence whose inputs are sent ahead */
-#define AHEAD_BUSY 2   /* where copies disturb each other: what is urgent should go first, */
-#define AHEAD_MOST 64  /* and more of them where they are short: those that begin within */
-#define AHEAD_NS   1e6 /* so long of the first */
-#define TELL_NS    1e5 /* from the end of a task to the word that others are ready */
-#define OWN_DEPTH  16  /* tasks of its own sequence that a waiting device looks at */
-#define TAKE_FROM  4   /* tasks of each other sequence */
+#define AHEAD         8   /* tasks of a sequence whose inputs are sent ahead */
+#define AHEAD_BUSY    2   /* where copies disturb each other: what is urgent should go first, */
+#define AHEAD_MOST    64  /* and more of them where they are short: those that begin within */
+#define AHEAD_NS      1e6 /* so long of the first */
+#define AHEAD_TRAVELS 4   /* or within so many times of what their inputs need to travel */
+#define TELL_NS       1e5 /* from the end of a task to the word that others are ready */
+#define OWN_DEPTH     16  /* tasks of its own sequence that a waiting device looks at */
+#define TAKE_FROM     4   /* tasks of each other sequence */
 /* A plan is blind if more than one in so many of its tasks waits for something unknown, of those
  * that are looked at; some may just be on their way. */
 #define BLIND_SHARE 8
@@ -71,6 +72,7 @@ void sy_follow_begin(struct follow *y, const struct sy_view *view, uint32_t job,
     y->first = j->first_task;
     y->count = j->task_count;
     y->strict = strict;
+    y->uncertain = false;
     y->fetch_count = 0;
     memset(y->left + j->first_task, 0, j->task_count * sizeof *y->left);
     memset(y->ahead + j->first_task, 0, j->task_count * sizeof *y->ahead);
@@ -86,6 +88,7 @@ void sy_follow_resume(struct follow *y, const struct sy_view *view, uint32_t job
                       const struct follow *from, bool strict) {
     const struct sy_view_job *j = &view->jobs[job];
     sy_follow_begin(y, view, job, &from->plan, strict);
+    y->uncertain = from->uncertain;
     memcpy(y->left + j->first_task, from->left + j->first_task, j->task_count * sizeof *y->left);
     memcpy(y->behind_ns, from->behind_ns, view->machine->device_count * sizeof *y->behind_ns);
 }
@@ -147,13 +150,18 @@ void sy_follow_task_done(struct sy_scheduler *s, const struct sy_view *view, uin
 
 /* --- inputs that travel ahead ------------------------------------------------------------------
  */
-/* Where copies disturb each other, more goes ahead only while nothing urgent is held up by it. */
-static bool way_is_idle(struct follow *y, const struct sy_view *view, uint32_t next,
-                        uint32_t device) {
+/* Where copies disturb each other, more goes ahead only while nothing urgent is held up by it, and
+ * only what would otherwise come late: where copies take long, those of a task that begins soon. */
+static bool goes_ahead(struct follow *y, const struct sy_view *view, uint32_t next,
+                       uint32_t device) {
     const struct sy_device *self = &view->machine->devices[device];
-    return view->shared_links && self->kind != SY_CPU && !y->fetch_count &&
-           !sy_late_way_is_busy(&y->late, view, self->memory,
-                                sy_estimate_unsent_ns(view, next, self->memory));
+    if (!view->shared_links || self->kind == SY_CPU || y->fetch_count) {
+        return false;
+    }
+    double unsent_ns = sy_estimate_unsent_ns(view, next, self->memory);
+    double until_ns = y->plan.start_ns[next] - y->plan.start_ns[y->plan.first[device]];
+    return until_ns < AHEAD_TRAVELS * unsent_ns &&
+           !sy_late_way_is_busy(&y->late, view, self->memory, unsent_ns);
 }
 
 static void send_ahead(struct follow *y, const struct sy_view *view, uint32_t device) {
@@ -164,7 +172,7 @@ static void send_ahead(struct follow *y, const struct sy_view *view, uint32_t de
         uint32_t next = last == SY_NONE ? first : plan->after[last];
         if (next == SY_NONE || (y->ahead_count[device] >= limit &&
                                 plan->start_ns[next] > plan->start_ns[first] + AHEAD_NS &&
-                                !way_is_idle(y, view, next, device))) {
+                                !goes_ahead(y, view, next, device))) {
             return;
         }
         y->ahead[next] = true;
@@ -350,10 +358,24 @@ static void commit(struct follow *y, const struct sy_view *view, uint32_t task, 
         .reason = {.guard = SY_GUARD_PLAN, .finish_ns = (float)(until_ns - view->now_ns)}};
 }
 
+static bool has_inputs(const struct sy_view *view, uint32_t task) {
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        if ((view->access[a].mode & SY_READ) && view->data_bytes[view->access[a].datum] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* While times are as planned, an accelerator's second task is committed however long the first
+ * lasts: it will not have to be elsewhere, and a runtime fetches the inputs of what is committed
+ * beside the first. */
 static bool has_room(const struct follow *y, const struct sy_view *view, uint32_t device) {
     double lasts_ns = y->free_ns[device] - view->now_ns;
+    uint32_t next = y->plan.first[device];
+    bool second = !y->uncertain && next != SY_NONE && has_inputs(view, next);
     return !view->devices[device].lost &&
-           sy_late_hungry(view, device, y->held[device], lasts_ns, lasts_ns);
+           sy_late_hungry(view, device, y->held[device], second ? 0 : lasts_ns, lasts_ns);
 }
 
 static void look(struct follow *y, const struct sy_view *view) {

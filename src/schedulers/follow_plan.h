@@ -14,6 +14,7 @@ struct follow {
     bool looked;           /* whether the plan knows who waits for whom */
     uint32_t first, count; /* tasks of the job that is planned */
     bool strict;           /* a device waits for its next task rather than take another */
+    bool uncertain;        /* tasks have not taken as long as was planned */
     bool *left;            /* per task: it has left its sequence */
     bool *ahead;           /* per task: its inputs are sent ahead */
     uint32_t *ahead_count; /* per device: such tasks in its sequence */

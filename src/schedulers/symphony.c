@@ -461,6 +461,7 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
     y->next_doubt *= 2;
     double mean = y->sum / y->ended;
     double sigma = sqrt(fmax(0, y->square_sum / y->ended - mean * mean));
+    y->follow.uncertain = sigma >= DOUBT_SIGMA;
     if (sigma < DOUBT_SIGMA || view->jobs[y->job].tasks_left < 2 ||
         !sy_rehearsal_fits(&y->stage, view, y->job)) {
         return;
