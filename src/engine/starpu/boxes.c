@@ -19,9 +19,15 @@ static double held_ns(const struct sy_ring *ring) {
     return sum;
 }
 
+void boxes_count_waiting(struct context *context, int32_t more) {
+    uint32_t waiting = atomic_load_explicit(&context->waiting, memory_order_relaxed);
+    atomic_store_explicit(&context->waiting, waiting + (uint32_t)more, memory_order_relaxed);
+}
+
 void boxes_put(struct context *context, struct node *node, uint32_t worker) {
     struct box *box = &context->boxes[worker];
     uint32_t class_index = sy_shared.machine->devices[worker].class_index;
+    boxes_count_waiting(context, -1);
     node->state = NODE_HANDED;
     node->worker = worker;
     if (node->row) {
@@ -96,6 +102,7 @@ void boxes_recall(struct context *context, uint32_t worker) {
         }
         node->implementation = NO_IMPLEMENTATION;
         node->state = NODE_READY;
+        boxes_count_waiting(context, 1);
         if (node->is_short) {
             short_line_up(context, node);
         } else {

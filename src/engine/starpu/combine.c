@@ -54,6 +54,7 @@ void combine_admit(struct context *context, struct node *node) {
         node_enter(node, false);
     }
     sy_shared.task_total++;
+    boxes_count_waiting(context, 1);
     if (short_enough(node)) {
         short_line_up(context, node);
     } else if (planner_line_up(context, node)) {

@@ -155,6 +155,7 @@ struct context {
     _Atomic uint32_t submitted_count;
     _Alignas(SY_CACHE_LINE) _Atomic int idle; /* cores that found nothing when they asked last */
     _Atomic int about_to_ask; /* cores that pushed a task and have not asked since */
+    _Atomic uint32_t waiting; /* ready tasks that are in no box; who has the lock writes */
     struct node **running;    /* per worker, and its own: began and have not ended, oldest first */
     /* Read without the lock, so that an idle worker's polling costs nothing: the policy decides for
      * all devices at once, so nobody need ask again until something has changed. */

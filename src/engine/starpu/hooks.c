@@ -60,8 +60,8 @@ static void on_submit(struct starpu_task *task) {
     }
 }
 
-/* A core that has just made a task ready is about to ask, with the data in its cache: the others
- * let it go first. */
+/* A core that has just made a task ready is about to ask, with the data in its cache: where no other
+ * task waits, the others let it go first. */
 static void announce_asking(struct context *context, int worker) {
     if (worker >= 0 && sy_shared.machine->devices[worker].kind == SY_CPU &&
         !context->boxes[worker].about_to_ask) {
@@ -81,7 +81,8 @@ static void asks(struct context *context, uint32_t worker) {
 static bool lets_others_go_first(struct context *context, uint32_t worker) {
     struct box *box = &context->boxes[worker];
     if (box->waited >= PATIENCE ||
-        atomic_load_explicit(&context->about_to_ask, memory_order_relaxed) <= 0) {
+        atomic_load_explicit(&context->about_to_ask, memory_order_relaxed) <= 0 ||
+        atomic_load_explicit(&context->waiting, memory_order_relaxed) > 0) {
         box->waited = 0;
         return false;
     }

@@ -198,6 +198,8 @@ bool short_waits(const struct context *context, uint32_t worker);
  * without us. */
 void boxes_fill(struct context *context, uint32_t worker);
 void boxes_put(struct context *context, struct node *node, uint32_t worker);
+/* So many more ready tasks are in no box. */
+void boxes_count_waiting(struct context *context, int32_t more);
 void boxes_fill_all(struct context *context);
 /* Tells the world what was taken since. */
 void boxes_look(struct context *context);
