@@ -4,7 +4,8 @@
 
 In: the PREFIX that tools/starpu-build.sh --simgrid --examples made, and a plug-in built against it
 (tools/starpu-plugin.sh). Out: a Markdown table, and JSON on request. Virtual time: a run gives the
-same number on any machine. Exit code 1: a run failed, or our default is worse than dmdas somewhere.
+same number on any machine, except that the time that our plans take here is charged. Exit code 1: a
+run failed, or our default is worse than dmdas somewhere.
 """
 import argparse
 import datetime
@@ -38,6 +39,10 @@ def parse_arguments():
                         help="StarPU's own schedulers")
     parser.add_argument("--policy", default="", help="ours, besides the default: heft,peft,...")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--decision-time", default="measured", choices=["measured", "0"],
+                        help="virtual time that our plans take (measured)")
+    parser.add_argument("--rounds", type=int, default=1,
+                        help="runs of ours, whose plans do not always take equally long (1)")
     parser.add_argument("--limit", type=float, default=300, help="seconds per run")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="everything, for programs")
     arguments = parser.parse_args()
@@ -75,14 +80,15 @@ def has_bound(prefix):
     return bool(re.search(r"^#define STARPU_HAVE_GLPK_H", config.read_text(), re.M))
 
 
-def run_cell(arguments, machine, workload, size, scheduler):
+def run_once(arguments, machine, workload, size, scheduler):
     """One run; scheduler None: only for StarPU's bound. Returns a dict."""
     command = [str(program(arguments.prefix, workload).resolve()), "-size", str(size), "-nblocks",
                str(size // TILE)]
     # Every task must be seen by the bound, whatever the scheduler: any will do.
     extra = starpulib.scheduler_environment(scheduler or BASELINE, arguments.plugin, "1.4")
     extra.update(STARPU_HOSTNAME=machine,
-                 STARPU_PERF_MODEL_DIR=str(models(arguments.prefix).resolve()))
+                 STARPU_PERF_MODEL_DIR=str(models(arguments.prefix).resolve()),
+                 SYMPH_DECISION_TIME=arguments.decision_time)
     outcome = starpulib.run(command + ([] if scheduler else ["-bound"]), extra, arguments.limit)
     found = ROW.search(outcome.output)
     cell = {"machine": machine, "workload": workload, "size": size, "scheduler": scheduler}
@@ -91,6 +97,18 @@ def run_cell(arguments, machine, workload, size, scheduler):
     if not scheduler:
         return {**cell, "ms": float(found.group(4) or "nan")}
     return {**cell, "ms": float(found.group(2)), "gflops": float(found.group(3))}
+
+
+def run_cell(arguments, machine, workload, size, scheduler):
+    """All rounds of one cell; StarPU's own schedulers take the same virtual time in each."""
+    ours = scheduler and scheduler.startswith(OURS)
+    runs = [run_once(arguments, machine, workload, size, scheduler)
+            for _ in range(arguments.rounds if ours else 1)]
+    failed = [run for run in runs if "error" in run]
+    if failed or len(runs) == 1:
+        return (failed or runs)[0]
+    runs.sort(key=lambda run: run["ms"])
+    return {**runs[len(runs) // 2], "rounds_ms": [run["ms"] for run in runs]}
 
 
 def markdown(arguments, schedulers, cells, bounds):
@@ -104,6 +122,8 @@ def markdown(arguments, schedulers, cells, bounds):
             text = f"{row[name]['ms']:.0f}" if "ms" in row[name] else "failed"
             if row[name].get("ms") == best:
                 text = f"**{text}**"
+            if "rounds_ms" in row[name]:
+                text += f" ({row[name]['rounds_ms'][0]:.0f} .. {row[name]['rounds_ms'][-1]:.0f})"
             if name == OURS and is_worse(row):
                 text += " (worse)"
             texts.append(text)
@@ -164,7 +184,8 @@ def main():
             "cells": [cell for cell in found if cell["scheduler"]],
             "bounds": list(bounds.values()), "worse": worse, "over_baseline": means},
             indent=1) + "\n")
-    print(f"Simulated milliseconds, tiles of {TILE}; best in bold. {date}, `{command}`\n")
+    rounds = f"; ours: median (least .. most) of {arguments.rounds} rounds" * (arguments.rounds > 1)
+    print(f"Simulated milliseconds, tiles of {TILE}; best in bold{rounds}. {date}, `{command}`\n")
     print(markdown(arguments, schedulers, cells, bounds))
     if BASELINE in means:
         print(f"| geometric mean / {BASELINE} | | | "
