@@ -29,6 +29,11 @@
  * launches: the second cannot be taken back when a shorter job comes or the first takes longer. */
 #define LATE_SECOND_NS 20e6
 
+/* Where copies disturb each other, those of a task hold up the ones behind them: that much of the
+ * time that its inputs travel counts against a device. With one accelerator nobody waits but
+ * itself. */
+#define LATE_BURDEN 2.0
+
 /* The network may prefer a device by so many of the task's least times, and never one that the
  * heuristic thinks so much worse than its own choice. */
 #define LATE_BOUND 4.0
@@ -128,6 +133,10 @@ uint32_t sy_late_decide(struct sy_scheduler *scheduler, const struct sy_view *vi
 /* The network may not move the task to another memory than the heuristic's: what it writes could
  * travel for longer than the guard lets the network cost. */
 bool sy_late_stays(const struct late *late, const struct sy_view *view, uint32_t task);
+
+static inline double sy_late_burden(const struct sy_view *view) {
+    return view->shared_links && view->machine->memory_count > 2 ? LATE_BURDEN : 0;
+}
 
 /* It holds less than it needs to go on: nothing; on an accelerator, where a launch costs time too,
  * one task that ends soon; or tasks that last for so short a time that handing out the next one

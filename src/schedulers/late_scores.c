@@ -360,16 +360,17 @@ static float least_lane(lanes x) {
 }
 
 /* What the heuristic thinks of each group; returns its best. */
-static float weigh(struct quick *q, size_t row, size_t kernel) {
+static float weigh(struct quick *q, size_t row, size_t kernel, float burden) {
     const lanes *wait = (const lanes *)q->wait_ns, *there = (const lanes *)(q->there_ns + row);
     const lanes *alone = (const lanes *)(q->alone_ns + row);
     const lanes *more = (const lanes *)(q->more_ns + row);
+    const lanes *travel = (const lanes *)(q->travel_ns + row);
     const lanes *slowing = (const lanes *)(q->slowing + kernel);
     const lanes *harm = (const lanes *)(q->harm + kernel);
     lanes *base = (lanes *)q->base_ns, least = fill(INFINITY);
     for (uint32_t i = 0; i < q->stride / VECTOR; i++) {
         lanes sum = choose_of(wait[i] > there[i], wait[i], there[i]) + more[i] +
-                    alone[i] * (1 + slowing[i] + 0.5F * harm[i]);
+                    alone[i] * (1 + slowing[i] + 0.5F * harm[i]) + burden * travel[i];
         base[i] = sum;
         least = choose_of(sum < least, sum, least);
     }
@@ -446,7 +447,7 @@ struct late_choice sy_quick_choose(struct late *l, const struct sy_view *view, u
         q->made++;
     }
     size_t kernel = slowing_of(l, view, task);
-    float least_ns = weigh(q, row, kernel), more = 0;
+    float least_ns = weigh(q, row, kernel, (float)sy_late_burden(view)), more = 0;
     if (!(least_ns < INFINITY)) {
         return (struct late_choice){.device = SY_NONE, .score_ns = INFINITY};
     }
