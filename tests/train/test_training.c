@@ -33,7 +33,7 @@ static struct sy_training_options options_of(void) {
         .utility = {.weight = {0.8, 0.2}},
         .seed = 5,
         .scenarios = 2,
-        .validation = 3,
+        .validation = 5,
         .every = 2,
         .hinge = 1,
         .hinge_from = 0.01,
@@ -181,7 +181,7 @@ static void cut_and_resume(const struct sy_training_options *options) {
     close(fd);
     go(whole, GENERATIONS);
     for (uint32_t cut = 8; cut < 38; cut += 15) {
-        items_left = 3; /* its validation worlds */
+        items_left = options->validation;
         struct sy_training *part = open_with(options, &some);
         items_left = cut;
         for (code = 0; !code && part->es.generation < GENERATIONS;) {
