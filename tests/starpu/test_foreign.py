@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c, tags.c."""
+"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c,
+tags.c, helpers.c."""
 import os
 import re
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-SYMPH, PLUGIN, PROGRAM, MANY, TAGS = (sys.argv.pop(1) for _ in range(5))
+SYMPH, PLUGIN, PROGRAM, MANY, TAGS, HELPERS = (sys.argv.pop(1) for _ in range(6))
 
 
 class Foreign(unittest.TestCase):
@@ -66,6 +67,27 @@ class Foreign(unittest.TestCase):
             with tempfile.TemporaryDirectory() as home:
                 done = self.run_foreign(home, ["--quiet"], [MANY, "200000", what])
             self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+
+    def test_worlds_that_grow(self):
+        """More tasks than the first world, the second, and all later ones have room for."""
+        for words in (["20000", "independent"], ["20000", "readers"]):
+            with tempfile.TemporaryDirectory() as home:
+                done = self.run_foreign(home, ["--quiet", "--policy", "lb"], [MANY, *words])
+            self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+
+    def test_no_helper_before_it_is_needed(self):
+        """Most programs are short. What a worker's hook starts is not bound to that worker's core."""
+        with tempfile.TemporaryDirectory() as home:
+            done = self.run_foreign(home, ["--quiet", "--policy", "lb"], [HELPERS])
+        if done.returncode == 77:
+            self.skipTest("StarPU has no worker here")
+        found = {when: (int(threads), int(cores)) for when, threads, cores in
+                 re.findall(r"(\w+) (\d+) (\d+)", done.stdout)}
+        self.assertEqual(set(found), {"started", "few", "many"}, done.stdout + done.stderr)
+        self.assertEqual(found["few"], found["started"])
+        self.assertGreater(found["many"][0], found["few"][0])
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertGreater(found["many"][1], 1, done.stdout)
 
     def test_chain_of_tags(self):
         """The policy takes it for independent tasks; a plan would deal them out to both workers in
