@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody else's StarPU programs under the plug-in: implementations.c, many.c,
-tags.c, helpers.c."""
+tags.c, helpers.c, prologue.c."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-SYMPH, PLUGIN, PROGRAM, MANY, TAGS, HELPERS = (sys.argv.pop(1) for _ in range(6))
+SYMPH, PLUGIN, PROGRAM, MANY, TAGS, HELPERS, PROLOGUE = (sys.argv.pop(1) for _ in range(7))
 
 
 class Foreign(unittest.TestCase):
@@ -88,6 +88,15 @@ class Foreign(unittest.TestCase):
         self.assertGreater(found["many"][0], found["few"][0])
         if len(os.sched_getaffinity(0)) > 1:
             self.assertGreater(found["many"][1], 1, done.stdout)
+
+    def test_task_that_goes_nowhere(self):
+        """Its codelet was taken for one that runs nowhere, and the next task waited for ever."""
+        for policy in ("default", "learned", "lb"):
+            with tempfile.TemporaryDirectory() as home:
+                done = self.run_foreign(home, ["--quiet", "--policy", policy], [PROLOGUE])
+            if done.returncode == 77:
+                self.skipTest("StarPU has no worker here")
+            self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
 
     def test_chain_of_tags(self):
         """The policy takes it for independent tasks; a plan would deal them out to both workers in
