@@ -14,7 +14,7 @@
 #define WORLD_FIRST  512  /* tasks: most programs have fewer, and empty room costs time */
 #define WORLD_MIN    4096 /* once there were more */
 #define WORTH_NS     5e3  /* a plan is made if tasks take longer, on the average */
-#define ROOM_MIN     (WORLD_MIN / 4) /* lay again before the world is full: half, at most */
+#define ROOM_MIN     (WORLD_MIN / 4) /* a world with less room is full; a small one with half */
 #define SINGLES      64              /* jobs of one task in a world, at most, */
 #define SINGLES_EACH 4               /* and for each device */
 #define BATCH_MIN    64 /* lay again once this many are new, and as many as the world has */
@@ -59,13 +59,20 @@ static int make_world(struct context *context, bool unlocked, uint32_t room,
     return code;
 }
 
-/* Of the next world: indices only grow, so that a long stream of tasks would soon fill a small one
- * again. */
+/* Lay again before a world is full, since the next takes its time. */
+static bool is_full(const struct context *context) {
+    uint32_t half = sy_live_view(context->live)->task_capacity / 2;
+    return sy_live_room(context->live) < (half < ROOM_MIN ? half : ROOM_MIN);
+}
+
+/* Of the next world. Indices only grow: where a stream of tasks, few at a time, has filled a small
+ * one, it would soon do so again. */
 static uint32_t room_for(const struct context *context, uint32_t least) {
     uint32_t need = 4 * context->count;
     if (context->live) {
-        uint32_t more = 4 * sy_live_view(context->live)->task_capacity;
-        least = more < WORLD_MIN ? more : WORLD_MIN;
+        uint32_t now = sy_live_view(context->live)->task_capacity;
+        least = is_full(context) ? 4 * now : now;
+        least = least < WORLD_MIN ? least : WORLD_MIN;
     }
     return need > least ? need : least;
 }
@@ -415,17 +422,11 @@ void planner_fetch(struct context *context, struct node *node, uint32_t worker) 
     }
 }
 
-/* Where a world is taken to be full, since the next takes its time. */
-static uint32_t room_left(const struct context *context) {
-    uint32_t half = sy_live_view(context->live)->task_capacity / 2;
-    return half < ROOM_MIN ? half : ROOM_MIN;
-}
-
 /* To lay a task costs about as much as to run one of a microsecond or two. */
 static bool due(const struct context *context) {
     uint32_t laid = context->count - context->unlaid;
     uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
-    bool full = context->live && sy_live_room(context->live) < room_left(context);
+    bool full = context->live && is_full(context);
     bool pays = !sy_shared.shorts || context->usual_ns > WORTH_NS;
     return context->renew || full || (pays && context->unlaid >= batch) ||
            (pays && context->flush && context->unlaid > 1);
