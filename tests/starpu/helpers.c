@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program of somebody else, for test_foreign.py: how many threads it has when StarPU has started,
- * after a few tasks, and after a graph that was worth a plan; and on how many cores the one with
- * the fewest may run that is none of StarPU's.
+ * after a few tasks, and after a graph that was worth a plan; and on how many cores those of the
+ * plug-in may run, the fewest.
  *
  *   helpers
  */
@@ -11,6 +11,7 @@
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEFT_OUT 77
 #define FEW      8
@@ -36,8 +37,7 @@ static int submit(starpu_data_handle_t handle, int count) {
     return code;
 }
 
-/* StarPU names its own, all of whose names begin like this; others have the program's. */
-static int is_starpus(const char *thread) {
+static int is_helper(const char *thread) {
     char path[300], name[32] = "";
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
     FILE *file = fopen(path, "r");
@@ -45,11 +45,11 @@ static int is_starpus(const char *thread) {
         (void)!fgets(name, sizeof name, file);
         fclose(file);
     }
-    return name[0] == 'C' && name[1] == 'P' && name[2] == 'U';
+    return strncmp(name, "symph ", 6) == 0;
 }
 
 static void count(const char *when) {
-    int threads = 0, narrowest = CPU_SETSIZE;
+    int threads = 0, helpers = 0, narrowest = CPU_SETSIZE;
     DIR *folder = opendir("/proc/self/task");
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         cpu_set_t mask;
@@ -58,14 +58,15 @@ static void count(const char *when) {
             continue;
         }
         threads++;
-        if (!is_starpus(entry->d_name) && sched_getaffinity(id, sizeof mask, &mask) == 0) {
+        if (is_helper(entry->d_name) && sched_getaffinity(id, sizeof mask, &mask) == 0) {
+            helpers++;
             narrowest = CPU_COUNT(&mask) < narrowest ? CPU_COUNT(&mask) : narrowest;
         }
     }
     if (folder) {
         closedir(folder);
     }
-    printf("%s %d %d\n", when, threads, narrowest);
+    printf("%s %d %d %d\n", when, threads, helpers, narrowest);
 }
 
 int main(void) {

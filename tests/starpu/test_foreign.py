@@ -81,13 +81,16 @@ class Foreign(unittest.TestCase):
             done = self.run_foreign(home, ["--quiet", "--policy", "lb"], [HELPERS])
         if done.returncode == 77:
             self.skipTest("StarPU has no worker here")
-        found = {when: (int(threads), int(cores)) for when, threads, cores in
-                 re.findall(r"(\w+) (\d+) (\d+)", done.stdout)}
+        found = {when: tuple(map(int, numbers)) for when, *numbers in
+                 re.findall(r"(\w+) (\d+) (\d+) (\d+)", done.stdout)}
         self.assertEqual(set(found), {"started", "few", "many"}, done.stdout + done.stderr)
+        self.assertEqual(found["started"][1], 0)
         self.assertEqual(found["few"], found["started"])
-        self.assertGreater(found["many"][0], found["few"][0])
+        threads, helpers, narrowest = found["many"]
+        self.assertEqual(helpers, 1)
+        self.assertEqual(threads, found["few"][0] + 1)
         if len(os.sched_getaffinity(0)) > 1:
-            self.assertGreater(found["many"][1], 1, done.stdout)
+            self.assertGreater(narrowest, 1, done.stdout)
 
     def test_task_that_goes_nowhere(self):
         """Its codelet was taken for one that runs nowhere, and the next task waited for ever."""

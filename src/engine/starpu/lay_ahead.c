@@ -411,7 +411,7 @@ static void *courier_main(void *argument) {
 
 void planner_fetch(struct context *context, struct node *node, uint32_t worker) {
     if ((node->state != NODE_WAITING && node->state != NODE_READY) || context->stop ||
-        !shared_help(&context->courier, courier_main, context)) {
+        !shared_help(&context->courier, "symph courier", courier_main, context)) {
         return;
     }
     if (!sy_grow(&context->fetches, &context->fetch_capacity, context->fetch_count + 1,
@@ -459,14 +459,14 @@ static void *planner_main(void *argument) {
 void planner_notice(struct context *context, bool flush) {
     context->flush |= flush;
     if (due(context) && !context->planning && !context->stop &&
-        shared_help(&context->planner, planner_main, context)) {
+        shared_help(&context->planner, "symph planner", planner_main, context)) {
         STARPU_PTHREAD_COND_SIGNAL(&context->wake);
     }
 }
 
 int planner_prepare(struct context *context) {
-    shared_help(&context->planner, planner_main, context);
-    shared_help(&context->courier, courier_main, context);
+    shared_help(&context->planner, "symph planner", planner_main, context);
+    shared_help(&context->courier, "symph courier", courier_main, context);
     return context->live ? 0 : lay(context, WORLD_MIN, false);
 }
 

@@ -163,7 +163,7 @@ int watcher_prepare(void) {
 void watcher_start(void) {
     struct watcher *w = sy_shared.watcher;
     if (w && !w->stop) {
-        shared_help(&w->helper, watch, w);
+        shared_help(&w->helper, "symph watcher", watch, w);
     }
 }
 

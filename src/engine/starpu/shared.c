@@ -113,10 +113,17 @@ static int create(starpu_pthread_t *thread, void *(*run)(void *), void *argument
     return starpu_pthread_create(thread, NULL, run, argument);
 }
 
-bool shared_help(struct helper *helper, void *(*run)(void *), void *argument) {
+bool shared_help(struct helper *helper, const char *name, void *(*run)(void *), void *argument) {
     if (!helper->runs && !helper->failed) {
         helper->failed = create(&helper->thread, run, argument) != 0;
         helper->runs = !helper->failed;
+#ifndef STARPU_SIMGRID
+        if (helper->runs) { /* or it would be called as the worker is */
+            pthread_setname_np(helper->thread, name);
+        }
+#else
+        (void)name;
+#endif
     }
     return helper->runs;
 }

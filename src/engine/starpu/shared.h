@@ -102,7 +102,7 @@ double shared_now_ns(void);
 void shared_fail(const char *text);
 /* With the lock held: starts a helper unless it runs already. False: no thread can be had, now or
  * later. */
-bool shared_help(struct helper *helper, void *(*run)(void *), void *argument);
+bool shared_help(struct helper *helper, const char *name, void *(*run)(void *), void *argument);
 /* Without the lock, once it was told to stop. */
 void shared_join(struct helper *helper);
 /* Takes both over: as it was asked for, and without its weights. */
