@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c, tags.c."""
+"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c,
+tags.c, helpers.c, prologue.c."""
 import os
 import re
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-SYMPH, PLUGIN, PROGRAM, MANY, TAGS = (sys.argv.pop(1) for _ in range(5))
+SYMPH, PLUGIN, PROGRAM, MANY, TAGS, HELPERS, PROLOGUE = (sys.argv.pop(1) for _ in range(7))
 
 
 class Foreign(unittest.TestCase):
@@ -66,6 +67,39 @@ class Foreign(unittest.TestCase):
             with tempfile.TemporaryDirectory() as home:
                 done = self.run_foreign(home, ["--quiet"], [MANY, "200000", what])
             self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+
+    def test_worlds_that_grow(self):
+        """More tasks than the first world, the second, and all later ones have room for."""
+        for words in (["20000", "independent"], ["20000", "readers"]):
+            with tempfile.TemporaryDirectory() as home:
+                done = self.run_foreign(home, ["--quiet", "--policy", "lb"], [MANY, *words])
+            self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+
+    def test_no_helper_before_it_is_needed(self):
+        """Most programs are short. What a worker's hook starts is not bound to that worker's core."""
+        with tempfile.TemporaryDirectory() as home:
+            done = self.run_foreign(home, ["--quiet", "--policy", "lb"], [HELPERS])
+        if done.returncode == 77:
+            self.skipTest("StarPU has no worker here")
+        found = {when: tuple(map(int, numbers)) for when, *numbers in
+                 re.findall(r"(\w+) (\d+) (\d+) (\d+)", done.stdout)}
+        self.assertEqual(set(found), {"started", "few", "many"}, done.stdout + done.stderr)
+        self.assertEqual(found["started"][1], 0)
+        self.assertEqual(found["few"], found["started"])
+        threads, helpers, narrowest = found["many"]
+        self.assertEqual(helpers, 1)
+        self.assertEqual(threads, found["few"][0] + 1)
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertGreater(narrowest, 1, done.stdout)
+
+    def test_task_that_goes_nowhere(self):
+        """Its codelet was taken for one that runs nowhere, and the next task waited for ever."""
+        for policy in ("default", "learned", "lb"):
+            with tempfile.TemporaryDirectory() as home:
+                done = self.run_foreign(home, ["--quiet", "--policy", policy], [PROLOGUE])
+            if done.returncode == 77:
+                self.skipTest("StarPU has no worker here")
+            self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
 
     def test_chain_of_tags(self):
         """The policy takes it for independent tasks; a plan would deal them out to both workers in

@@ -2,6 +2,7 @@
 """What somebody else's StarPU programs leave behind under the plug-in, and what symph top sees of them."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,31 @@ class Recorded(unittest.TestCase):
         for name in ("run.json", "run.start2.json"):
             self.assertEqual(len(self.record(name)["tasks"]), 600)
 
+    def counts_kept(self):
+        """How many samples of each kernel its home has now."""
+        models = [name for name in os.listdir(self.home) if name.endswith(".costs.csv")]
+        self.assertEqual(len(models), 1)
+        with open(self.path(models[0])) as file:
+            header, *lines = [line.strip().split(",") for line in file if not line.startswith("#")]
+        return {line[header.index("kernel")]: int(line[header.index("count")]) for line in lines}
+
+    def test_ranks_of_mpirun(self):
+        """The same, started by a real one."""
+        mpirun = shutil.which("mpirun")
+        if not mpirun:
+            self.skipTest("no mpirun here: apt-get install openmpi-bin")
+        self.foreign([], MANY, "1", "readers", env={"STARPU_NCPU": "1"})
+        code, out, err = self.foreign(
+            ["--record", "run.json"], mpirun, "--allow-run-as-root", "--oversubscribe", "-np", "2",
+            MANY, "200", "readers",
+            env={"STARPU_NCPU": "1", "STARPU_WORKERS_NOBIND": "1", "SYMPH_MODELS": self.home})
+        self.assertEqual((code, out), (0, "done\n" * 2), err)
+        for rank in range(2):
+            record = self.record(f"run.rank{rank}.json")
+            self.assertEqual((record["notes"], len(record["tasks"])), ([["rank", str(rank)]], 201))
+        self.assertFalse(os.path.exists(self.path("run.json")))
+        self.assertEqual(set(self.counts_kept().values()), {2, 400})
+
     def test_ranks(self):
         """Of an MPI program: files of their own, and all that they learned is kept."""
         self.foreign([], MANY, "1", "readers", env={"STARPU_NCPU": "1"})  # StarPU itself measures its buses
@@ -132,11 +158,7 @@ class Recorded(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("run.json")))
         with open(self.path("state/symph/runs/last.json")) as file:
             self.assertEqual(json.load(file)["notes"], [["rank", "0"]])
-        models = [name for name in os.listdir(self.home) if name.endswith(".costs.csv")]
-        self.assertEqual(len(models), 1)
-        with open(self.path(models[0])) as file:
-            header, *lines = [line.strip().split(",") for line in file if not line.startswith("#")]
-        counts = {line[header.index("kernel")]: int(line[header.index("count")]) for line in lines}
+        counts = self.counts_kept()
         self.assertEqual(counts, {"starpu_many:reads": 8 * 200, "starpu_many:writes": 8})
 
     def test_programs_have_times_of_their_own(self):

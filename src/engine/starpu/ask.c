@@ -162,6 +162,7 @@ void policy_ask(struct context *context) {
     sy_live_decide(context->live, &listener);
     double to = shared_now_ns();
     note_cost(to - from, list.commits);
+    watcher_notice(to);
     atomic_store_explicit(&context->asked, version, memory_order_relaxed);
     atomic_store_explicit(&context->asked_ns, (int64_t)to, memory_order_relaxed);
     check_policy(context);

@@ -23,6 +23,12 @@ struct note;
 
 #define DATUM_WORLDS 4
 
+/* A thread beside the workers. Most programs end before they need one: see shared_help. */
+struct helper {
+    starpu_pthread_t thread;
+    bool runs, failed;
+};
+
 /* What a handle is while unfinished tasks use it. */
 struct datum {
     struct sy_chained link; /* by handle */
@@ -164,9 +170,9 @@ struct context {
     _Atomic int64_t asked_ns; /* and when */
     struct box *boxes;        /* per worker */
     /* Planner. */
-    starpu_pthread_t planner, courier; /* the second one sends inputs ahead */
+    struct helper planner, courier; /* the second one sends inputs ahead */
     starpu_pthread_cond_t wake, errand;
-    bool planner_runs, stop, flush, planning;
+    bool stop, flush, planning;
     bool renew;             /* the policy was replaced */
     uint64_t plans;         /* made so far */
     struct node *graveyard; /* done while a plan is being made */

@@ -41,12 +41,23 @@ static bool somebody_is_idle(struct context *context) {
     return WORKERS_POLL && atomic_load_explicit(&context->idle, memory_order_relaxed) > 0;
 }
 
-/* Nobody asks us about a task that its program puts on a worker: it is met when it begins. */
+/* StarPU asks nobody about a task that its program puts on a worker: it is met when it begins. And
+ * when a task is ready it may be taken away from us, by a prologue (with fault tolerance it runs
+ * nowhere, and others in its place) or because its transaction is cancelled: such tasks are met
+ * when they are pushed, if ever. */
+static bool is_sure_to_come(const struct starpu_task *task) {
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
+    if (task->transaction) {
+        return false;
+    }
+#endif
+    return ours(task) && !task->execute_on_a_specific_worker && !task->prologue_callback_func;
+}
+
 static void on_submit(struct starpu_task *task) {
     struct context *context = context_of(task->sched_ctx);
     task->sched_data = NULL;
-    if (!ours(task) || task->execute_on_a_specific_worker || !context || !context->used ||
-        start()) {
+    if (!is_sure_to_come(task) || !context || !context->used || start()) {
         return;
     }
     struct node *node = node_create(context, task);

@@ -12,9 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-#define WORLD_MIN    4096
-#define WORTH_NS     5e3             /* a plan is made if tasks take longer, on the average */
-#define ROOM_MIN     (WORLD_MIN / 4) /* lay again before the world is full */
+#define WORLD_FIRST  512  /* tasks: most programs have fewer, and empty room costs time */
+#define WORLD_MIN    4096 /* once there were more */
+#define WORTH_NS     5e3  /* a plan is made if tasks take longer, on the average */
+#define ROOM_MIN     (WORLD_MIN / 4) /* a world with less room is full; a small one with half */
 #define SINGLES      64              /* jobs of one task in a world, at most, */
 #define SINGLES_EACH 4               /* and for each device */
 #define BATCH_MIN    64 /* lay again once this many are new, and as many as the world has */
@@ -82,14 +83,32 @@ static int make_world(struct context *context, bool unlocked, uint32_t room,
     return code;
 }
 
-static int plan_begin(struct context *context, bool unlocked, struct plan *plan) {
+/* Lay again before a world is full, since the next takes its time. */
+static bool is_full(const struct context *context) {
+    uint32_t half = sy_live_view(context->live)->task_capacity / 2;
+    return sy_live_room(context->live) < (half < ROOM_MIN ? half : ROOM_MIN);
+}
+
+/* Of the next world. Indices only grow: where a stream of tasks, few at a time, has filled a small
+ * one, it would soon do so again. */
+static uint32_t room_for(const struct context *context, uint32_t least) {
+    uint32_t need = 4 * context->count;
+    if (context->live) {
+        uint32_t now = sy_live_view(context->live)->task_capacity;
+        least = is_full(context) ? 4 * now : now;
+        least = least < WORLD_MIN ? least : WORLD_MIN;
+    }
+    return need > least ? need : least;
+}
+
+static int plan_begin(struct context *context, uint32_t least, bool unlocked, struct plan *plan) {
     struct shared *s = &sy_shared;
     uint32_t room = 0;
     int code = 0;
     while (!code && (!plan->live || room < context->count)) { /* more may come meanwhile */
         sy_live_destroy(plan->live);
         plan->live = NULL;
-        room = 4 * context->count > WORLD_MIN ? 4 * context->count : WORLD_MIN;
+        room = room_for(context, least);
         code = make_world(context, unlocked, room, &plan->live);
     }
     if (code) {
@@ -281,10 +300,11 @@ static int move_over(struct context *context, struct plan *plan) {
     return 0;
 }
 
-/* With the lock held; if unlocked, it is let go while the policy works on the job. */
-static int lay(struct context *context, bool unlocked) {
+/* With the lock held, the first world for so many tasks, at least; if unlocked, it is let go while
+ * the policy works on the job. */
+static int lay(struct context *context, uint32_t least, bool unlocked) {
     struct plan plan = {0};
-    int code = plan_begin(context, unlocked, &plan);
+    int code = plan_begin(context, least, unlocked, &plan);
     if (!code) {
         code = plan_copy(context, &plan);
     }
@@ -314,10 +334,6 @@ static int lay(struct context *context, bool unlocked) {
     return code;
 }
 
-int planner_prepare(struct context *context) {
-    return context->live ? 0 : lay(context, false);
-}
-
 int planner_append(struct context *context, struct node *node) {
     while (context->planning && (!context->live || sy_live_room(context->live) == 0)) {
         shared_unlock(); /* rare: the first world, or one that filled up, is just being made */
@@ -328,7 +344,7 @@ int planner_append(struct context *context, struct node *node) {
         return 0;
     }
     if (!context->live || sy_live_room(context->live) == 0) {
-        int code = lay(context, false);
+        int code = lay(context, WORLD_FIRST, false);
         return code ? code : node->index == SY_NONE ? -ENOMEM : 0;
     }
     struct sy_live *live = context->live;
@@ -402,18 +418,6 @@ static void fetch_all(struct context *context) {
     context->fetch_count = 0;
 }
 
-void planner_fetch(struct context *context, struct node *node, uint32_t worker) {
-    if (node->state != NODE_WAITING && node->state != NODE_READY) {
-        return;
-    }
-    if (!sy_grow(&context->fetches, &context->fetch_capacity, context->fetch_count + 1,
-                 sizeof(struct fetch))) {
-        node->staged++;
-        context->fetches[context->fetch_count++] = (struct fetch){node, worker};
-        STARPU_PTHREAD_COND_SIGNAL(&context->errand);
-    }
-}
-
 /* A thread of its own, since a plan may take long. */
 static void *courier_main(void *argument) {
     struct context *context = argument;
@@ -431,21 +435,27 @@ static void *courier_main(void *argument) {
     return NULL;
 }
 
+void planner_fetch(struct context *context, struct node *node, uint32_t worker) {
+    if ((node->state != NODE_WAITING && node->state != NODE_READY) || context->stop ||
+        !shared_help(&context->courier, "symph courier", courier_main, context)) {
+        return;
+    }
+    if (!sy_grow(&context->fetches, &context->fetch_capacity, context->fetch_count + 1,
+                 sizeof(struct fetch))) {
+        node->staged++;
+        context->fetches[context->fetch_count++] = (struct fetch){node, worker};
+        STARPU_PTHREAD_COND_SIGNAL(&context->errand);
+    }
+}
+
 /* To lay a task costs about as much as to run one of a microsecond or two. */
 static bool due(const struct context *context) {
     uint32_t laid = context->count - context->unlaid;
     uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
-    bool full = context->live && sy_live_room(context->live) < ROOM_MIN;
+    bool full = context->live && is_full(context);
     bool pays = !sy_shared.shorts || context->usual_ns > WORTH_NS;
     return context->renew || full || (pays && context->unlaid >= batch) ||
            (pays && context->flush && context->unlaid > 1);
-}
-
-void planner_notice(struct context *context, bool flush) {
-    context->flush |= flush;
-    if (due(context) && !context->planning) {
-        STARPU_PTHREAD_COND_SIGNAL(&context->wake);
-    }
 }
 
 static void *planner_main(void *argument) {
@@ -460,7 +470,7 @@ static void *planner_main(void *argument) {
         context->flush = context->renew = false;
         shared_step_aside(&aside, true);
         combine_drain(context);
-        if (lay(context, true)) {
+        if (lay(context, WORLD_FIRST, true)) {
             shared_fail("out of memory: the graph ahead is not planned");
             context->stop = true;
             STARPU_PTHREAD_COND_SIGNAL(&context->errand);
@@ -472,27 +482,33 @@ static void *planner_main(void *argument) {
     return NULL;
 }
 
-int planner_start(struct context *context) {
+void planner_notice(struct context *context, bool flush) {
+    context->flush |= flush;
+    if (due(context) && !context->planning && !context->stop &&
+        shared_help(&context->planner, "symph planner", planner_main, context)) {
+        STARPU_PTHREAD_COND_SIGNAL(&context->wake);
+    }
+}
+
+int planner_prepare(struct context *context) {
+    shared_help(&context->planner, "symph planner", planner_main, context);
+    shared_help(&context->courier, "symph courier", courier_main, context);
+    return context->live ? 0 : lay(context, WORLD_MIN, false);
+}
+
+void planner_open(struct context *context) {
     STARPU_PTHREAD_COND_INIT(&context->wake, NULL);
     STARPU_PTHREAD_COND_INIT(&context->errand, NULL);
-    STARPU_PTHREAD_CREATE(&context->planner, NULL, planner_main, context);
-    STARPU_PTHREAD_CREATE(&context->courier, NULL, courier_main, context);
-    context->planner_runs = true;
-    return 0;
 }
 
 void planner_stop(struct context *context) {
-    if (!context->planner_runs) {
-        return;
-    }
     shared_lock();
     context->stop = true;
     STARPU_PTHREAD_COND_SIGNAL(&context->wake);
     STARPU_PTHREAD_COND_SIGNAL(&context->errand);
     shared_unlock();
-    STARPU_PTHREAD_JOIN(context->planner, NULL);
-    STARPU_PTHREAD_JOIN(context->courier, NULL);
+    shared_join(&context->planner);
+    shared_join(&context->courier);
     STARPU_PTHREAD_COND_DESTROY(&context->wake);
     STARPU_PTHREAD_COND_DESTROY(&context->errand);
-    context->planner_runs = false;
 }

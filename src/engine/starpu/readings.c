@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define IDLE_NS 200000000L /* while there is nothing to place */
-#define SOURCES "perf,resctrl,nvml,fpga"
+#define IDLE_NS  200000000L /* while there is nothing to place */
+#define WORTH_NS 30e6 /* opening counters interrupts every core: not for less work than this */
+#define SOURCES  "perf,resctrl,nvml,fpga"
 
 struct watcher {
-    starpu_pthread_t thread;
+    struct helper helper;
     starpu_pthread_cond_t wake;
     bool stop, opened; /* under the lock */
     struct sy_listing *listing;
@@ -44,7 +45,8 @@ static bool has_work(void) {
     return false;
 }
 
-/* What was copied since the last time is our own traffic on the way. */
+/* What was copied since the last time is our own traffic on the way; before the first, it went on
+ * for nobody knows how long. */
 static void count_copies(struct watcher *w) {
     const struct sy_machine *m = sy_shared.machine;
     for (int bus = 0; w->copies && bus < starpu_bus_get_count(); bus++) {
@@ -58,7 +60,8 @@ static void count_copies(struct watcher *w) {
                        (double)info.transferred_bytes);
         const struct sy_route *route =
             &m->routes[(size_t)from * m->memory_count + (size_t)(uint32_t)to];
-        for (uint32_t i = 0; i < route->resource_count && info.transferred_bytes > 0; i++) {
+        for (uint32_t i = 0; w->opened && i < route->resource_count && info.transferred_bytes > 0;
+             i++) {
             sy_senses_moved(w->eyes.senses, route->resources[i], (double)info.transferred_bytes);
         }
     }
@@ -115,6 +118,9 @@ static void *watch(void *argument) {
     w->offset_ns = clock_ns() - shared_now_ns();
     clock_gettime(CLOCK_REALTIME, &due);
     shared_lock();
+    if (sees) {
+        count_copies(w);
+    }
     w->opened = true;
     while (!w->stop && sees) {
         due.tv_nsec += has_work() ? (long)w->eyes.interval_ns : IDLE_NS;
@@ -131,7 +137,7 @@ static void *watch(void *argument) {
     return NULL;
 }
 
-int watcher_start(void) {
+int watcher_prepare(void) {
     struct shared *s = &sy_shared;
     uint32_t resources = s->machine->resource_count;
     s->readings = calloc(resources + 1u, sizeof *s->readings);
@@ -149,14 +155,27 @@ int watcher_start(void) {
             return -1;
         }
         STARPU_PTHREAD_COND_INIT(&s->watcher->wake, NULL);
-        STARPU_PTHREAD_CREATE(&s->watcher->thread, NULL, watch, s->watcher);
     }
 #endif
     return 0;
 }
 
+void watcher_start(void) {
+    struct watcher *w = sy_shared.watcher;
+    if (w && !w->stop) {
+        shared_help(&w->helper, "symph watcher", watch, w);
+    }
+}
+
+void watcher_notice(double now_ns) {
+    if (sy_shared.watcher && now_ns - sy_shared.start_ns > WORTH_NS) {
+        watcher_start();
+    }
+}
+
 bool watcher_opened(void) {
-    return !sy_shared.watcher || sy_shared.watcher->opened;
+    const struct watcher *w = sy_shared.watcher;
+    return !w || w->opened || w->helper.failed;
 }
 
 void watcher_stop(void) {
@@ -166,7 +185,7 @@ void watcher_stop(void) {
         s->watcher->stop = true;
         STARPU_PTHREAD_COND_SIGNAL(&s->watcher->wake);
         shared_unlock();
-        STARPU_PTHREAD_JOIN(s->watcher->thread, NULL);
+        shared_join(&s->watcher->helper);
         STARPU_PTHREAD_COND_DESTROY(&s->watcher->wake);
         free(s->watcher);
     }

@@ -81,6 +81,60 @@ void shared_fail(const char *text) {
     }
 }
 
+/* --- helpers ------------------------------------------------------------------------------------
+ */
+
+/* Whoever needs the helper may be a worker, whose threads would begin on its own core. */
+static void remember_home(struct shared *s) {
+#ifndef STARPU_SIMGRID
+    free(s->home);
+    s->home = malloc(sizeof *s->home);
+    if (s->home && sched_getaffinity(0, sizeof *s->home, s->home)) {
+        free(s->home);
+        s->home = NULL;
+    }
+#else
+    (void)s;
+#endif
+}
+
+static int create(starpu_pthread_t *thread, void *(*run)(void *), void *argument) {
+#ifndef STARPU_SIMGRID
+    pthread_attr_t attributes;
+    if (sy_shared.home && pthread_attr_init(&attributes) == 0) {
+        int code = pthread_attr_setaffinity_np(&attributes, sizeof *sy_shared.home, sy_shared.home);
+        code = code ? code : starpu_pthread_create(thread, &attributes, run, argument);
+        pthread_attr_destroy(&attributes);
+        if (!code) {
+            return 0; /* else these cores are not ours any more */
+        }
+    }
+#endif
+    return starpu_pthread_create(thread, NULL, run, argument);
+}
+
+bool shared_help(struct helper *helper, const char *name, void *(*run)(void *), void *argument) {
+    if (!helper->runs && !helper->failed) {
+        helper->failed = create(&helper->thread, run, argument) != 0;
+        helper->runs = !helper->failed;
+#ifndef STARPU_SIMGRID
+        if (helper->runs) { /* or it would be called as the worker is */
+            pthread_setname_np(helper->thread, name);
+        }
+#else
+        (void)name;
+#endif
+    }
+    return helper->runs;
+}
+
+void shared_join(struct helper *helper) {
+    if (helper->runs) {
+        STARPU_PTHREAD_JOIN(helper->thread, NULL);
+        helper->runs = false;
+    }
+}
+
 const char *sy_starpu_failure(void) {
     return sy_shared.failure[0] ? sy_shared.failure : NULL;
 }
@@ -139,7 +193,7 @@ int shared_start(void) {
     if (!code) {
         code = sy_starpu_machine(&s->machine, &error);
     }
-    if (!code && (links_open() || watcher_start())) {
+    if (!code && (links_open() || watcher_prepare())) {
         code = -ENOMEM;
     }
     if (code) {
@@ -149,6 +203,7 @@ int shared_start(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s->cores_poll = WORKERS_POLL && (long)s->machine->device_count <= cores;
     s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0;
+    s->start_ns = shared_now_ns();
     status_open();
     atomic_store_explicit(&s->up, true, memory_order_release);
     return 0;
@@ -221,6 +276,8 @@ static void shared_finish(struct shared *s) {
     free(s->last_end_ns);
     free(s->decision_ns);
     free(s->decisions);
+    free(s->home);
+    s->home = NULL;
     s->store = NULL;
     s->machine = NULL;
     s->names = NULL;
@@ -245,6 +302,7 @@ void sy_starpu_context_open(unsigned id) {
     struct sy_error error = {0};
     if (!s->started) {
         STARPU_PTHREAD_MUTEX_INIT(&s->lock, NULL);
+        remember_home(s);
         s->started = true;
     }
     if (!s->policy && sy_starpu_configure(&(struct sy_starpu_options){0}, &error)) {
@@ -263,7 +321,7 @@ void sy_starpu_context_open(unsigned id) {
         context->workers && context->boxes && context->shorts && context->running && s->policy;
     if (context->used) {
         memset(context->boxes, 0, STARPU_NMAXWORKERS * sizeof *context->boxes);
-        context->used = !planner_start(context);
+        planner_open(context);
     }
     STARPU_ASSERT(context->used);
 }
@@ -312,6 +370,9 @@ void sy_starpu_prepare(void) {
     int code = shared_start();
     for (unsigned c = 0; !code && c < STARPU_NMAX_SCHED_CTXS; c++) {
         code = s->contexts[c].used ? planner_prepare(&s->contexts[c]) : 0;
+    }
+    if (!code) {
+        watcher_start();
     }
     for (int i = 0; !code && i < OPEN_MOST && !watcher_opened(); i++) {
         shared_unlock();

@@ -48,6 +48,8 @@ struct shared {
     struct sy_machine *machine; /* NULL: not looked at yet */
     struct links *links;
     struct watcher *watcher;     /* NULL: the policy wants no readings */
+    double start_ns;             /* of the first task */
+    cpu_set_t *home;             /* where the thread that started StarPU may run; NULL: anywhere */
     struct sy_reading *readings; /* per resource */
     struct recorder *recorder;   /* NULL: nothing is recorded here */
     uint32_t starts;             /* of StarPU in this program */
@@ -98,6 +100,11 @@ bool shared_try_lock(void);
 void shared_wait(starpu_pthread_cond_t *condition, const struct timespec *until);
 double shared_now_ns(void);
 void shared_fail(const char *text);
+/* With the lock held: starts a helper unless it runs already. False: no thread can be had, now or
+ * later. */
+bool shared_help(struct helper *helper, const char *name, void *(*run)(void *), void *argument);
+/* Without the lock, once it was told to stop. */
+void shared_join(struct helper *helper);
 /* Takes both over: as it was asked for, and without its weights. */
 void shared_set_policy(char *policy, char *name);
 /* Whether the next decision is kept. */
@@ -158,16 +165,20 @@ void links_arrived(struct node *node, double now_ns, double last_end_ns);
 
 /* --- watcher ------------------------------------------------------------------------------------
  */
-int watcher_start(void); /* once there is a machine and a policy; -1: no memory */
+int watcher_prepare(void); /* once there is a machine and a policy; -1: no memory */
+/* With the lock held: it begins to look, unless there is nothing that it could be asked for. */
+void watcher_start(void);
+/* With the lock held: it does so if the program has been at work for so long that it may pay. */
+void watcher_notice(double now_ns);
+/* With the lock held: it has found what can be read, or there is nothing to watch. */
+bool watcher_opened(void);
 void watcher_stop(void); /* without the lock */
-bool watcher_opened(
-    void); /* with it: it has found what can be read, or there is nothing to watch */
 
 /* --- planner ------------------------------------------------------------------------------------
  */
-int planner_start(struct context *context);
+void planner_open(struct context *context);
 void planner_stop(struct context *context);
-/* With the lock held: a world, empty, before there are tasks. */
+/* With the lock held: a world, empty, and the threads, before there are tasks. */
 int planner_prepare(struct context *context);
 /* With the lock held: adds a node to the present world as a job of its own. -ENOMEM. */
 int planner_append(struct context *context, struct node *node);
