@@ -363,7 +363,7 @@ void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double
 struct sy_sensed sy_sim_sense_now(const struct sy_sim *sim, uint32_t r) {
     const struct sy_reading *reading = &sim->readings[r];
     if (believes(sim)) {
-        struct sy_sensed sensed = *sy_senses_resource(sim->senses, r);
+        struct sy_sensed sensed = sy_senses_resource(sim->senses, r);
         double capacity = sim->machine->resources[r].bytes_per_s;
         sensed.total = fmin(capacity, sensed.own + sim->copy_rate[r] + sensed.median);
         return sensed;
