@@ -31,5 +31,9 @@
         return name##_body arguments;                                                              \
     }
 #endif
+/* The same of a function that only its file sees. */
+#define SY_DISPATCH_LOCAL(type, name, parameters, arguments)                                       \
+    static type name parameters;                                                                   \
+    SY_DISPATCH(type, name, parameters, arguments)
 
 #endif

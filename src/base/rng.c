@@ -3,7 +3,7 @@
  * Counter-based random numbers: Philox 4x32-10 (Salmon et al., SC'11) from Random123. A stream is
  * named by (seed, purpose, index), so that every simulated task can have its own without state.
  */
-#include "base/base.h"
+#include "base/eight.h"
 #include <math.h>
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -62,4 +62,32 @@ double sy_rng_student(struct sy_rng *rng, uint32_t degrees) {
     double u = 1 - sy_rng_uniform(rng), angle = 6.283185307179586 * sy_rng_uniform(rng);
     double stretched = degrees == 4 ? 1 / sqrt(u) : pow(u, -2.0 / degrees);
     return sqrt(degrees * (stretched - 1)) * cos(angle);
+}
+
+/* The same, where u and the angle have 24 and 32 bits. */
+SY_INLINE void students_body(const uint32_t *words, float *ret) {
+    sy_eight_int first = *(const sy_eight_int *)words, second = *(const sy_eight_int *)(words + 8);
+    sy_eight u = (__builtin_convertvector(first >> 8 & 0xffffff, sy_eight) + 1) * 0x1p-24f;
+    sy_eight turn = __builtin_convertvector(second, sy_eight) * 0x1p-32f; /* -1/2 .. 1/2 */
+    turn = 0.25f - (sy_eight)((sy_eight_int)turn & 0x7fffffff);
+    /* cos(a) = sin(pi/2 - |a|), by its series: here to 6e-8 */
+    sy_eight x = turn * 6.2831853f, square = x * x;
+    sy_eight sine = square * -2.50521084e-8f + 2.75573192e-6f;
+    sine = sine * square - 1.98412698e-4f;
+    sine = sine * square + 8.33333333e-3f;
+    sine = sine * square - 1.66666667e-1f;
+    sine = x + x * square * sine;
+    sy_eight_sqrt(&u);
+    sy_eight radius = 4 * (1 / u - 1);
+    sy_eight_sqrt(&radius);
+    *(sy_eight *)ret = radius * sine;
+}
+SY_DISPATCH_LOCAL(void, students, (const uint32_t *words, float *ret), (words, ret))
+
+void sy_rng_students(struct sy_rng *rng, float *ret_eight) {
+    uint32_t words[16];
+    for (uint32_t i = 0; i < SY_COUNT(words); i++) {
+        words[i] = sy_rng_u32(rng);
+    }
+    students(words, ret_eight);
 }

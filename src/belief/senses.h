@@ -71,9 +71,11 @@ void sy_senses_read(struct sy_senses *senses, double now_ns, const struct sy_sam
  * get their turn, the others are those of the resources that we use and know least of. */
 uint32_t sy_senses_choose(struct sy_senses *senses, uint32_t *ret_counters);
 
-const struct sy_sensed *sy_senses_resource(const struct sy_senses *senses, uint32_t resource);
-/* What others want with 95 % probability. */
-void sy_senses_band(struct sy_senses *senses, uint32_t resource, double *ret_low, double *ret_high);
+/* As it was when counters were last read. */
+struct sy_sensed sy_senses_resource(const struct sy_senses *senses, uint32_t resource);
+/* What others want with 95 % probability, now. */
+void sy_senses_band(const struct sy_senses *senses, uint32_t resource, double *ret_low,
+                    double *ret_high);
 /* Traffic over what the counter says, and the resource, as far as it is known now; SY_NONE: the
  * counter speaks of none. */
 uint32_t sy_senses_scale(const struct sy_senses *senses, uint32_t counter, double *ret_bytes_per_s);

@@ -22,33 +22,27 @@
 #define RATIO_JUMP   0.04 /* and when the level jumps: another tenant, another mix */
 #define JUMPED       0.3  /* of the probability moved */
 #define KNOWN_USE    0.04 /* below it, a reading says nothing of its ratio */
-#define MULTIPLEXED  0.2  /* relative error of a value scaled up from nearly nothing */
 #define SUM_SD       0.03 /* of two ratios that add up to 1 */
 
-static const float noises[SY_NOISES] = {0.02f, 0.05f, 0.1f, 0.2f, 0.4f, 0.8f};
+static const float noises[8] = {0.02f, 0.05f, 0.1f, 0.2f, 0.4f, 0.8f};
+static const float is_noise[8] = {1, 1, 1, 1, 1, 1};
 
-static double noise_of(const struct sy_witness *w) {
-    float most = w->noise_log[0], sum = 0, mean = 0;
-    for (uint32_t i = 1; i < SY_NOISES; i++) {
-        most = w->noise_log[i] > most ? w->noise_log[i] : most;
-    }
-    for (uint32_t i = 0; i < SY_NOISES; i++) {
-        float weight = expf(w->noise_log[i] - most);
-        sum += weight;
-        mean += weight * noises[i];
-    }
-    return (double)(mean / sum);
+/* What its ratio is, and how sure. */
+static void put_ratio(struct sy_senses *s, uint32_t witness, double ratio, double variance) {
+    struct sy_witness *w = &s->witnesses[witness];
+    w->ratio = ratio;
+    w->ratio_variance = variance;
+    s->sure[witness] = (float)(1 / (1 + 4 * variance));
 }
 
-/* noise: what the source says of it, or 0. */
-void sy_witness_reset(struct sy_witness *w) {
-    double stated = w->noise;
+void sy_witness_reset(struct sy_senses *s, uint32_t witness) {
+    struct sy_witness *w = &s->witnesses[witness];
+    w->noise = s->options.counters[s->members[w->first]].noise_ratio; /* or 0: nobody says */
     for (uint32_t i = 0; i < SY_NOISES; i++) {
-        double off = stated > 0 ? log((double)noises[i] / stated) / NOISE_SD : 0;
+        double off = w->noise > 0 ? log((double)noises[i] / w->noise) / NOISE_SD : 0;
         w->noise_log[i] = (float)(-off * off / 2);
     }
-    w->ratio_log = w->start_log;
-    w->ratio_variance = w->start_variance;
+    put_ratio(s, witness, w->start_ratio, w->start_variance);
     w->reading_count = 0;
     w->sum = w->variance = 0;
     w->seen = 0;
@@ -59,8 +53,9 @@ struct reading {
     float relative, fixed;     /* variance that grows with the use, and that does not */
 };
 
+/* noise: relative error. */
 static struct reading reading_of(const struct sy_witness *w, double own, double noise) {
-    double ratio = exp(w->ratio_log), guess = OWN_RATIO * own, value = w->sum * w->scale;
+    double ratio = w->ratio, guess = OWN_RATIO * own, value = w->sum * w->scale;
     double more = w->variance; /* of what was scaled up */
     return (struct reading){
         .value = (float)value,
@@ -71,88 +66,123 @@ static struct reading reading_of(const struct sy_witness *w, double own, double 
     };
 }
 
-static void likelihood(const struct reading *r, const float *whole, float *ret) {
-    for (uint32_t k = 0; k < ROW; k++) {
-        float expected = r->ratio * (whole[k] + BASE), off = r->value - expected;
-        float variance = r->relative * expected * expected + r->fixed;
-        float tail = 1 + off * off / (4 * variance); /* Student-t with 4 degrees of freedom */
-        ret[k] = 1 / (tail * tail * sqrtf(variance * tail)) + r->gross;
-    }
+/* Of eight levels. Student's t with 4 degrees of freedom: its tail is q / (4 variance), and it is
+ * 1 / sqrt(variance tail) / tail^2. */
+SY_INLINE void likelihood(const struct reading *r, float relative, const float *whole,
+                          sy_eight *ret) {
+    sy_eight expected = r->ratio * (*(const sy_eight *)whole + BASE), off = r->value - expected;
+    sy_eight variance = relative * expected * expected + r->fixed;
+    sy_eight q = 4 * variance + off * off, root = q;
+    sy_eight_sqrt(&root);
+    *ret = 32 * variance * variance / (q * q * root) + r->gross;
 }
 
-/* How well each candidate for the size of errors would have predicted this reading. */
-static void weigh_noise(struct sy_witness *w, const float *before, const float *whole, double own) {
-    for (uint32_t i = 0; i < SY_NOISES; i++) {
-        struct reading reading = reading_of(w, own, (double)noises[i]);
-        float row[ROW];
-        likelihood(&reading, whole, row);
-        for (uint32_t k = 0; k < ROW; k++) {
-            row[k] *= before[k];
-        }
-        w->noise_log[i] = NOISE_FORGET * w->noise_log[i] + logf(sy_levels_sum(row) + 1e-20f);
+/* What this reading says of each level, on top of what others said. */
+SY_INLINE void weigh_body(const struct reading *r, const float *whole, float *all) {
+    float first = 0;
+    for (uint32_t k = 0; k < ROW; k += 8) {
+        sy_eight row;
+        likelihood(r, r->relative, whole + k, &row);
+        first = k ? first : 1 / row[0]; /* products of several stay within a float's range */
+        *(sy_eight *)(all + k) *= row * first;
     }
-    w->noise = noise_of(w);
 }
+SY_DISPATCH_LOCAL(void, weigh, (const struct reading *r, const float *whole, float *all),
+                  (r, whole, all))
+
+/* How well each candidate for the size of errors would have predicted this reading, whose own
+ * noise is 0. Returns their mean. */
+SY_INLINE float weigh_noise_body(const struct reading *r, const float *before, const float *whole,
+                                 float *noise_log) {
+    sy_eight rows[8] = {0}, seen;
+    for (uint32_t i = 0; i < SY_NOISES; i++) {
+        float relative = r->relative + noises[i] * noises[i];
+        for (uint32_t k = 0; k < ROW; k += 8) {
+            sy_eight row;
+            likelihood(r, relative, whole + k, &row);
+            rows[i] += row * *(const sy_eight *)(before + k);
+        }
+    }
+    sy_eight_sums(rows, &seen);
+    seen += 1e-20f;
+    sy_eight_log(&seen);
+    seen = (seen + NOISE_FORGET * *(sy_eight *)noise_log) * *(const sy_eight *)is_noise;
+    *(sy_eight *)noise_log = seen;
+    sy_eight top = __builtin_shufflevector(seen, seen, 0, 1, 2, 3, 4, 5, 0, 0); /* of the six */
+    sy_eight_top(&top);
+    seen = (seen - top) * *(const sy_eight *)is_noise;
+    sy_eight_exp(&seen);
+    seen *= *(const sy_eight *)is_noise;
+    sy_eight mean = seen * *(const sy_eight *)noises;
+    return sy_eight_sum(&mean) / sy_eight_sum(&seen);
+}
+SY_DISPATCH_LOCAL(float, weigh_noise,
+                  (const struct reading *r, const float *before, const float *whole,
+                   float *noise_log),
+                  (r, before, whole, noise_log))
 
 /* Mean and relative variance of the use, and how much of the probability moved. */
-static void spread(const float *before, const float *now, const float *whole, double *ret_mean,
-                   double *ret_relative, double *ret_moved) {
-    double mean = 0, square = 0, moved = 0;
-    for (uint32_t k = 0; k < SY_LEVELS; k++) {
-        double use = (double)(whole[k] + BASE), share = (double)now[k];
+struct spread {
+    double mean, relative, moved;
+};
+
+SY_INLINE struct spread spread_body(const float *before, const float *now, const float *whole) {
+    sy_eight mean = {0}, square = {0}, moved = {0}, none = {0};
+    for (uint32_t k = 0; k < ROW; k += 8) {
+        sy_eight use = *(const sy_eight *)(whole + k) + BASE;
+        sy_eight share = *(const sy_eight *)(now + k),
+                 more = share - *(const sy_eight *)(before + k);
         mean += share * use;
         square += share * use * use;
-        moved += fabs(share - (double)before[k]) / 2;
+        sy_eight_most(&more, &none);
+        moved += more;
     }
-    *ret_mean = mean;
-    *ret_relative = sy_most(0, square - mean * mean) / (mean * mean);
-    *ret_moved = moved;
+    double first = (double)sy_eight_sum(&mean), second = (double)sy_eight_sum(&square);
+    return (struct spread){first, sy_most(0, second - first * first) / (first * first),
+                           (double)sy_eight_sum(&moved)};
 }
+SY_DISPATCH_LOCAL(struct spread, spread,
+                  (const float *before, const float *now, const float *whole), (before, now, whole))
 
-static void learn_ratio(struct sy_witness *w, double mean, double relative, double moved) {
-    double most = w->start_variance;
-    w->ratio_variance =
-        sy_least(most, w->ratio_variance + RATIO_DRIFT + sy_most(0, moved - JUMPED) * RATIO_JUMP);
-    if (mean <= KNOWN_USE) {
-        return;
-    }
-    double off = w->sum * w->scale / (exp(w->ratio_log) * mean) - 1;
-    double error = w->noise * w->noise + relative + 0.01;
-    double all = error + w->ratio_variance;
-    if (off * off > 25 * all) {
+static void learn_ratio(struct sy_senses *s, uint32_t witness, const struct spread *use) {
+    struct sy_witness *w = &s->witnesses[witness];
+    double drift = RATIO_DRIFT + sy_most(0, use->moved - JUMPED) * RATIO_JUMP;
+    double variance = sy_least(w->start_variance, w->ratio_variance + drift);
+    double off = w->sum * w->scale / (w->ratio * use->mean) - 1;
+    double error = w->noise * w->noise + use->relative + 0.01, all = error + variance;
+    if (use->mean <= KNOWN_USE || off * off > 25 * all) {
+        put_ratio(s, witness, w->ratio, variance);
         return;
     }
     double weight = 5 / (4 + off * off / all); /* of a Student-t */
-    double gain = w->ratio_variance / (w->ratio_variance + error / weight);
-    w->ratio_log += gain * sy_least(1, sy_most(-1, off));
-    w->ratio_variance *= 1 - gain;
+    double gain = variance / (variance + error / weight);
+    put_ratio(s, witness, w->ratio * exp(gain * sy_least(1, sy_most(-1, off))),
+              variance * (1 - gain));
 }
 
 /* Reads and writes add up to the whole: what is missing is shared by how sure each is. */
-static void join_twins(struct sy_witness *a, struct sy_witness *b) {
-    double x = exp(a->ratio_log), y = exp(b->ratio_log), missing = 1 - x - y;
+static void join_twins(struct sy_senses *s, uint32_t first, uint32_t second) {
+    const struct sy_witness *a = &s->witnesses[first], *b = &s->witnesses[second];
+    double x = a->ratio, y = b->ratio, missing = 1 - x - y;
     double vx = x * x * a->ratio_variance, vy = y * y * b->ratio_variance;
     double all = vx + vy + SUM_SD * SUM_SD;
     x = sy_most(0.01, x + vx / all * missing);
     y = sy_most(0.01, y + vy / all * missing);
-    a->ratio_log = log(x);
-    b->ratio_log = log(y);
-    a->ratio_variance = sy_most(1e-5, vx * (1 - vx / all) / (x * x));
-    b->ratio_variance = sy_most(1e-5, vy * (1 - vy / all) / (y * y));
+    put_ratio(s, first, x, sy_most(1e-5, vx * (1 - vx / all) / (x * x)));
+    put_ratio(s, second, y, sy_most(1e-5, vy * (1 - vy / all) / (y * y)));
 }
 
 static void learn_ratios(struct sy_senses *s, uint32_t resource, const float *before,
                          const float *whole) {
     float now[ROW];
-    double mean, relative, moved;
-    sy_levels_now(&s->levels[resource], now);
-    spread(before, now, whole, &mean, &relative, &moved);
+    sy_levels_at(&s->levels[resource], s->now_ns, now);
+    struct spread use = spread(before, now, whole);
     for (uint32_t i = s->spoken[resource]; i != SY_NONE; i = s->witnesses[i].next) {
-        struct sy_witness *w = &s->witnesses[i];
+        const struct sy_witness *w = &s->witnesses[i];
         if (w->seen == w->count && w->start_variance > 0) {
-            learn_ratio(w, mean, relative, moved);
+            learn_ratio(s, i, &use);
             if (w->twin != SY_NONE) {
-                join_twins(w, &s->witnesses[w->twin]);
+                join_twins(s, i, w->twin);
             }
         }
     }
@@ -160,11 +190,18 @@ static void learn_ratios(struct sy_senses *s, uint32_t resource, const float *be
 
 void sy_witness_see(struct sy_senses *s, uint32_t resource) {
     struct sy_levels *levels = &s->levels[resource];
-    float before[ROW], whole[ROW], all[ROW], row[ROW];
+    float before[ROW], whole[ROW], all[ROW];
     double capacity = s->machine->resources[resource].bytes_per_s, own;
     double moved = levels->window_ns > 0 ? s->moved[resource] * 1e9 / levels->window_ns : 0;
-    bool learns = false;
-    sy_levels_now(levels, before);
+    bool learns = false, weighs = false;
+    for (uint32_t i = s->spoken[resource]; i != SY_NONE; i = s->witnesses[i].next) {
+        const struct sy_witness *w = &s->witnesses[i];
+        learns |= w->seen == w->count && w->start_variance > 0;
+        weighs |= w->seen == w->count && w->reading_count % NOISE_EVERY == 0;
+    }
+    if (learns || weighs) {
+        sy_levels_at(levels, s->now_ns, before);
+    }
     sy_levels_window(levels, moved / capacity, whole, &own);
     for (uint32_t k = 0; k < ROW; k++) {
         all[k] = 1;
@@ -175,17 +212,13 @@ void sy_witness_see(struct sy_senses *s, uint32_t resource) {
             continue;
         }
         if (w->reading_count++ % NOISE_EVERY == 0) {
-            weigh_noise(w, before, whole, own);
+            struct reading exact = reading_of(w, own, 0);
+            w->noise = (double)weigh_noise(&exact, before, whole, w->noise_log);
         }
         struct reading reading = reading_of(w, own, w->noise);
-        likelihood(&reading, whole, row);
-        float scale = 1 / row[0]; /* products of several stay within a float's range */
-        for (uint32_t k = 0; k < ROW; k++) {
-            all[k] *= row[k] * scale;
-        }
-        learns |= w->start_variance > 0;
+        weigh(&reading, whole, all);
     }
-    sy_levels_weigh(levels, all);
+    sy_levels_weigh(levels, s->now_ns, all);
     if (learns) {
         learn_ratios(s, resource, before, whole);
     }

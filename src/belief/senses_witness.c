@@ -96,8 +96,8 @@ static bool testify(const struct sy_layout *layout, const struct sy_counter *cou
     const struct sy_machine *machine = layout->machine;
     uint32_t resource = sy_layout_resource(machine, counter->event);
     bool share = counter->kind == SY_COUNTER_SHARE;
-    *ret = (struct testimony){.witness = {.twin = SY_NONE, .noise = counter->noise_ratio},
-                              .role = SY_ROLE_COUNT};
+    *ret =
+        (struct testimony){.witness = {.twin = SY_NONE, .start_ratio = 1}, .role = SY_ROLE_COUNT};
     if (resource != SY_NONE) {
         ret->witness.resource = resource;
         ret->witness.scale = share ? 1 : 1 / machine->resources[resource].bytes_per_s;
@@ -118,7 +118,7 @@ static bool testify(const struct sy_layout *layout, const struct sy_counter *cou
         ret->group = row->group;
         ret->witness.resource = resource;
         ret->witness.scale = share ? 1 : bytes / machine->resources[resource].bytes_per_s;
-        ret->witness.start_log = log(testimonies[i].ratio);
+        ret->witness.start_ratio = testimonies[i].ratio;
         ret->witness.start_variance = testimonies[i].sd * testimonies[i].sd;
         return ret->witness.scale > 0;
     }
@@ -169,6 +169,7 @@ static void chain_witnesses(struct sy_senses *s) {
         uint32_t *first = &s->spoken[s->witnesses[w].resource];
         s->witnesses[w].next = *first;
         *first = w;
+        s->about[w] = s->witnesses[w].resource;
     }
 }
 
@@ -198,9 +199,11 @@ bool sy_witness_list(struct sy_senses *s, struct sy_arena *arena) {
     s->witness_of = sy_arena_alloc(arena, count + 1u, sizeof *s->witness_of);
     s->members = sy_arena_alloc(arena, count + 1u, sizeof *s->members);
     s->witnesses = sy_arena_alloc(arena, count + 1u, sizeof *s->witnesses);
-    s->tells = sy_arena_alloc(arena, count + 1u, sizeof *s->tells);
-    if (!all || !s->witness_of || !s->members || !s->witnesses || !s->tells ||
-        (count && sy_layout_make(&layout, arena))) {
+    s->about = sy_arena_alloc(arena, count + 1u, sizeof *s->about);
+    s->sure = sy_arena_alloc(arena, count + 1u, sizeof *s->sure);
+    s->tells = sy_arena_alloc(arena, count + 8u, sizeof *s->tells); /* eights are whole */
+    if (!all || !s->witness_of || !s->members || !s->witnesses || !s->about || !s->sure ||
+        !s->tells || (count && sy_layout_make(&layout, arena))) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -18,9 +18,10 @@ struct sy_witness {
     uint32_t twin;         /* their ratios add up to 1; SY_NONE: it has none */
     uint32_t next;         /* that speaks of the same resource; SY_NONE */
     double scale;          /* from its counters' unit to shares of the capacity */
-    double ratio_log, ratio_variance, start_log, start_variance; /* variance 0: it is certain */
-    float noise_log[SY_NOISES];
-    double noise; /* from them */
+    double ratio, start_ratio;
+    double ratio_variance, start_variance; /* of the ratio's logarithm; 0: it is certain */
+    float noise_log[8];                    /* of the candidates; lanes beyond are not used */
+    double noise;                          /* from them */
     uint32_t reading_count;
     /* of the samples at hand */
     double sum, variance;
@@ -35,34 +36,37 @@ struct sy_offset {
 struct sy_senses {
     struct sy_senses_options options;
     const struct sy_machine *machine;
-    struct sy_levels *levels; /* per resource, as the next */
-    struct sy_sensed *sensed;
-    double *others;       /* what the draws meet */
-    double *moved;        /* bytes, in the resource's window */
-    double *mark;         /* others when they last changed */
-    double *drawn_ns;     /* for which our own part is not counted yet */
-    double *worth;        /* while choosing: what a reading would tell */
-    double *tells;        /* and one by this witness; negative: it is chosen */
-    uint32_t *counting;   /* witnesses of it that count now */
+    struct sy_levels *levels;    /* per resource, as the next */
+    struct sy_outlook *outlooks; /* of eight resources each */
+    float *mean, *sd;            /* what others take, when last read, over the capacity */
+    double *others, *capacity;   /* mean and capacity in bytes per second */
+    float *mark;                 /* mean when others last changed */
+    double *own;                 /* what we take */
+    double *own_from_ns;         /* since when; our part is counted until then */
+    double *moved;               /* bytes, in the resource's window */
+    double *seen_ns, *changed_ns;
+    uint32_t *counts;     /* the choice in which a witness of it was last chosen */
     uint32_t *spoken;     /* first witness of it; SY_NONE */
     uint32_t *witness_of; /* per counter; SY_NONE */
     struct sy_witness *witnesses;
-    uint32_t witness_count, turn;
+    uint32_t *about; /* per witness: its resource */
+    float *sure;     /* per witness: the part of a reading that is not its ratio's doubt */
+    float *worth;    /* while choosing, per resource: what a reading would tell */
+    float *tells;    /* and per witness; negative: nothing */
+    uint32_t witness_count, turn, choice;
     bool all_limited;                         /* each of the witnesses needs a slot of a PMU */
     double kind_use[SY_RES_INTERCONNECT + 1]; /* that we make of such resources, on average */
     uint32_t *members;                        /* counters, by witness */
     uint32_t *pmu_used;
     struct sy_shares *shares;
-    struct sy_offset *offsets; /* [kernel * class_count + class] */
-    double now_ns;
+    struct sy_offset *offsets;         /* [kernel * class_count + class] */
+    double now_ns, read_ns, window_ns; /* now; counters were last read, and chosen */
 };
 
 /* senses_witness.c: lists the witnesses. False: out of memory. */
 bool sy_witness_list(struct sy_senses *senses, struct sy_arena *arena);
 /* senses_read.c: starts one, and takes what was seen of all that speak of a resource. */
-void sy_witness_reset(struct sy_witness *witness);
+void sy_witness_reset(struct sy_senses *senses, uint32_t witness);
 void sy_witness_see(struct sy_senses *senses, uint32_t resource);
-/* senses.c: the belief about a resource, from its levels. */
-void sy_senses_refresh(struct sy_senses *senses, uint32_t resource);
 
 #endif

@@ -13,11 +13,11 @@
 void sy_readings_of(const struct sy_senses *senses, uint32_t resource_count,
                     struct sy_reading *ret) {
     for (uint32_t r = 0; r < resource_count; r++) {
-        const struct sy_sensed *sensed = sy_senses_resource(senses, r);
-        ret[r] = (struct sy_reading){.bytes_per_s = sensed->total,
-                                     .at_ns = sensed->seen_ns,
-                                     .sd_bytes_per_s = sensed->others_sd,
-                                     .others_bytes_per_s = sensed->others};
+        struct sy_sensed sensed = sy_senses_resource(senses, r);
+        ret[r] = (struct sy_reading){.bytes_per_s = sensed.total,
+                                     .at_ns = sensed.seen_ns,
+                                     .sd_bytes_per_s = sensed.others_sd,
+                                     .others_bytes_per_s = sensed.others};
     }
 }
 

@@ -27,7 +27,7 @@ static bool take_hidden(struct sy_sim *sim) {
            TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &
            TAKE(speed_rng, m->device_count) & TAKE(hidden_on, resources) &
            TAKE(resource_use, resources) & TAKE(resource_others, resources) &
-           TAKE(resource_sum, resources) & TAKE(resource_seen, resources);
+           TAKE(resource_sum, resources);
 }
 
 static void record(void *world, const struct sy_span *span) {
@@ -238,7 +238,7 @@ void sy_sim_reset(struct sy_sim *sim) {
     memset(sim->accounts, 0, sim->machine->device_count * sizeof *sim->accounts);
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
         sim->resource_use[r] = sim->resource_others[r] = 0;
-        sim->resource_sum[r] = sim->resource_seen[r] = 0;
+        sim->resource_sum[r] = 0;
     }
     reset_tasks(sim);
     reset_data(sim);

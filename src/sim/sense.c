@@ -81,7 +81,8 @@ int sy_sim_sense_layout(struct sy_sim *sim) {
     bool taken = TAKE(readings, resources) & TAKE(events, events) & TAKE(counters, events) &
                  TAKE(counting, events) & TAKE(samples, events) & TAKE(read_share, resources) &
                  TAKE(miss_share, resources) & TAKE(copy_rate, resources) &
-                 TAKE(drawing, sim->machine->device_count);
+                 TAKE(copied, resources) & TAKE(drawing, sim->machine->device_count) &
+                 TAKE(draws, sim->machine->device_count);
     if (!taken) {
         return -ENOMEM;
     }
@@ -125,7 +126,9 @@ void sy_sim_sense_reset(struct sy_sim *sim) {
     }
     sim->counter_at_ns = 0;
     sim->counter_turn = 0;
+    sim->copied_count = 0;
     sim->counter_rng = sy_rng_make(sim->options.seed, COUNTER, 0);
+    sim->counter_errors_used = SY_COUNT(sim->counter_errors);
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
         sim->readings[r] = (struct sy_reading){0, -1, NAN, NAN};
         sim->read_share[r] = READ_LEAST + READ_RANGE / 2;
@@ -165,14 +168,22 @@ static double part_of(struct sy_sim *sim, const struct event *event) {
     return 1;
 }
 
+static double draw_error(struct sy_sim *sim) {
+    if (sim->counter_errors_used == SY_COUNT(sim->counter_errors)) {
+        sy_rng_students(&sim->counter_rng, sim->counter_errors);
+        sim->counter_errors_used = 0;
+    }
+    return (double)sim->counter_errors[sim->counter_errors_used++];
+}
+
 /* The mean rate since the last reading, as the counter says. */
 static double read_counter(struct sy_sim *sim, uint32_t counter, double elapsed) {
     const struct event *event = &sim->events[counter];
     const struct sy_sim_options *o = &sim->options;
     uint32_t r = event->resource;
-    double rate = (sim->resource_sum[r] - sim->resource_seen[r]) / elapsed * part_of(sim, event);
+    double rate = sim->resource_sum[r] / elapsed * part_of(sim, event);
     if (o->counter_noise > 0) {
-        rate *= 1 + o->counter_noise * sy_rng_student(&sim->counter_rng, 4);
+        rate *= 1 + o->counter_noise * draw_error(sim);
     }
     rate = fmin(fmax(rate, 0), READING_MOST * sim->machine->resources[r].bytes_per_s);
     if (o->counter_outliers > 0 && sy_rng_uniform(&sim->counter_rng) < o->counter_outliers) {
@@ -190,17 +201,19 @@ static uint32_t read_all(struct sy_sim *sim, double end_ns, double elapsed) {
                                              .end_ns = end_ns,
                                              .running_ratio = 1};
     }
-    memcpy(sim->resource_seen, sim->resource_sum,
-           sim->machine->resource_count * sizeof *sim->resource_seen);
+    memset(sim->resource_sum, 0, sim->machine->resource_count * sizeof *sim->resource_sum);
     return sim->counting_count;
 }
 
 static void sum_up(struct sy_sim *sim, double elapsed) {
+    const double *restrict use = sim->resource_use;
+    double *restrict sum = sim->resource_sum;
     for (uint32_t r = 0; r < sim->machine->resource_count; r++) {
-        sim->resource_sum[r] += sim->resource_use[r] * elapsed;
-        if (sim->copy_rate[r] > 0) {
-            sy_senses_moved(sim->senses, r, sim->copy_rate[r] * elapsed * 1e-9);
-        }
+        sum[r] += use[r] * elapsed;
+    }
+    for (uint32_t i = 0; i < sim->copied_count; i++) {
+        uint32_t r = sim->copied[i];
+        sy_senses_moved(sim->senses, r, sim->copy_rate[r] * elapsed * 1e-9);
     }
 }
 
@@ -280,20 +293,34 @@ void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *
                    ret);
 }
 
-static struct sy_draw draw_of(const struct sy_sim *sim, uint32_t device, struct sy_demand *demand) {
-    sy_sim_demand(sim, device, demand);
-    return (struct sy_draw){demand->count, demand->resources, demand->bytes_per_s};
-}
-
 static void tell_draws(struct sy_sim *sim) {
     sy_senses_begin(sim->senses, sim_now(sim));
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        struct sy_demand demand;
+        const struct sy_demand *draw = &sim->draws[d];
         if (sim->drawing[d] != SY_NONE) {
-            sy_senses_draws(sim->senses, draw_of(sim, d, &demand));
+            sy_senses_draws(sim->senses,
+                            (struct sy_draw){draw->count, draw->resources, draw->bytes_per_s});
         }
     }
     sy_senses_ready(sim->senses);
+}
+
+static void add_copies(struct sy_sim *sim) {
+    for (uint32_t i = 0; i < sim->copied_count; i++) {
+        sim->copy_rate[sim->copied[i]] = 0;
+    }
+    sim->copied_count = 0;
+    for (uint32_t f = sim->world.flow_copy; f < sim->world.flow_count; f++) {
+        const struct sy_route *route = sim->world.flows[f].route;
+        double rate = sim->world.flows[f].rate;
+        for (uint32_t i = 0; route && rate > 0 && i < route->resource_count; i++) {
+            uint32_t r = route->resources[i];
+            if (!(sim->copy_rate[r] > 0)) {
+                sim->copied[sim->copied_count++] = r;
+            }
+            sim->copy_rate[r] += rate;
+        }
+    }
 }
 
 /* Flows are solved: what draws from now on, and what our copies move. */
@@ -305,19 +332,19 @@ void sy_sim_sense_flows(struct sy_sim *sim) {
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
         bool runs = sy_world_executes(&sim->world, d);
         uint32_t task = runs ? sim->world.view_devices[d].running : SY_NONE;
-        changed |= task != sim->drawing[d];
+        if (task == sim->drawing[d]) {
+            continue;
+        }
+        changed = true;
         sim->drawing[d] = task;
+        if (runs) {
+            sy_sim_demand(sim, d, &sim->draws[d]);
+        }
     }
     if (changed) {
         tell_draws(sim);
     }
-    memset(sim->copy_rate, 0, sim->machine->resource_count * sizeof *sim->copy_rate);
-    for (uint32_t f = sim->world.flow_copy; f < sim->world.flow_count; f++) {
-        const struct sy_route *route = sim->world.flows[f].route;
-        for (uint32_t i = 0; route && i < route->resource_count; i++) {
-            sim->copy_rate[route->resources[i]] += sim->world.flows[f].rate;
-        }
-    }
+    add_copies(sim);
 }
 
 void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns) {
@@ -325,8 +352,9 @@ void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double
     uint32_t class_index = sim->machine->devices[device].class_index, kernel = w->task_kernel[task];
     struct sy_demand demand;
     if (believes(sim)) {
-        struct sy_draw draw = draw_of(sim, device, &demand);
-        sy_senses_ended(sim->senses, kernel, class_index, draw,
+        sy_sim_demand(sim, device, &demand);
+        sy_senses_ended(sim->senses, kernel, class_index,
+                        (struct sy_draw){demand.count, demand.resources, demand.bytes_per_s},
                         w->time_ns[(size_t)task * w->class_count + class_index], duration_ns,
                         w->log_sigma[(size_t)kernel * w->class_count + class_index]);
     }
@@ -335,7 +363,7 @@ void sy_sim_sense_end(struct sy_sim *sim, uint32_t device, uint32_t task, double
 struct sy_sensed sy_sim_sense_now(const struct sy_sim *sim, uint32_t r) {
     const struct sy_reading *reading = &sim->readings[r];
     if (believes(sim)) {
-        struct sy_sensed sensed = *sy_senses_resource(sim->senses, r);
+        struct sy_sensed sensed = sy_senses_resource(sim->senses, r);
         double capacity = sim->machine->resources[r].bytes_per_s;
         sensed.total = fmin(capacity, sensed.own + sim->copy_rate[r] + sensed.median);
         return sensed;

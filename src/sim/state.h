@@ -65,12 +65,16 @@ struct sy_sim {
 
     /* counters, and what they count of */
     struct sy_reading *readings;
-    double *resource_use, *resource_others, *resource_sum, *resource_seen;
+    double *resource_use, *resource_others;
+    double *resource_sum;            /* since the last reading */
     double *copy_rate;               /* per resource: what our copies move */
+    uint32_t *copied, copied_count;  /* resources that any copy crosses */
     double *read_share, *miss_share; /* per resource: of its traffic; of its reads */
     double use_since_ns, counter_period_ns, counter_at_ns;
     uint32_t counter_turn;
     struct sy_rng counter_rng;
+    float counter_errors[8]; /* drawn ahead; so many of them are used */
+    uint32_t counter_errors_used;
     struct event *events;
     struct sy_counter *counters;
     struct sy_pmu pmu;
@@ -78,6 +82,7 @@ struct sy_sim {
     uint32_t *counting; /* counters that count until the next reading */
     uint32_t counter_count, counting_count;
     uint32_t *drawing;        /* per device: the task that the senses know of */
+    struct sy_demand *draws;  /* and what it draws */
     struct sy_senses *senses; /* NULL: nothing is shared */
     struct judge *judge;      /* options.judge */
 

@@ -164,6 +164,27 @@ static void student_numbers(void **state) {
     assert_near(outer / DRAWS, 0.125666, near_enough(0.11));
 }
 
+/* Of four degrees: half lies within 0.7407, 1 % beyond 4.6041; signs do not go together. */
+static void student_numbers_by_eight(void **state) {
+    (void)state;
+    struct sy_rng rng = sy_rng_make(18, 0, 0);
+    double inner = 0, outer = 0, above = 0, together = 0;
+    for (int i = 0; i < DRAWS / 8; i++) {
+        float x[8];
+        sy_rng_students(&rng, x);
+        for (int k = 0; k < 8; k++) {
+            inner += fabsf(x[k]) < 0.740697f;
+            outer += fabsf(x[k]) > 4.604095f;
+            above += x[k] > 0;
+            together += (x[k] > 0) == (x[(k + 1) % 8] > 0);
+        }
+    }
+    assert_near(inner / DRAWS, 0.5, near_enough(0.25));
+    assert_near(outer / DRAWS, 0.01, near_enough(0.0099));
+    assert_near(above / DRAWS, 0.5, near_enough(0.25));
+    assert_near(together / DRAWS, 0.5, near_enough(0.25));
+}
+
 static void numbers_below_a_bound(void **state) {
     (void)state;
     struct sy_rng rng = sy_rng_make(17, 0, 0);
@@ -196,6 +217,7 @@ int main(void) {
         cmocka_unit_test(normal_numbers),
         cmocka_unit_test(exponential_numbers),
         cmocka_unit_test(student_numbers),
+        cmocka_unit_test(student_numbers_by_eight),
         cmocka_unit_test(numbers_below_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

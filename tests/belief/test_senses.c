@@ -116,11 +116,11 @@ static double follow(const struct sy_counter *counters, uint32_t count, uint32_t
             }
             window(&r, rate, part, &noise, outliers);
             for (uint32_t m = 0; m < 2 && t >= WARM; m++) {
-                const struct sy_sensed *sensed = sy_senses_resource(r.senses, m);
+                struct sy_sensed sensed = sy_senses_resource(r.senses, m);
                 double low, high;
                 sy_senses_band(r.senses, m, &low, &high);
-                assert_true(low <= sensed->median && sensed->median <= high);
-                error += fabs(sensed->median - rate[m]) / DRAM;
+                assert_true(low <= sensed.median && sensed.median <= high);
+                error += fabs(sensed.median - rate[m]) / DRAM;
                 covered += rate[m] >= low - 0.025 * DRAM && rate[m] <= high + 0.025 * DRAM;
             }
         }
@@ -168,9 +168,9 @@ static void own_traffic_is_not_others(void **state) {
         sy_senses_moved(r.senses, 1, 20 * GB * STEP_NS * 1e-9); /* copies cross the second */
         window(&r, (double[]){30 * GB, 20 * GB}, NULL, NULL, 0);
     }
-    assert_true(sy_senses_resource(r.senses, 0)->others < 0.05 * DRAM);
-    assert_true(sy_senses_resource(r.senses, 1)->others < 0.05 * DRAM);
-    assert_true(fabs(sy_senses_resource(r.senses, 0)->total - 30 * GB) < 0.05 * DRAM);
+    assert_true(sy_senses_resource(r.senses, 0).others < 0.05 * DRAM);
+    assert_true(sy_senses_resource(r.senses, 1).others < 0.05 * DRAM);
+    assert_true(fabs(sy_senses_resource(r.senses, 0).total - 30 * GB) < 0.05 * DRAM);
     /* Others come, the memory is full, and we get less than we want: they do not vanish. */
     double before_ns = r.now_ns;
     for (uint32_t t = 0; t < 300; t++) {
@@ -179,9 +179,9 @@ static void own_traffic_is_not_others(void **state) {
         sy_senses_ready(r.senses);
         window(&r, (double[]){40 * GB, 20 * GB}, NULL, NULL, 0);
     }
-    assert_true(sy_senses_resource(r.senses, 0)->others > 0.3 * DRAM);
-    assert_true(sy_senses_resource(r.senses, 1)->others > 0.4 * DRAM);
-    assert_true(sy_senses_resource(r.senses, 1)->changed_ns >= before_ns);
+    assert_true(sy_senses_resource(r.senses, 0).others > 0.3 * DRAM);
+    assert_true(sy_senses_resource(r.senses, 1).others > 0.4 * DRAM);
+    assert_true(sy_senses_resource(r.senses, 1).changed_ns >= before_ns);
     rig_close(&r);
 }
 
@@ -192,7 +192,7 @@ static void durations_teach(void **state) {
     const double demand = 30 * GB;
     struct rig r;
     rig_open(&r, NULL, 0, 1);
-    assert_true(sy_senses_resource(r.senses, 0)->seen_ns < 0);
+    assert_true(sy_senses_resource(r.senses, 0).seen_ns < 0);
     for (uint32_t i = 0; i < 200; i++) {
         double ratio = i < 100 ? 1 : 1.8;
         sy_senses_begin(r.senses, r.now_ns);
@@ -203,11 +203,11 @@ static void durations_teach(void **state) {
         sy_senses_draws(r.senses, on(&first, &demand));
         sy_senses_ready(r.senses);
         sy_senses_ended(r.senses, 0, 0, on(&first, &demand), 1e7, 1e7 * ratio, 0.05);
-        double others = sy_senses_resource(r.senses, 0)->others;
+        double others = sy_senses_resource(r.senses, 0).others;
         if (i == 99) {
             assert_true(others < 0.2 * DRAM);
             sy_senses_ended(r.senses, 0, 0, on(&first, &demand), 1e7, 1e9, 0.05); /* a wild one */
-            assert_true(sy_senses_resource(r.senses, 0)->others < 0.5 * DRAM);
+            assert_true(sy_senses_resource(r.senses, 0).others < 0.5 * DRAM);
         }
         if (i == 110) {
             assert_true(others > 0.4 * DRAM);
@@ -216,7 +216,7 @@ static void durations_teach(void **state) {
     sy_senses_ended(r.senses, 0, 0, on(&first, &demand), 1e7, NAN, 0.05);
     sy_senses_ended(r.senses, 0, 0, on(&first, &demand), 0, 1, 0.05);
     sy_senses_ended(r.senses, 0, 0, (struct sy_draw){0, NULL, NULL}, 1, 1, 0.05);
-    assert_true(sy_senses_resource(r.senses, 1)->seen_ns < 0); /* nobody spoke of it */
+    assert_true(sy_senses_resource(r.senses, 1).seen_ns < 0); /* nobody spoke of it */
     rig_close(&r);
 }
 
@@ -233,10 +233,10 @@ static void odd_samples_do_no_harm(void **state) {
         sy_senses_read(r.senses, r.now_ns, samples, 3);
         (void)sy_senses_choose(r.senses, r.chosen);
         for (uint32_t k = 0; k < r.machine->resource_count; k++) {
-            const struct sy_sensed *s = sy_senses_resource(r.senses, k);
+            struct sy_sensed s = sy_senses_resource(r.senses, k);
             double most = r.machine->resources[k].bytes_per_s * 1.001;
-            assert_true(s->others >= 0 && s->others <= most && s->others_sd >= 0);
-            assert_true(s->total >= 0 && s->total <= most && isfinite(s->others_sd));
+            assert_true(s.others >= 0 && s.others <= most && s.others_sd >= 0);
+            assert_true(s.total >= 0 && s.total <= most && isfinite(s.others_sd));
         }
     }
     rig_close(&r);
@@ -245,18 +245,64 @@ static void odd_samples_do_no_harm(void **state) {
 static void levels_stay_a_distribution(void **state) {
     (void)state;
     struct sy_levels levels;
+    struct sy_outlook outlook = {0};
+    double now_ns = 0;
     float share[SY_LEVELS_ROW], impossible[SY_LEVELS_ROW] = {0}, odd[SY_LEVELS_ROW];
-    sy_levels_init(&levels, 1);
+    sy_levels_init(&levels, 1, &outlook, 3);
     for (uint32_t i = 0; i < 60; i++) {
-        sy_levels_pass(&levels, i % 7 ? 1 : 1e9);
+        now_ns += i % 7 ? 1 : 1e9;
         for (uint32_t k = 0; k < SY_LEVELS_ROW; k++) {
             odd[k] = i % 2 ? 1e-30f : i % 3 ? 1e30f : (float)(k == i % SY_LEVELS);
         }
-        sy_levels_weigh(&levels, i % 5 ? odd : impossible);
-        sy_levels_now(&levels, share);
-        assert_true(fabsf(sy_levels_sum(share) - 1) < 0.01f);
+        sy_levels_weigh(&levels, now_ns, i % 5 ? odd : impossible);
+        sy_levels_at(&levels, now_ns, share);
+        float sum = 0;
         for (uint32_t k = 0; k < SY_LEVELS_ROW; k++) {
             assert_true(share[k] >= 0);
+            sum += share[k];
+        }
+        assert_true(fabsf(sum - 1) < 0.01f);
+    }
+}
+
+/* What is foretold without the grid, what the grid says then, and what it says once nothing in
+ * particular was seen then, are the same; but for how much is forgotten with each look. */
+static void levels_fade_as_foretold(void **state) {
+    (void)state;
+    struct sy_levels levels[8];
+    struct sy_outlook outlook;
+    struct sy_rng rng = sy_rng_make(5, 1, 0);
+    float row[SY_LEVELS_ROW], after[SY_LEVELS_ROW], mean[8], sd[8];
+    double now_ns = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        sy_levels_init(&levels[i], STEP_NS, &outlook, i);
+    }
+    for (uint32_t t = 0; t < 2000; t++) {
+        uint32_t lane = sy_rng_below(&rng, 8);
+        float at = (float)sy_rng_uniform(&rng);
+        for (uint32_t k = 0; k < SY_LEVELS_ROW; k++) {
+            row[k] = 0.01f + expf(-50 * (sy_level(k) - at) * (sy_level(k) - at));
+        }
+        sy_levels_weigh(&levels[lane], now_ns, row);
+        now_ns += STEP_NS * sy_rng_exponential(&rng) * (t % 9 ? 1 : 1000);
+        sy_levels_foretell(&outlook, 1, now_ns, mean, sd);
+        for (uint32_t i = 0; i < 8; i++) {
+            double first = 0, second = 0;
+            sy_levels_at(&levels[i], now_ns, row);
+            for (uint32_t k = 0; k < SY_LEVELS; k++) {
+                first += (double)(row[k] * sy_level(k));
+                second += (double)(row[k] * sy_level(k) * sy_level(k));
+            }
+            assert_true(fabs(first - (double)mean[i]) < 1e-5);
+            assert_true(fabs(second - first * first - (double)(sd[i] * sd[i])) < 1e-5);
+        }
+        for (uint32_t k = 0; k < SY_LEVELS_ROW; k++) {
+            after[k] = 1;
+        }
+        sy_levels_weigh(&levels[7], now_ns, after);
+        sy_levels_at(&levels[7], now_ns, after);
+        for (uint32_t k = 0; k < SY_LEVELS_ROW; k++) {
+            assert_true(fabsf(after[k] - row[k]) < 2e-3f);
         }
     }
 }
@@ -306,7 +352,7 @@ static void channels_add_up(void **state) {
                                        {.counter = 1, .value = 10 * GB / 64, .running_ratio = 1}};
         sy_senses_read(s, t * STEP_NS, samples, t % 2 ? 2 : 1);
     }
-    assert_true(fabs(sy_senses_resource(s, 0)->others - 20 * GB) < 0.06 * DRAM);
+    assert_true(fabs(sy_senses_resource(s, 0).others - 20 * GB) < 0.06 * DRAM);
     sy_arena_destroy(arena);
     sy_machine_destroy(machine);
 }
@@ -334,7 +380,7 @@ static void a_recording_gives_the_same(void **state) {
         sy_senses_read(r.senses, (t + 1) * STEP_NS, samples, 6);
         (void)sy_senses_choose(r.senses, r.chosen);
         for (uint32_t m = 0; m < 2; m++) {
-            direct[2 * t + m] = *sy_senses_resource(r.senses, m);
+            direct[2 * t + m] = sy_senses_resource(r.senses, m);
         }
     }
     assert_true(fd >= 0 && write(fd, text.text, text.length) == (ssize_t)text.length);
@@ -348,8 +394,8 @@ static void a_recording_gives_the_same(void **state) {
         assert_int_equal(sy_watch_read(&watch, 0), 0);
         sy_watch_think(&watch, (t + 1) * STEP_NS);
         for (uint32_t m = 0; m < 2; m++) {
-            const struct sy_sensed *replayed = sy_senses_resource(watch.senses, m);
-            assert_memory_equal(replayed, &direct[2 * t + m], sizeof *replayed);
+            struct sy_sensed replayed = sy_senses_resource(watch.senses, m);
+            assert_memory_equal(&replayed, &direct[2 * t + m], sizeof replayed);
         }
     }
     assert_int_equal(sy_watch_read(&watch, 0), -ENODATA);
@@ -362,11 +408,11 @@ static void a_recording_gives_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traffic_is_followed),        cmocka_unit_test(events_are_followed),
-        cmocka_unit_test(own_traffic_is_not_others),  cmocka_unit_test(durations_teach),
-        cmocka_unit_test(odd_samples_do_no_harm),     cmocka_unit_test(levels_stay_a_distribution),
-        cmocka_unit_test(every_counter_is_read),      cmocka_unit_test(channels_add_up),
-        cmocka_unit_test(a_recording_gives_the_same),
+        cmocka_unit_test(traffic_is_followed),       cmocka_unit_test(events_are_followed),
+        cmocka_unit_test(own_traffic_is_not_others), cmocka_unit_test(durations_teach),
+        cmocka_unit_test(odd_samples_do_no_harm),    cmocka_unit_test(levels_stay_a_distribution),
+        cmocka_unit_test(every_counter_is_read),     cmocka_unit_test(channels_add_up),
+        cmocka_unit_test(levels_fade_as_foretold),   cmocka_unit_test(a_recording_gives_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static struct sy_training_options options_of(void) {
         .hinge = 1,
         .hinge_from = 0.01,
         /* Large steps, or nothing would be decided otherwise in worlds that small. */
-        .es = {.pairs = 2, .sigma = 0.08, .rate = 0.3, .keep = 0.9},
+        .es = {.pairs = 2, .sigma = 0.3, .rate = 3, .keep = 0.9},
         .worlds = {.belief = SY_SIM_FILTERED,
                    .tasks_low = 20,
                    .tasks_high = 40,
