@@ -22,7 +22,7 @@
 struct watcher {
     struct helper helper;
     starpu_pthread_cond_t wake;
-    bool stop, opened; /* under the lock */
+    bool stop, opened, rests; /* under the lock; it rests while there is no work */
     struct sy_listing *listing;
     struct sy_watch eyes; /* its senses under the lock */
     double offset_ns;     /* of the policies' clock against the counters' */
@@ -123,10 +123,14 @@ static void *watch(void *argument) {
     }
     w->opened = true;
     while (!w->stop && sees) {
-        due.tv_nsec += has_work() ? (long)w->eyes.interval_ns : IDLE_NS;
+        w->rests = !has_work();
+        due.tv_nsec += w->rests ? IDLE_NS : (long)w->eyes.interval_ns;
         due.tv_sec += due.tv_nsec / 1000000000L;
         due.tv_nsec %= 1000000000L;
         shared_wait(&w->wake, &due);
+        if (w->rests) { /* it may have been woken before */
+            clock_gettime(CLOCK_REALTIME, &due);
+        }
         if (!w->stop) {
             look(w);
         }
@@ -168,8 +172,13 @@ void watcher_start(void) {
 }
 
 void watcher_notice(double now_ns) {
-    if (sy_shared.watcher && now_ns - sy_shared.start_ns > WORTH_NS) {
+    struct watcher *w = sy_shared.watcher;
+    if (w && now_ns - sy_shared.start_ns > WORTH_NS) {
         watcher_start();
+    }
+    if (w && w->rests) {
+        w->rests = false;
+        STARPU_PTHREAD_COND_SIGNAL(&w->wake);
     }
 }
 

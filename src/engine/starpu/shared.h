@@ -168,7 +168,8 @@ void links_arrived(struct node *node, double now_ns, double last_end_ns);
 int watcher_prepare(void); /* once there is a machine and a policy; -1: no memory */
 /* With the lock held: it begins to look, unless there is nothing that it could be asked for. */
 void watcher_start(void);
-/* With the lock held: it does so if the program has been at work for so long that it may pay. */
+/* With the lock held: there is work. It does so if there has been for so long that it may pay, and
+ * goes on if it rests. */
 void watcher_notice(double now_ns);
 /* With the lock held: it has found what can be read, or there is nothing to watch. */
 bool watcher_opened(void);
