@@ -90,6 +90,7 @@ void sy_cell_observe(struct sy_cell *cell, double duration_ns) {
         return;
     }
     make_way(cell, cell->wanted ? cell->wanted : cell->build);
+    cell->stamp = cell->group ? ++cell->group->clock : 0;
     insert(cell, bounded(duration_ns));
     summarise(cell);
 }

@@ -108,17 +108,24 @@ struct sy_roofline {
 struct sy_store;
 /* Without a file. NULL when out of memory. */
 struct sy_store *sy_store_create(void);
-/* Reads FOLDER/MACHINE.costs.csv if it is there, unless empty: then it is only added to. folder
- * NULL: SYMPH_MODELS, else the user's cache (base/folder.h); "": nothing is kept. machine NULL:
- * this one. Where nothing can be kept, or the file is damaged (it is set aside as .bad),
- * ret_warning says so ("" otherwise). */
-SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine, bool empty,
-                                struct sy_store **ret_store, char *ret_warning, size_t warning_size,
-                                struct sy_error *error);
+/* Opens FOLDER/MACHINE.costs.csv, if it is there. folder NULL: SYMPH_MODELS, else the user's cache
+ * (base/folder.h); "": nothing is kept. machine NULL: this one. Where nothing can be kept, or the
+ * file is damaged (it is set aside as .bad), ret_warning says so ("" otherwise). */
+enum sy_store_reading {
+    SY_STORE_WHOLE,
+    SY_STORE_ASKED, /* of kernels that sy_store_cell or sy_store_set_build name, when they first do:
+                       who has few kernels does not wait for those of others */
+    SY_STORE_NONE,  /* the file is only added to */
+};
+SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine,
+                                enum sy_store_reading reading, struct sy_store **ret_store,
+                                char *ret_warning, size_t warning_size, struct sy_error *error);
 /* One that knows the same of costs, fits included, and has no file; NULL when out of memory. */
 struct sy_store *sy_store_copy(const struct sy_store *store);
 void sy_store_close(struct sy_store *store); /* without saving */
-/* Adds what is new to what the file holds then, under a lock on it, atomically. */
+/* Adds what is new to what the file holds then, under a lock on it, atomically, and leaves out what
+ * is not worth keeping (docs/costs-format.md). 0 with a message in error: what was read of the file
+ * now, or as kernels were asked for, is damaged; it was set aside, if it was still there. */
 SY_MUST_CHECK int sy_store_save(struct sy_store *store, struct sy_error *error);
 const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kept */
 /* A table that somebody made, or the kernels.csv of a recorded machine: it counts as of the builds

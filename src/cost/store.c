@@ -49,6 +49,7 @@ void sy_store_close(struct sy_store *store) {
     free(store->cleared);
     free(store->path);
     free(store->bench);
+    sy_parts_close(store->parts);
     sy_map_finish(&store->names);
     sy_map_finish(&store->groups);
     sy_map_finish(&store->keys);
@@ -99,7 +100,8 @@ bool sy_features_sound(const struct sy_features *features) {
 
 /* --- groups -------------------------------------------------------------------------------------
  */
-/* Number of a name, the same for kernels and classes. */
+/* Number of a name, the same for kernels and classes. Whoever names a kernel for the first time
+ * needs what the file has of it. */
 static int intern(struct sy_store *store, const char *name, uint32_t *ret_index) {
     size_t length = strlen(name);
     if (sy_map_get(&store->names, name, length, ret_index)) {
@@ -114,7 +116,7 @@ static int intern(struct sy_store *store, const char *name, uint32_t *ret_index)
         store->builds[index] = 0;
         *ret_index = index;
     }
-    return code;
+    return code || !store->parts ? code : sy_parts_read(store, store->parts, name);
 }
 
 static bool is_described(const struct sy_group *group, const struct sy_features *features) {
@@ -202,13 +204,10 @@ static int index_group(struct sy_store *store, struct group_key key, struct sy_g
     return code;
 }
 
-/* Made if it is missing. */
-static int touch_group(struct sy_store *store, const char *kernel, const char *class_name,
-                       const struct sy_features *features, struct sy_group **ret_group) {
-    struct group_key key;
-    if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
-        return -ENOMEM;
-    }
+/* Made if it is missing. key: the numbers of both names. */
+static int touch_group(struct sy_store *store, struct group_key key, const char *kernel,
+                       const char *class_name, const struct sy_features *features,
+                       struct sy_group **ret_group) {
     struct sy_group *first, *group = find_group(store, key, features, &first);
     if (group) {
         *ret_group = group;
@@ -227,8 +226,10 @@ static int touch_group(struct sy_store *store, const char *kernel, const char *c
     memcpy(group->names, names, sizeof names);
     group->wanted = store->builds[key.kernel];
     code = add_method(store, group, features->names ? features->count : 0);
+    while (first && first->next) {
+        first = first->next; /* in the order in which they came, so that it is that of the file */
+    }
     if (!code && first) {
-        group->next = first->next;
         first->next = group;
     } else if (!code) {
         code = index_group(store, key, group);
@@ -277,7 +278,8 @@ static struct sy_cell *add_cell(struct sy_store *store, const char *kernel, cons
     struct sy_group *group;
     struct key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
     uint32_t index = store->count;
-    struct sy_cell *cell = copy && !touch_group(store, kernel, class_name, features, &group)
+    struct group_key names = {key->kernel, key->class_name};
+    struct sy_cell *cell = copy && !touch_group(store, names, kernel, class_name, features, &group)
                                ? sy_store_add_cell(store, group)
                                : NULL;
     if (!cell) {
@@ -323,7 +325,12 @@ static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint
     }
     if (features->names) {
         struct sy_group *group;
-        int code = touch_group(store, sample->kernel, sample->class_name, features, &group);
+        struct group_key key;
+        if (intern(store, sample->kernel, &key.kernel) ||
+            intern(store, sample->class_name, &key.class_name)) {
+            return -ENOMEM;
+        }
+        int code = touch_group(store, key, sample->kernel, sample->class_name, features, &group);
         return code == -ENOSPC ? 0
                : code          ? code
                                : sy_group_observe(store, group, sample, build, saved);
@@ -335,6 +342,7 @@ static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint
         return -ENOMEM;
     }
     sy_cell_add(cell, sample, build, 1);
+    cell->stamp = ++cell->group->clock;
     cell->saved_count = saved ? cell->sample_count : cell->saved_count;
     return 0;
 }

@@ -58,7 +58,7 @@ void sy_starpu_closing(void) {
     char text[1024];
     if (sy_starpu_warning()) {
         complain(sy_starpu_warning());
-    } else if (sy_starpu_save(&error) < 0) {
+    } else if (sy_starpu_save(&error) < 0 || error.message[0]) {
         complain(sy_error_format(&error, text, sizeof text));
     }
     if (sy_starpu_failure()) {

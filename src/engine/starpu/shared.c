@@ -123,7 +123,8 @@ static int open_store(struct shared *s, struct sy_error *error) {
 #else
     const char *folder = s->options.request->models;
 #endif
-    return sy_store_open(folder, NULL, false, &s->store, s->warning, sizeof s->warning, error);
+    return sy_store_open(folder, NULL, SY_STORE_ASKED, &s->store, s->warning, sizeof s->warning,
+                         error);
 }
 
 int shared_start(void) {
