@@ -143,6 +143,16 @@ SY_MUST_CHECK int sy_store_observe(struct sy_store *store, const struct sy_cost_
  * lives. Finds or adds; NULL when out of memory. */
 struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
                               double bytes, double flops, uint64_t footprint);
+/* All sizes of a kernel on a class, and one of them. NULL: out of memory. */
+struct sy_group;
+struct sy_group *sy_store_sizes(struct sy_store *store, const char *kernel, const char *class_name);
+struct sy_cell *sy_group_cell(struct sy_store *store, struct sy_group *group, double bytes,
+                              double flops, uint64_t footprint);
+/* Samples that are held and speak for the code that runs now, whatever their size; which share of
+ * them takes less than most_ns, and what one takes on average, where longer ones count as most_ns.
+ * Goes through all cells. */
+uint64_t sy_group_shorter(const struct sy_group *group, double most_ns, double *ret_share,
+                          double *ret_mean_ns);
 /* Allocates nothing. What is negative or not finite is no duration and not counted. The first one
  * of another build replaces all there are. */
 void sy_cell_observe(struct sy_cell *cell, double duration_ns);

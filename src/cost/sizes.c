@@ -236,6 +236,23 @@ static void refresh(struct sy_group *group, const struct tally *tally) {
     }
 }
 
+uint64_t sy_group_shorter(const struct sy_group *group, double most_ns, double *ret_share,
+                          double *ret_mean_ns) {
+    uint64_t count = 0, shorter = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct sy_cell *cell = group->cells[i];
+        if (sy_cell_count(cell)) {
+            sum += sy_least(cell->median_ns, most_ns) * cell->held;
+            shorter += cell->median_ns < most_ns ? cell->held : 0;
+            count += cell->held;
+        }
+    }
+    *ret_share = count ? (double)shorter / (double)count : 0;
+    *ret_mean_ns = count ? sum / (double)count : most_ns;
+    return count;
+}
+
 void sy_group_fit(struct sy_group *group) {
     struct tally tally = look(group, 0, 0);
     refresh(group, &tally);

@@ -223,6 +223,8 @@ static int touch_group(struct sy_store *store, struct group_key key, const char 
         !(group->class_name = sy_arena_strdup(store->arena, class_name))) {
         return -ENOMEM;
     }
+    group->kernel_number = key.kernel;
+    group->class_number = key.class_name;
     memcpy(group->names, names, sizeof names);
     group->wanted = store->builds[key.kernel];
     code = add_method(store, group, features->names ? features->count : 0);
@@ -273,15 +275,11 @@ struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group
 }
 
 /* Of sizes. */
-static struct sy_cell *add_cell(struct sy_store *store, const char *kernel, const char *class_name,
-                                const struct sy_features *features, const struct key *key) {
-    struct sy_group *group;
+static struct sy_cell *add_cell(struct sy_store *store, struct sy_group *group,
+                                const struct key *key) {
     struct key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
     uint32_t index = store->count;
-    struct group_key names = {key->kernel, key->class_name};
-    struct sy_cell *cell = copy && !touch_group(store, names, kernel, class_name, features, &group)
-                               ? sy_store_add_cell(store, group)
-                               : NULL;
+    struct sy_cell *cell = copy ? sy_store_add_cell(store, group) : NULL;
     if (!cell) {
         return NULL;
     }
@@ -301,18 +299,34 @@ static double size_of(double value) {
     return value > 0 && isfinite(value) ? value : 0;
 }
 
-struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
-                              double bytes, double flops, uint64_t footprint) {
-    const double values[SY_SIZES] = {[SY_FLOPS] = flops, [SY_BYTES] = bytes};
-    const struct sy_features features = {.values = values, .footprint = footprint};
-    struct key key = {.bytes = size_of(bytes), .flops = size_of(flops), .footprint = footprint};
+struct sy_group *sy_store_sizes(struct sy_store *store, const char *kernel,
+                                const char *class_name) {
+    static const struct sy_features sizes;
+    struct group_key key;
+    struct sy_group *group;
+    return intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name) ||
+                   touch_group(store, key, kernel, class_name, &sizes, &group)
+               ? NULL
+               : group;
+}
+
+struct sy_cell *sy_group_cell(struct sy_store *store, struct sy_group *group, double bytes,
+                              double flops, uint64_t footprint) {
+    struct key key = {.bytes = size_of(bytes),
+                      .flops = size_of(flops),
+                      .footprint = footprint,
+                      .kernel = group->kernel_number,
+                      .class_name = group->class_number};
     uint32_t index;
-    if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
-        return NULL;
-    }
     return sy_map_get(&store->keys, (const char *)&key, sizeof key, &index)
                ? store->cells[index]
-               : add_cell(store, kernel, class_name, &features, &key);
+               : add_cell(store, group, &key);
+}
+
+struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
+                              double bytes, double flops, uint64_t footprint) {
+    struct sy_group *group = sy_store_sizes(store, kernel, class_name);
+    return group ? sy_group_cell(store, group, bytes, flops, footprint) : NULL;
 }
 
 /* --- samples ------------------------------------------------------------------------------------

@@ -48,12 +48,13 @@ struct sy_line {
 /* What is described alike, of one kernel on one class. */
 struct sy_group {
     const char *kernel, *class_name;
-    struct sy_group *next;             /* described otherwise */
-    uint32_t name_count;               /* of costs; 0: sizes */
-    const char *names[SY_FEATURE_MAX]; /* of the store's */
-    uint64_t wanted;                   /* as in struct sy_cell */
-    uint64_t build;                    /* of costs: of all cells */
-    struct sy_cell **cells;            /* malloc'ed; those of costs are used again, from count on */
+    uint32_t kernel_number, class_number; /* of these names in the store */
+    struct sy_group *next;                /* described otherwise */
+    uint32_t name_count;                  /* of costs; 0: sizes */
+    const char *names[SY_FEATURE_MAX];    /* of the store's */
+    uint64_t wanted;                      /* as in struct sy_cell */
+    uint64_t build;                       /* of costs: of all cells */
+    struct sy_cell **cells; /* malloc'ed; those of costs are used again, from count on */
     uint32_t count, capacity, made;
     uint64_t clock;
     struct model *model;  /* of costs */

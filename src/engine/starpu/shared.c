@@ -215,6 +215,7 @@ static void shared_finish(struct shared *s) {
     links_close();
     sy_machine_destroy(s->machine);
     row_free_all();
+    sy_chains_finish(&s->known);
     sy_map_finish(&s->kernels);
     sy_arena_destroy(s->names);
     sy_chains_finish(&s->data);
@@ -229,9 +230,8 @@ static void shared_finish(struct shared *s) {
     s->decision_ns = NULL;
     s->decisions = NULL;
     s->kernel_count = s->submitted = 0;
-    memset(s->lengths, 0, sizeof s->lengths);
     s->decision_count = s->decision_capacity = 0;
-    s->decision_samples = s->task_total = 0;
+    s->decision_samples = s->task_total = s->short_total = 0;
     s->learned = false;
     atomic_store(&s->up, false);
     STARPU_PTHREAD_MUTEX_DESTROY(&s->lock);
