@@ -70,6 +70,7 @@ struct sy_cell {
     struct sy_group *group;
     struct sy_published *given; /* published summaries; NULL: sampled here */
     bool modelled;              /* computed, not measured */
+    bool in_line;               /* it is among the cells that its group's line goes through */
     double watts;               /* as last read, of all devices of the width; NAN: never */
     uint64_t build;             /* of the code that its samples are of; 0: not known */
     uint64_t wanted;            /* of the code that runs now; 0: not known, then any will do */

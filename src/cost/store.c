@@ -41,6 +41,7 @@ void sy_store_close(struct sy_store *store) {
     for (uint32_t i = 0; i < store->group_count; i++) {
         for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
             free(group->cells);
+            sy_line_finish(group->line);
         }
     }
     free(store->group_list);
@@ -256,7 +257,8 @@ struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group
     struct sy_cell *cell = sy_arena_alloc(store->arena, 1, sizeof *cell);
     if (!cell ||
         sy_grow(&store->cells, &store->capacity, store->count + 1, sizeof(struct sy_cell *)) ||
-        sy_grow(&group->cells, &group->capacity, group->made + 1, sizeof(struct sy_cell *))) {
+        sy_grow(&group->cells, &group->capacity, group->made + 1, sizeof(struct sy_cell *)) ||
+        sy_line_grow(group->line, group->made + 1)) {
         return NULL;
     }
     *cell = (struct sy_cell){.kernel = group->kernel,

@@ -12,6 +12,8 @@
 #define SY_SAMPLE_COUNT_MAX 1000000000000000ull /* sums of such counts stay exact */
 
 void sy_cell_reset(struct sy_cell *cell);
+/* It has one sample more; allocates nothing, as this happens after every task. */
+void sy_group_hears(struct sy_cell *cell);
 /* The times of a sample, each times ratio; those of another build go. */
 void sy_cell_add(struct sy_cell *cell, const struct sy_cost_sample *sample, uint64_t build,
                  double ratio);
@@ -38,6 +40,13 @@ struct sy_line {
     } fits[SY_SIZES]; /* over each */
     uint32_t support; /* trusted cells when it was made */
     uint64_t samples; /* and their samples */
+    /* The trusted cells that state a size, now: in the order in which they came to be trusted, and
+     * by each size. malloc'ed, with room for all cells of the group. */
+    bool counted; /* else to be found anew */
+    uint32_t count;
+    uint64_t sample_count; /* of all of them */
+    struct sy_cell **cells, **by_size[SY_SIZES];
+    uint32_t capacity, size_capacity[SY_SIZES];
 };
 
 /* Cells of sizes that are kept of one kernel on one class, and bytes of a file that are passed on
@@ -83,15 +92,24 @@ struct sy_store {
     struct bench *bench; /* made with the first group of costs */
 };
 
+/* Room for so many cells; NULL: there is no line. */
+SY_MUST_CHECK int sy_line_grow(struct sy_line *line, uint32_t count);
+void sy_line_finish(struct sy_line *line);
 extern const struct sy_estimate sy_estimate_unknown;
 extern const char *const sy_size_names[SY_SIZES];
 /* Of sizes: as measured at the very same, else by the line. */
 struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, double flops);
 /* Makes the line again if it is old. */
 void sy_group_fit(struct sy_group *group);
+static inline void sy_group_recount(struct sy_group *group) {
+    if (group && group->line) {
+        group->line->counted = false;
+    }
+}
 static inline void sy_group_outdate(struct sy_group *group) {
     if (group->line) {
         group->line->samples = UINT64_MAX; /* more than there can be */
+        group->line->counted = false;
     }
 }
 /* Location and scale of a Student-t (nu = 4) by EM, at least one value; work has room for as many.
