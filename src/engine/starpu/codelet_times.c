@@ -14,7 +14,6 @@
 #define SHORT_NS       5e3 /* a decision takes about as long, with all that belongs to it */
 #define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
-#define RATIO_MAX      255 /* rows that say how long a class takes of what another does */
 #define REFRESH_CHANGE .1  /* waiting tasks are told when an estimate moved by more, and */
 #define REFRESH_NS     400 /* not again before so long, times their number: a few % of the time */
 
@@ -45,23 +44,47 @@ static double known_ns(const struct row *row, uint32_t c) {
     return e.source == SY_COST_REGRESSED ? e.median_ns : NAN;
 }
 
-/* How long class c takes of what class k takes: the median over rows that know both; else an
- * accelerator is hoped to be somewhat faster than a core. */
-static double class_ratio(uint32_t c, uint32_t k) {
-    const struct shared *s = &sy_shared;
-    double ratios[RATIO_MAX];
+/* A row that knows more than one class says how they compare. Of more rows than there is room for
+ * the newest do. */
+static void note_knowing(struct row *row) {
+    struct comparison *all = &sy_shared.comparison;
+    uint32_t known = 0;
+    for (uint32_t c = 0; !row->compares && c < sy_shared.machine->class_count; c++) {
+        known += row->cells[c] && trusted(row, c);
+    }
+    if (known > 1) {
+        row->compares = true;
+        all->rows[all->count++ % COMPARED_ROWS] = row;
+    }
+}
+
+static double median_ratio(const struct comparison *all, uint32_t c, uint32_t k) {
+    double ratios[COMPARED_ROWS];
     uint32_t count = 0;
-    for (uint32_t b = 0; b < s->rows.width; b++) {
-        for (const struct sy_chained *link = s->rows.buckets[b]; link && count < RATIO_MAX;
-             link = link->next) {
-            const struct row *r = (const struct row *)link;
-            if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
-                ratios[count++] = known_ns(r, c) / known_ns(r, k);
-            }
+    for (uint32_t i = 0; i < all->count && i < COMPARED_ROWS; i++) {
+        const struct row *r = all->rows[i];
+        if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
+            ratios[count++] = known_ns(r, c) / known_ns(r, k);
         }
     }
+    return count ? sy_quantile(ratios, count, 0.5) : NAN;
+}
+
+/* How long class c takes of what class k takes: the median over rows that know both; else an
+ * accelerator is hoped to be somewhat faster than a core. Worked out again when there is another
+ * row, or after as many tasks as rows were looked at: a few rows' work per task. */
+static double class_ratio(uint32_t c, uint32_t k) {
+    const struct shared *s = &sy_shared;
+    const struct comparison *all = &s->comparison;
     bool hope = s->machine->classes[c].kind != SY_CPU && s->machine->classes[k].kind == SY_CPU;
-    return count ? sy_quantile(ratios, count, 0.5) : hope ? HOPED_RATIO : 1;
+    if (!all->count) {
+        return hope ? HOPED_RATIO : 1;
+    }
+    struct class_ratio *ratio = &all->ratios[c * s->machine->class_count + k];
+    if (ratio->count != all->count || all->ended - ratio->ended >= COMPARED_ROWS) {
+        *ratio = (struct class_ratio){median_ratio(all, c, k), all->count, all->ended};
+    }
+    return isfinite(ratio->value) ? ratio->value : hope ? HOPED_RATIO : 1;
 }
 
 /* The least that a class which is not known could take, judged by those that are. */
@@ -193,6 +216,8 @@ void row_end(struct row *row, struct node *node, uint32_t class_index, double du
         struct sy_cell *cell = row->cells[class_index];
         sy_cell_observe(cell, duration_ns);
         kernel_took(row->known, row->size, duration_ns);
+        sy_shared.comparison.ended++;
+        note_knowing(row);
         sy_shared.learned = true;
         if (node->context->live) {
             sy_live_set_kernel(node->context->live,
@@ -311,6 +336,9 @@ struct row *row_of(struct node *node) {
         if (row && sy_chains_add(rows, &row->link, node->row_key)) {
             free(row);
             return NULL;
+        }
+        if (row) {
+            note_knowing(row);
         }
     }
     return row;

@@ -63,6 +63,7 @@ struct row {
     uint32_t kernel;        /* number for the policy */
     uint32_t size;          /* among those of its kernel's lengths */
     const char *name;       /* of the kernel; NULL: no memory */
+    bool compares;          /* it is in shared.comparison */
     bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
     struct sy_cell **cells; /* per class; NULL: cannot run there */
     double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */

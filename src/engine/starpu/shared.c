@@ -140,7 +140,10 @@ int shared_start(void) {
     if (!code) {
         code = sy_starpu_machine(&s->machine, &error);
     }
-    if (!code && (links_open() || watcher_start())) {
+    uint32_t classes = s->machine ? s->machine->class_count : 0;
+    s->comparison.ratios =
+        code ? NULL : calloc((size_t)classes * classes, sizeof *s->comparison.ratios);
+    if (!code && (!s->comparison.ratios || links_open() || watcher_start())) {
         code = -ENOMEM;
     }
     if (code) {
@@ -226,6 +229,8 @@ static void shared_finish(struct shared *s) {
     s->store = NULL;
     s->machine = NULL;
     s->names = NULL;
+    free(s->comparison.ratios);
+    memset(&s->comparison, 0, sizeof s->comparison);
     s->last_end_ns = NULL;
     s->decision_ns = NULL;
     s->decisions = NULL;

@@ -32,6 +32,7 @@ struct recorder;
 
 #define DECISION_SAMPLES 65536
 #define SPARE_BUFFERS    8
+#define COMPARED_ROWS    255 /* that say how long a class takes of what another does */
 
 struct shared {
     starpu_pthread_mutex_t lock;
@@ -68,6 +69,16 @@ struct shared {
     struct sy_map kernels;      /* their numbers, by name */
     struct sy_arena *names;     /* of kernels, and what else is known of them */
     uint32_t kernel_count;
+    struct comparison {
+        struct row *rows[COMPARED_ROWS]; /* ring */
+        uint32_t count;                  /* ever */
+        uint64_t ended;                  /* tasks that were measured */
+        struct class_ratio {
+            double value;   /* NAN: no row knows both */
+            uint32_t count; /* and when it was worked out */
+            uint64_t ended;
+        } * ratios; /* [class * class_count + other class] */
+    } comparison;
     uint32_t submitted;
     uint64_t worlds;     /* made so far: their numbers, since addresses are used again */
     double *last_end_ns; /* per worker */
