@@ -5,6 +5,7 @@
  */
 #include "cost/store.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,6 +38,29 @@ static void check_cell(const struct sy_store *store, const struct sy_cell *cell)
     SY_ASSERT(found.median_ns > 0 && found.log_sigma >= 0 && isfinite(found.log_sigma));
 }
 
+/* What is as we write it says the same in parts as whole. */
+static void check_parts(const char *text, size_t size, const struct sy_buffer *whole) {
+    struct sy_store *store = sy_store_create();
+    struct sy_parts *parts = NULL;
+    struct sy_buffer written = {0};
+    char *copy = malloc(size + 1);
+    SY_ASSERT(store && copy);
+    memcpy(copy, text, size);
+    if (sy_parts_open(store, "fuzz", copy, size, &parts)) {
+        SY_ASSERT(!whole);
+        free(copy);
+    } else {
+        SY_ASSERT(sy_parts_read_all(store, parts, 0) == 0);
+        SY_ASSERT(!whole || !sy_parts_damage(parts));
+        sy_store_write_text(store, &written);
+        SY_ASSERT(!whole || (written.length == whole->length &&
+                             memcmp(written.text, whole->text, whole->length) == 0));
+    }
+    sy_parts_close(parts);
+    sy_buffer_finish(&written);
+    sy_store_close(store);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *text = (const char *)data;
     struct sy_store *store = sy_store_create(), *again = sy_store_create();
@@ -51,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     SY_ASSERT(sy_store_read_text(again, "again", first.text, first.length, false, &error) == 0);
     sy_store_write_text(again, &second);
     SY_ASSERT(first.length == second.length && memcmp(first.text, second.text, first.length) == 0);
+    check_parts(text, size, NULL);
+    check_parts(first.text, first.length, &first);
     for (uint32_t i = 0; i < sy_store_count(store); i++) {
         check_cell(store, sy_store_at(store, i));
     }

@@ -131,6 +131,7 @@ char *sy_show(const char *text, char *buffer, size_t size);
 struct sy_map {
     struct sy_map_entry *entries;
     uint32_t capacity, count;
+    const void *random; /* bits of this process, once there are entries */
 };
 /* Keys are borrowed: they must outlive the map. 0, -EEXIST (value unchanged) or -ENOMEM. */
 SY_MUST_CHECK int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t value);

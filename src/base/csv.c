@@ -167,17 +167,20 @@ int sy_csv_u64(struct sy_csv *csv, const char *what, uint64_t *ret_value) {
     return 0;
 }
 
+static int hex_value(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 int sy_csv_identity(struct sy_csv *csv, const char *what, uint64_t *ret_identity) {
-    static const char digits[] = "0123456789abcdef";
     int code = sy_csv_field(csv, what);
     uint64_t identity = 0;
     for (size_t i = 0; !code && i < csv->field_length; i++) {
-        const char *digit = memchr(digits, csv->field[i], sizeof digits - 1);
-        if (!digit || csv->field_length != IDENTITY_DIGITS) {
+        int digit = hex_value(csv->field[i]);
+        if (digit < 0 || csv->field_length != IDENTITY_DIGITS) {
             return sy_csv_fail(csv, "%s must be %d hexadecimal digits, or empty", what,
                                IDENTITY_DIGITS);
         }
-        identity = identity << 4 | (uint64_t)(digit - digits);
+        identity = identity << 4 | (uint64_t)digit;
     }
     if (!code) {
         *ret_identity = identity;

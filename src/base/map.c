@@ -68,11 +68,10 @@ uint64_t sy_siphash(const uint64_t key[2], const char *text, size_t length) {
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-static uint64_t hash_of(const char *text, size_t length) {
+static uint64_t hash_of(const struct sy_map *map, const char *text, size_t length) {
     uint64_t key[2] = {0};
-    const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes, constant */
-    if (random) {
-        memcpy(key, random, sizeof key);
+    if (map->random) {
+        memcpy(key, map->random, sizeof key);
     }
     return sy_siphash(key, text, length);
 }
@@ -90,7 +89,11 @@ static struct sy_map_entry *find(const struct sy_map *map, const char *key, size
 
 static int enlarge(struct sy_map *map) {
     struct sy_map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
-                            .count = map->count};
+                            .count = map->count,
+                            .random = map->random};
+    if (!larger.random) { /* looked for once: it is among some twenty values */
+        larger.random = (const void *)getauxval(AT_RANDOM); /* 16 bytes, constant */
+    }
     larger.entries = calloc(larger.capacity, sizeof *larger.entries);
     if (!larger.entries || larger.capacity < map->capacity) {
         free(larger.entries);
@@ -114,7 +117,7 @@ int sy_map_put(struct sy_map *map, const char *key, size_t length, uint32_t valu
     if (map->count >= map->capacity / 2 && enlarge(map) < 0) {
         return -ENOMEM;
     }
-    uint64_t hash = hash_of(key, length);
+    uint64_t hash = hash_of(map, key, length);
     struct sy_map_entry *entry = find(map, key, length, hash);
     if (entry->key) {
         return -EEXIST;
@@ -129,7 +132,7 @@ bool sy_map_get(const struct sy_map *map, const char *key, size_t length, uint32
     if (!map->capacity) {
         return false;
     }
-    const struct sy_map_entry *entry = find(map, key, length, hash_of(key, length));
+    const struct sy_map_entry *entry = find(map, key, length, hash_of(map, key, length));
     if (!entry->key) {
         return false;
     }

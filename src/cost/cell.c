@@ -61,6 +61,9 @@ static void insert(struct sy_cell *cell, float value) {
 }
 
 void sy_cell_reset(struct sy_cell *cell) {
+    if (cell->in_line) {
+        sy_group_recount(cell->group);
+    }
     cell->sample_count = cell->saved_count = 0;
     cell->held = 0;
     cell->given = NULL;
@@ -90,8 +93,12 @@ void sy_cell_observe(struct sy_cell *cell, double duration_ns) {
         return;
     }
     make_way(cell, cell->wanted ? cell->wanted : cell->build);
+    cell->stamp = cell->group ? ++cell->group->clock : 0;
     insert(cell, bounded(duration_ns));
     summarise(cell);
+    if (cell->group) {
+        sy_group_hears(cell);
+    }
 }
 
 void sy_cell_add(struct sy_cell *cell, const struct sy_cost_sample *sample, uint64_t build,
@@ -109,6 +116,7 @@ void sy_cell_add(struct sy_cell *cell, const struct sy_cost_sample *sample, uint
         insert(cell, bounded(sample->time_ns * ratio));
     }
     summarise(cell);
+    sy_group_recount(cell->group);
 }
 
 uint32_t sy_cell_last(const struct sy_cell *cell, uint64_t count, float *ret_times_ns) {

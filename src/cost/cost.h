@@ -70,6 +70,7 @@ struct sy_cell {
     struct sy_group *group;
     struct sy_published *given; /* published summaries; NULL: sampled here */
     bool modelled;              /* computed, not measured */
+    bool in_line;               /* it is among the cells that its group's line goes through */
     double watts;               /* as last read, of all devices of the width; NAN: never */
     uint64_t build;             /* of the code that its samples are of; 0: not known */
     uint64_t wanted;            /* of the code that runs now; 0: not known, then any will do */
@@ -108,17 +109,24 @@ struct sy_roofline {
 struct sy_store;
 /* Without a file. NULL when out of memory. */
 struct sy_store *sy_store_create(void);
-/* Reads FOLDER/MACHINE.costs.csv if it is there, unless empty: then it is only added to. folder
- * NULL: SYMPH_MODELS, else the user's cache (base/folder.h); "": nothing is kept. machine NULL:
- * this one. Where nothing can be kept, or the file is damaged (it is set aside as .bad),
- * ret_warning says so ("" otherwise). */
-SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine, bool empty,
-                                struct sy_store **ret_store, char *ret_warning, size_t warning_size,
-                                struct sy_error *error);
+/* Opens FOLDER/MACHINE.costs.csv, if it is there. folder NULL: SYMPH_MODELS, else the user's cache
+ * (base/folder.h); "": nothing is kept. machine NULL: this one. Where nothing can be kept, or the
+ * file is damaged (it is set aside as .bad), ret_warning says so ("" otherwise). */
+enum sy_store_reading {
+    SY_STORE_WHOLE,
+    SY_STORE_ASKED, /* of kernels that sy_store_cell or sy_store_set_build name, when they first do:
+                       who has few kernels does not wait for those of others */
+    SY_STORE_NONE,  /* the file is only added to */
+};
+SY_MUST_CHECK int sy_store_open(const char *folder, const char *machine,
+                                enum sy_store_reading reading, struct sy_store **ret_store,
+                                char *ret_warning, size_t warning_size, struct sy_error *error);
 /* One that knows the same of costs, fits included, and has no file; NULL when out of memory. */
 struct sy_store *sy_store_copy(const struct sy_store *store);
 void sy_store_close(struct sy_store *store); /* without saving */
-/* Adds what is new to what the file holds then, under a lock on it, atomically. */
+/* Adds what is new to what the file holds then, under a lock on it, atomically, and leaves out what
+ * is not worth keeping (docs/costs-format.md). 0 with a message in error: what was read of the file
+ * now, or as kernels were asked for, is damaged; it was set aside, if it was still there. */
 SY_MUST_CHECK int sy_store_save(struct sy_store *store, struct sy_error *error);
 const char *sy_store_path(const struct sy_store *store); /* NULL: nothing is kept */
 /* A table that somebody made, or the kernels.csv of a recorded machine: it counts as of the builds
@@ -136,6 +144,16 @@ SY_MUST_CHECK int sy_store_observe(struct sy_store *store, const struct sy_cost_
  * lives. Finds or adds; NULL when out of memory. */
 struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
                               double bytes, double flops, uint64_t footprint);
+/* All sizes of a kernel on a class, and one of them. NULL: out of memory. */
+struct sy_group;
+struct sy_group *sy_store_sizes(struct sy_store *store, const char *kernel, const char *class_name);
+struct sy_cell *sy_group_cell(struct sy_store *store, struct sy_group *group, double bytes,
+                              double flops, uint64_t footprint);
+/* Samples that are held and speak for the code that runs now, whatever their size; which share of
+ * them takes less than most_ns, and what one takes on average, where longer ones count as most_ns.
+ * Goes through all cells. */
+uint64_t sy_group_shorter(const struct sy_group *group, double most_ns, double *ret_share,
+                          double *ret_mean_ns);
 /* Allocates nothing. What is negative or not finite is no duration and not counted. The first one
  * of another build replaces all there are. */
 void sy_cell_observe(struct sy_cell *cell, double duration_ns);

@@ -11,11 +11,14 @@
 #include "cost/store.h"
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define UNTRUSTED_SIGMA  0.5  /* spread claimed for one or two samples */
 #define ALIKE_SIGMA      0.1  /* added for another cell of the same size */
 #define PRIOR_SIGMA      0.5  /* added for times of another build */
-#define REFIT_RATIO      1.25 /* more samples, by so much, make the line old */
+#define REFIT_RATIO      1.25 /* more samples, by so much, make the line old, */
+#define MORE_CELLS       1.1  /* and so many more cells */
 #define SAME_SIZE        1e-4 /* recorded features have six digits */
 #define SLOPE_MAX        3.0  /* cubic in the size; steeper is noise */
 #define TRUST_RUNS       4.0  /* runs at which half of the distance from the line is believed */
@@ -67,6 +70,7 @@ int sy_cell_give(struct sy_store *store, struct sy_cell *cell, double mean_ns, d
     cell->given->log_sigma[at] = log_sigma;
     cell->sample_count += count ? count : 1;
     cell->saved_count = cell->sample_count;
+    sy_group_recount(cell->group);
     combine(cell);
     return 0;
 }
@@ -97,12 +101,11 @@ static void add_knot(struct knot knot, struct knot *knots, uint32_t *count) {
 }
 
 /* Of more cells than there are knots, evenly chosen ones. */
-static uint32_t collect(const struct sy_group *group, uint32_t support, uint32_t feature,
-                        struct knot *knots) {
-    uint32_t count = 0, passed = 0, chosen = 0, wanted = support < KNOTS ? support : KNOTS;
-    for (uint32_t i = 0; i < group->count && chosen < wanted; i++) {
-        const struct sy_cell *cell = group->cells[i];
-        if (!supports(cell) || (uint64_t)passed++ * wanted / support < chosen) {
+static uint32_t collect(const struct sy_line *line, uint32_t feature, struct knot *knots) {
+    uint32_t count = 0, chosen = 0, wanted = line->count < KNOTS ? line->count : KNOTS;
+    for (uint32_t i = 0; i < line->count && chosen < wanted; i++) {
+        const struct sy_cell *cell = line->cells[i];
+        if ((uint64_t)i * wanted / line->count < chosen) {
             continue;
         }
         chosen++;
@@ -164,10 +167,10 @@ static void make_monotone(struct knot *knots, uint32_t count) {
     }
 }
 
-static void fit(const struct sy_group *group, uint32_t support, uint32_t feature,
-                struct sy_line_fit *ret_fit) {
+static void fit(struct sy_line *line, uint32_t feature) {
+    struct sy_line_fit *ret_fit = &line->fits[feature];
     struct knot knots[KNOTS];
-    uint32_t count = collect(group, support, feature, knots);
+    uint32_t count = collect(line, feature, knots);
     *ret_fit = (struct sy_line_fit){.count = count};
     if (count < 2) {
         return;
@@ -175,9 +178,9 @@ static void fit(const struct sy_group *group, uint32_t support, uint32_t feature
     double slope = theil_sen(knots, count);
     double intercept = intercept_of(knots, count, slope, &ret_fit->residual_sigma);
     for (uint32_t i = 0; i < count; i++) {
-        double line = intercept + slope * knots[i].x;
+        double straight = intercept + slope * knots[i].x;
         double trust = knots[i].weight / (knots[i].weight + TRUST_RUNS);
-        knots[i].y = line + trust * (knots[i].y - line);
+        knots[i].y = straight + trust * (knots[i].y - straight);
     }
     make_monotone(knots, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -190,55 +193,174 @@ static void fit(const struct sy_group *group, uint32_t support, uint32_t feature
 
 /* --- what a group has ---------------------------------------------------------------------------
  */
-struct tally {
-    uint32_t support; /* trusted cells */
-    uint64_t samples; /* of these */
-    const struct sy_cell *same;
-};
+int sy_line_grow(struct sy_line *line, uint32_t count) {
+    int code = line ? sy_grow(&line->cells, &line->capacity, count, sizeof(struct sy_cell *)) : 0;
+    for (uint32_t f = 0; line && !code && f < SY_SIZES; f++) {
+        code = sy_grow(&line->by_size[f], &line->size_capacity[f], count, sizeof(struct sy_cell *));
+    }
+    return code;
+}
+
+void sy_line_finish(struct sy_line *line) {
+    if (line) {
+        free(line->cells);
+        for (uint32_t f = 0; f < SY_SIZES; f++) {
+            free(line->by_size[f]);
+        }
+    }
+}
+
+/* Of those by size, the first that is not smaller. */
+static uint32_t place_of(const struct sy_line *line, uint32_t feature, double size) {
+    uint32_t low = 0, high = line->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (line->by_size[feature][middle]->values[feature] < size) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void join(struct sy_line *line, struct sy_cell *cell) {
+    for (uint32_t f = 0; f < SY_SIZES; f++) {
+        struct sy_cell **by = line->by_size[f];
+        uint32_t at = place_of(line, f, cell->values[f]);
+        memmove(by + at + 1, by + at, (line->count - at) * sizeof(struct sy_cell *));
+        by[at] = cell;
+    }
+    line->cells[line->count++] = cell;
+    line->sample_count += cell->sample_count;
+    cell->in_line = true;
+}
+
+static int compare_sizes(const struct sy_cell *a, const struct sy_cell *b, uint32_t feature) {
+    return (a->values[feature] > b->values[feature]) - (a->values[feature] < b->values[feature]);
+}
+
+static int by_flops(const void *a, const void *b) {
+    return compare_sizes(*(struct sy_cell *const *)a, *(struct sy_cell *const *)b, SY_FLOPS);
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return compare_sizes(*(struct sy_cell *const *)a, *(struct sy_cell *const *)b, SY_BYTES);
+}
+
+/* All cells are looked at, so only after something else than a new sample. */
+static void recount(struct sy_group *group) {
+    struct sy_line *line = group->line;
+    line->count = 0;
+    line->sample_count = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct sy_cell *cell = group->cells[i];
+        cell->in_line = supports(cell);
+        if (cell->in_line) {
+            line->by_size[SY_FLOPS][line->count] = line->by_size[SY_BYTES][line->count] = cell;
+            line->cells[line->count++] = cell;
+            line->sample_count += cell->sample_count;
+        }
+    }
+    if (line->count > 1) {
+        qsort(line->by_size[SY_FLOPS], line->count, sizeof(struct sy_cell *), by_flops);
+        qsort(line->by_size[SY_BYTES], line->count, sizeof(struct sy_cell *), by_bytes);
+    }
+    line->counted = true;
+}
+
+void sy_group_hears(struct sy_cell *cell) {
+    struct sy_line *line = cell->group->line;
+    if (!line || !line->counted) {
+        return;
+    }
+    if (cell->in_line) {
+        line->sample_count++;
+    } else if (supports(cell)) {
+        join(line, cell);
+    }
+}
 
 static bool is_same(double a, double b) {
     return fabs(a - b) <= SAME_SIZE * sy_most(a, b);
 }
 
-/* One pass, as this happens while tasks wait. same: in both features; else in flops where both
- * state them, else in bytes, and then the nearest in bytes: the same tile in single and double
- * precision is the same amount of work. */
-static struct tally look(const struct sy_group *group, double bytes, double flops) {
-    struct tally tally = {0};
-    double least = INFINITY;
-    for (uint32_t i = 0; i < group->count; i++) {
-        const struct sy_cell *cell = group->cells[i];
-        if (!supports(cell)) {
-            continue;
+struct same {
+    const struct sy_cell *cell;
+    double far;
+};
+
+/* Among the cells of about that size. */
+static void look(const struct sy_line *line, uint32_t feature, double bytes, double flops,
+                 struct same *best) {
+    double size = feature == SY_FLOPS ? flops : bytes;
+    for (uint32_t i = place_of(line, feature, size * (1 - 2 * SAME_SIZE)); i < line->count; i++) {
+        const struct sy_cell *cell = line->by_size[feature][i];
+        if (cell->values[feature] > size * (1 + 2 * SAME_SIZE) || best->far < 0) {
+            return;
         }
-        tally.support++;
-        tally.samples += cell->sample_count;
         bool same_bytes = is_same(cell->values[SY_BYTES], bytes);
         bool same_flops = is_same(cell->values[SY_FLOPS], flops);
         double far = same_bytes && same_flops ? -1 : fabs(cell->values[SY_BYTES] - bytes);
-        bool by_flops = flops > 0 && cell->values[SY_FLOPS] > 0;
-        if ((by_flops ? same_flops : same_bytes && bytes > 0) && far < least) {
-            least = far;
-            tally.same = cell;
+        bool both_state = flops > 0 && cell->values[SY_FLOPS] > 0;
+        if ((both_state ? same_flops : same_bytes && bytes > 0) && far < best->far) {
+            *best = (struct same){cell, far};
         }
     }
-    return tally;
 }
 
-static void refresh(struct sy_group *group, const struct tally *tally) {
-    struct sy_line *line = group->line;
-    if (tally->support != line->support || tally->samples < line->samples ||
-        (double)tally->samples > REFIT_RATIO * (double)line->samples) {
-        fit(group, tally->support, SY_FLOPS, &line->fits[SY_FLOPS]);
-        fit(group, tally->support, SY_BYTES, &line->fits[SY_BYTES]);
-        line->support = tally->support;
-        line->samples = tally->samples;
+/* In both features; else in flops where both state them, else in bytes, and then the nearest in
+ * bytes: the same tile in single and double precision is the same amount of work. NULL: none. */
+static const struct sy_cell *find_same(const struct sy_line *line, double bytes, double flops) {
+    struct same best = {NULL, INFINITY};
+    if (flops > 0) {
+        look(line, SY_FLOPS, bytes, flops, &best);
     }
+    /* Who states flops compares bytes only with those that do not. */
+    bool all_state = line->count && line->by_size[SY_FLOPS][0]->values[SY_FLOPS] > 0;
+    if (bytes > 0 && !(flops > 0 && all_state)) {
+        look(line, SY_BYTES, bytes, flops, &best);
+    }
+    return best.cell;
+}
+
+/* Old: fewer cells or samples than it was made of, or more by a share: each new one makes it anew
+ * only while they are few. */
+static void refresh(struct sy_group *group) {
+    struct sy_line *line = group->line;
+    if (!line->counted) {
+        recount(group);
+    }
+    bool more_cells =
+        line->count > line->support && (double)line->count >= MORE_CELLS * (double)line->support;
+    if (more_cells || line->count < line->support || line->sample_count < line->samples ||
+        (double)line->sample_count > REFIT_RATIO * (double)line->samples) {
+        fit(line, SY_FLOPS);
+        fit(line, SY_BYTES);
+        line->support = line->count;
+        line->samples = line->sample_count;
+    }
+}
+
+uint64_t sy_group_shorter(const struct sy_group *group, double most_ns, double *ret_share,
+                          double *ret_mean_ns) {
+    uint64_t count = 0, shorter = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct sy_cell *cell = group->cells[i];
+        if (sy_cell_count(cell)) {
+            sum += sy_least(cell->median_ns, most_ns) * cell->held;
+            shorter += cell->median_ns < most_ns ? cell->held : 0;
+            count += cell->held;
+        }
+    }
+    *ret_share = count ? (double)shorter / (double)count : 0;
+    *ret_mean_ns = count ? sum / (double)count : most_ns;
+    return count;
 }
 
 void sy_group_fit(struct sy_group *group) {
-    struct tally tally = look(group, 0, 0);
-    refresh(group, &tally);
+    refresh(group);
 }
 
 /* --- answers ------------------------------------------------------------------------------------
@@ -273,8 +395,10 @@ struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, doubl
     if (!(bytes > 0) && !(flops > 0)) {
         return sy_estimate_unknown;
     }
-    struct tally tally = look(group, bytes, flops);
-    const struct sy_cell *cell = tally.same;
+    if (!group->line->counted) {
+        recount(group);
+    }
+    const struct sy_cell *cell = find_same(group->line, bytes, flops);
     if (cell) {
         return (struct sy_estimate){.median_ns = cell->median_ns,
                                     .log_sigma = cell->log_sigma,
@@ -282,7 +406,7 @@ struct sy_estimate sy_group_estimate(struct sy_group *group, double bytes, doubl
                                     .sample_count = cell->sample_count,
                                     .source = SY_COST_MEASURED};
     }
-    refresh(group, &tally);
+    refresh(group);
     uint32_t feature = flops > 0 && group->line->fits[SY_FLOPS].count >= 2 ? SY_FLOPS : SY_BYTES;
     double size = feature == SY_FLOPS ? flops : bytes;
     if (!(size > 0) || group->line->fits[feature].count < 2) {

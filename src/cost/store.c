@@ -41,6 +41,7 @@ void sy_store_close(struct sy_store *store) {
     for (uint32_t i = 0; i < store->group_count; i++) {
         for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
             free(group->cells);
+            sy_line_finish(group->line);
         }
     }
     free(store->group_list);
@@ -49,6 +50,7 @@ void sy_store_close(struct sy_store *store) {
     free(store->cleared);
     free(store->path);
     free(store->bench);
+    sy_parts_close(store->parts);
     sy_map_finish(&store->names);
     sy_map_finish(&store->groups);
     sy_map_finish(&store->keys);
@@ -99,7 +101,8 @@ bool sy_features_sound(const struct sy_features *features) {
 
 /* --- groups -------------------------------------------------------------------------------------
  */
-/* Number of a name, the same for kernels and classes. */
+/* Number of a name, the same for kernels and classes. Whoever names a kernel for the first time
+ * needs what the file has of it. */
 static int intern(struct sy_store *store, const char *name, uint32_t *ret_index) {
     size_t length = strlen(name);
     if (sy_map_get(&store->names, name, length, ret_index)) {
@@ -114,7 +117,7 @@ static int intern(struct sy_store *store, const char *name, uint32_t *ret_index)
         store->builds[index] = 0;
         *ret_index = index;
     }
-    return code;
+    return code || !store->parts ? code : sy_parts_read(store, store->parts, name);
 }
 
 static bool is_described(const struct sy_group *group, const struct sy_features *features) {
@@ -202,13 +205,10 @@ static int index_group(struct sy_store *store, struct group_key key, struct sy_g
     return code;
 }
 
-/* Made if it is missing. */
-static int touch_group(struct sy_store *store, const char *kernel, const char *class_name,
-                       const struct sy_features *features, struct sy_group **ret_group) {
-    struct group_key key;
-    if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
-        return -ENOMEM;
-    }
+/* Made if it is missing. key: the numbers of both names. */
+static int touch_group(struct sy_store *store, struct group_key key, const char *kernel,
+                       const char *class_name, const struct sy_features *features,
+                       struct sy_group **ret_group) {
     struct sy_group *first, *group = find_group(store, key, features, &first);
     if (group) {
         *ret_group = group;
@@ -224,11 +224,15 @@ static int touch_group(struct sy_store *store, const char *kernel, const char *c
         !(group->class_name = sy_arena_strdup(store->arena, class_name))) {
         return -ENOMEM;
     }
+    group->kernel_number = key.kernel;
+    group->class_number = key.class_name;
     memcpy(group->names, names, sizeof names);
     group->wanted = store->builds[key.kernel];
     code = add_method(store, group, features->names ? features->count : 0);
+    while (first && first->next) {
+        first = first->next; /* in the order in which they came, so that it is that of the file */
+    }
     if (!code && first) {
-        group->next = first->next;
         first->next = group;
     } else if (!code) {
         code = index_group(store, key, group);
@@ -253,7 +257,8 @@ struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group
     struct sy_cell *cell = sy_arena_alloc(store->arena, 1, sizeof *cell);
     if (!cell ||
         sy_grow(&store->cells, &store->capacity, store->count + 1, sizeof(struct sy_cell *)) ||
-        sy_grow(&group->cells, &group->capacity, group->made + 1, sizeof(struct sy_cell *))) {
+        sy_grow(&group->cells, &group->capacity, group->made + 1, sizeof(struct sy_cell *)) ||
+        sy_line_grow(group->line, group->made + 1)) {
         return NULL;
     }
     *cell = (struct sy_cell){.kernel = group->kernel,
@@ -272,14 +277,11 @@ struct sy_cell *sy_store_add_cell(struct sy_store *store, struct sy_group *group
 }
 
 /* Of sizes. */
-static struct sy_cell *add_cell(struct sy_store *store, const char *kernel, const char *class_name,
-                                const struct sy_features *features, const struct key *key) {
-    struct sy_group *group;
+static struct sy_cell *add_cell(struct sy_store *store, struct sy_group *group,
+                                const struct key *key) {
     struct key *copy = sy_arena_alloc(store->arena, 1, sizeof *copy);
     uint32_t index = store->count;
-    struct sy_cell *cell = copy && !touch_group(store, kernel, class_name, features, &group)
-                               ? sy_store_add_cell(store, group)
-                               : NULL;
+    struct sy_cell *cell = copy ? sy_store_add_cell(store, group) : NULL;
     if (!cell) {
         return NULL;
     }
@@ -299,18 +301,34 @@ static double size_of(double value) {
     return value > 0 && isfinite(value) ? value : 0;
 }
 
-struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
-                              double bytes, double flops, uint64_t footprint) {
-    const double values[SY_SIZES] = {[SY_FLOPS] = flops, [SY_BYTES] = bytes};
-    const struct sy_features features = {.values = values, .footprint = footprint};
-    struct key key = {.bytes = size_of(bytes), .flops = size_of(flops), .footprint = footprint};
+struct sy_group *sy_store_sizes(struct sy_store *store, const char *kernel,
+                                const char *class_name) {
+    static const struct sy_features sizes;
+    struct group_key key;
+    struct sy_group *group;
+    return intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name) ||
+                   touch_group(store, key, kernel, class_name, &sizes, &group)
+               ? NULL
+               : group;
+}
+
+struct sy_cell *sy_group_cell(struct sy_store *store, struct sy_group *group, double bytes,
+                              double flops, uint64_t footprint) {
+    struct key key = {.bytes = size_of(bytes),
+                      .flops = size_of(flops),
+                      .footprint = footprint,
+                      .kernel = group->kernel_number,
+                      .class_name = group->class_number};
     uint32_t index;
-    if (intern(store, kernel, &key.kernel) || intern(store, class_name, &key.class_name)) {
-        return NULL;
-    }
     return sy_map_get(&store->keys, (const char *)&key, sizeof key, &index)
                ? store->cells[index]
-               : add_cell(store, kernel, class_name, &features, &key);
+               : add_cell(store, group, &key);
+}
+
+struct sy_cell *sy_store_cell(struct sy_store *store, const char *kernel, const char *class_name,
+                              double bytes, double flops, uint64_t footprint) {
+    struct sy_group *group = sy_store_sizes(store, kernel, class_name);
+    return group ? sy_group_cell(store, group, bytes, flops, footprint) : NULL;
 }
 
 /* --- samples ------------------------------------------------------------------------------------
@@ -323,7 +341,12 @@ static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint
     }
     if (features->names) {
         struct sy_group *group;
-        int code = touch_group(store, sample->kernel, sample->class_name, features, &group);
+        struct group_key key;
+        if (intern(store, sample->kernel, &key.kernel) ||
+            intern(store, sample->class_name, &key.class_name)) {
+            return -ENOMEM;
+        }
+        int code = touch_group(store, key, sample->kernel, sample->class_name, features, &group);
         return code == -ENOSPC ? 0
                : code          ? code
                                : sy_group_observe(store, group, sample, build, saved);
@@ -335,6 +358,7 @@ static int put(struct sy_store *store, const struct sy_cost_sample *sample, uint
         return -ENOMEM;
     }
     sy_cell_add(cell, sample, build, 1);
+    cell->stamp = ++cell->group->clock;
     cell->saved_count = saved ? cell->sample_count : cell->saved_count;
     return 0;
 }

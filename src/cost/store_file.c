@@ -77,50 +77,89 @@ static void name_file(const char *path, const char *end, char *ret_path) {
     snprintf(ret_path, PATH_MAX, "%.*s%s", (int)stem, path, end);
 }
 
-/* 0 also if there is no file, or if it is damaged: then it is set aside and error says why. */
-static int read_one(struct sy_store *store, const char *path, bool *damaged,
-                    struct sy_error *error) {
+static int set_aside(const char *path, struct sy_error *error) {
+    char bad[PATH_MAX + sizeof BAD];
+    snprintf(bad, sizeof bad, "%s" BAD, path);
+    return rename(path, bad) < 0
+               ? sy_fail_at(error, -errno, path, 0, 0, "is damaged and cannot be set aside: %s",
+                            strerror(errno))
+               : 0;
+}
+
+/* ret_text NULL: there is no file. */
+static int load(const char *path, char **ret_text, size_t *ret_length, struct sy_error *error) {
     struct sy_error why = {0};
-    char *text, bad[PATH_MAX + sizeof BAD];
-    size_t length;
-    int code = sy_read_file(path, &text, &length, &why);
+    int code = sy_read_file(path, ret_text, ret_length, &why);
     if (code) {
-        if (code != -ENOENT && error) {
-            *error = why;
-        }
-        return code == -ENOENT ? 0 : code;
+        *ret_text = NULL;
     }
-    code = sy_store_read_text(store, path, text, length, false, &why);
-    free(text);
+    if (code && code != -ENOENT && error) {
+        *error = why;
+    }
+    return code == -ENOENT ? 0 : code;
+}
+
+/* 0 also if it is damaged: then it is set aside and error says why. */
+static int read_text(struct sy_store *store, const char *path, const char *text, size_t length,
+                     bool *damaged, struct sy_error *error) {
+    struct sy_error why = {0};
+    int code = sy_store_read_text(store, path, text, length, false, &why);
     if (code && error) {
         *error = why;
     }
     if (code != -EINVAL) {
         return code;
     }
-    snprintf(bad, sizeof bad, "%s" BAD, path);
-    if (rename(path, bad) < 0) {
-        return sy_fail_at(error, -errno, path, 0, 0, "is damaged and cannot be set aside: %s",
-                          strerror(errno));
-    }
-    *damaged = true;
-    return 0;
+    code = set_aside(path, error);
+    *damaged = !code;
+    return code;
 }
 
-/* The newest last: what it says of a build counts. */
-static int read_all(struct sy_store *store, const char *path, bool *damaged,
-                    struct sy_error *error) {
-    char name[PATH_MAX];
+/* ret_found: there was one. */
+static int read_older(struct sy_store *store, const char *path, bool *ret_found, bool *damaged,
+                      struct sy_error *error) {
+    char name[PATH_MAX], *text;
+    size_t length;
     int code = 0;
+    *ret_found = false;
     for (size_t i = 0; i < SY_COUNT(older) && !code; i++) {
         name_file(path, older[i], name);
-        code = read_one(store, name, damaged, error);
+        code = load(name, &text, &length, error);
+        *ret_found |= text != NULL;
+        code = text ? read_text(store, name, text, length, damaged, error) : code;
+        free(text);
     }
-    return code ? code : read_one(store, path, damaged, error);
+    return code;
 }
 
-int sy_store_open(const char *folder, const char *machine, bool empty, struct sy_store **ret_store,
-                  char *ret_warning, size_t warning_size, struct sy_error *error) {
+/* The newest last: what it says of a build counts. If asked, kernels that nobody has asked for stay
+ * in store->parts, as far as the file is as we write it and nothing older is beside it. */
+static int read_all(struct sy_store *store, const char *path, bool asked, bool *damaged,
+                    struct sy_error *error) {
+    bool found;
+    char *text = NULL;
+    size_t length = 0;
+    int code = read_older(store, path, &found, damaged, error);
+    code = code ? code : load(path, &text, &length, error);
+    if (code || !text) {
+        return code;
+    }
+    struct sy_parts *parts = NULL;
+    code = asked && !found ? sy_parts_open(store, path, text, length, &parts) : -EINVAL;
+    if (!code) {
+        store->parts = parts;
+        return 0;
+    }
+    if (code == -EINVAL) {
+        code = read_text(store, path, text, length, damaged, error);
+    }
+    free(text);
+    return code;
+}
+
+int sy_store_open(const char *folder, const char *machine, enum sy_store_reading reading,
+                  struct sy_store **ret_store, char *ret_warning, size_t warning_size,
+                  struct sy_error *error) {
     char path[PATH_MAX] = "";
     struct sy_error found = {0};
     int placed = find_place(folder, machine, path, sizeof path, &found);
@@ -133,7 +172,9 @@ int sy_store_open(const char *folder, const char *machine, bool empty, struct sy
         sy_store_close(store);
         return sy_out_of_memory(error);
     }
-    int code = kept && !empty ? read_all(store, path, &damaged, &found) : 0;
+    int code = kept && reading != SY_STORE_NONE
+                   ? read_all(store, path, reading == SY_STORE_ASKED, &damaged, &found)
+                   : 0;
     if (code == -ENOMEM) {
         sy_store_close(store);
         return sy_fail(error, code, "out of memory");
@@ -162,19 +203,30 @@ static bool has_news(const struct sy_store *store) {
     return store->cleared_all || store->cleared_count > 0;
 }
 
-/* What the files hold, less what is to be forgotten, and what is new. */
-static int gather(const struct sy_store *store, struct sy_store *all, struct sy_error *error) {
-    bool damaged = false;
-    int code = read_all(all, store->path, &damaged, error);
+static int forget(const struct sy_store *store, struct sy_store *all) {
+    int code = store->cleared_all ? sy_store_clear(all, NULL) : 0;
+    if (!code && store->cleared_all && all->parts) {
+        code = sy_parts_drop(all->parts, NULL);
+    }
+    for (uint32_t i = 0; i < store->cleared_count && !code; i++) {
+        code = sy_store_clear(all, store->cleared[i]);
+        if (!code && all->parts) {
+            code = sy_parts_drop(all->parts, store->cleared[i]);
+        }
+    }
+    return code;
+}
+
+/* Of what is worth keeping. The others would not be kept beside them in the file either. */
+static int add_news(const struct sy_group *group, struct sy_store *all) {
+    const struct sy_cell **cells;
+    uint32_t count;
+    int code = sy_group_select(group, &cells, &count);
     if (code) {
         return code;
     }
-    code = store->cleared_all ? sy_store_clear(all, NULL) : 0;
-    for (uint32_t i = 0; i < store->cleared_count && !code; i++) {
-        code = sy_store_clear(all, store->cleared[i]);
-    }
-    for (uint32_t i = 0; i < store->count && !code; i++) {
-        const struct sy_cell *cell = store->cells[i];
+    for (uint32_t i = 0; i < count && !code; i++) {
+        const struct sy_cell *cell = cells[i];
         float times_ns[SY_CELL_SAMPLES];
         if (cell->sample_count > cell->saved_count) {
             const struct sy_cost_sample sample =
@@ -182,19 +234,63 @@ static int gather(const struct sy_store *store, struct sy_store *all, struct sy_
             code = sy_store_add(all, &sample, false);
         }
     }
+    free(cells);
+    return code;
+}
+
+/* What the files hold, less what is to be forgotten, and what is new. Parts of kernels that are not
+ * new stay as they are, unless there is too much of them. */
+static int gather(const struct sy_store *store, struct sy_store *all, struct sy_error *error) {
+    bool damaged = false;
+    int code = read_all(all, store->path, true, &damaged, error);
+    if (code) {
+        return code;
+    }
+    code = forget(store, all);
+    for (uint32_t i = 0; i < store->group_count && !code; i++) {
+        for (const struct sy_group *group = store->group_list[i]; group && !code;
+             group = group->next) {
+            code = add_news(group, all);
+        }
+    }
+    if (!code && all->parts) {
+        bool fit = sy_parts_fit(all->parts, all);
+        code = sy_parts_read_all(all, all->parts, fit ? SY_KEPT_CELLS + 1 : 0);
+    }
     return code ? sy_fail(error, code, "out of memory") : 0;
 }
 
+/* Parts that nobody touched come first: they are the oldest. */
 static int write_all(const struct sy_store *all, const char *path, struct sy_error *error) {
-    struct sy_buffer buffer = {0};
-    sy_store_write_text(all, &buffer);
-    int code = buffer.failed ? sy_out_of_memory(error)
-                             : sy_write_file(path, buffer.text, buffer.length, error);
+    struct sy_buffer buffer = {0}, cells = {0};
+    sy_costs_write(&buffer, all->costs, all->cost_count, NULL);
+    sy_store_write_cells(all, &cells);
+    if (all->parts) {
+        sy_parts_write(all->parts, cells.length < SY_KEPT_BYTES ? SY_KEPT_BYTES - cells.length : 0,
+                       &buffer);
+    }
+    sy_buffer_append(&buffer, cells.text ? cells.text : "", cells.length);
+    int code = buffer.failed || cells.failed
+                   ? sy_out_of_memory(error)
+                   : sy_write_file(path, buffer.text, buffer.length, error);
     sy_buffer_finish(&buffer);
+    sy_buffer_finish(&cells);
     for (size_t i = 0; i < SY_COUNT(older) && !code; i++) {
         char name[PATH_MAX];
         name_file(path, older[i], name);
         unlink(name); /* all of it is in the new one; without a right to remove it, it stays */
+    }
+    return code;
+}
+
+/* A damaged file, of which parts are still good, is set aside before it is replaced. */
+static int replace(const struct sy_store *store, const struct sy_store *all,
+                   struct sy_error *error) {
+    const struct sy_error *then = sy_parts_damage(store->parts), *now = sy_parts_damage(all->parts);
+    int code = now ? set_aside(store->path, error) : 0;
+    code = code ? code : write_all(all, store->path, error);
+    if (!code && error && (now || then)) {
+        *error = *(now ? now : then);
     }
     return code;
 }
@@ -209,7 +305,7 @@ int sy_store_save(struct sy_store *store, struct sy_error *error) {
     }
     struct sy_store *all = sy_store_create();
     code = all ? gather(store, all, error) : sy_out_of_memory(error);
-    code = code ? code : write_all(all, store->path, error);
+    code = code ? code : replace(store, all, error);
     sy_store_close(all);
     close(fd);
     for (uint32_t i = 0; i < store->count && !code; i++) {

@@ -55,6 +55,11 @@ struct table {
     uint32_t cost_count;
     const char *costs[SY_COSTS_NAME_MAX]; /* as columns come */
     uint32_t order[SY_COSTS_NAME_MAX];    /* of them: flops, bytes, then by name */
+    /* Of the line before: most lines have the same. As they stand in the text, and what it says. */
+    struct same {
+        const char *field, *name;
+        size_t length;
+    } same[COLUMN_FIXED];
 };
 
 /* One line. */
@@ -195,8 +200,16 @@ static bool unescape(char *text) {
 }
 
 /* Tables of single times have names as they are. */
-static int read_name(struct table *t, const char *what, bool may_be_empty, const char **ret_name) {
+static int read_name(struct table *t, enum column column, bool may_be_empty,
+                     const char **ret_name) {
+    const char *what = column_names[column];
+    struct same *same = &t->same[column];
     int code = sy_csv_field(&t->csv, what);
+    if (!code && same->name && same->length == t->csv.field_length &&
+        memcmp(same->field, t->csv.field, same->length) == 0) {
+        *ret_name = same->name;
+        return 0;
+    }
     if (!code && t->csv.field_length == 0 && !may_be_empty) {
         code = sy_csv_fail(&t->csv, "%s is empty", what);
     }
@@ -206,6 +219,9 @@ static int read_name(struct table *t, const char *what, bool may_be_empty, const
     }
     if (!code && !t->has[COLUMN_TIME] && !unescape(name)) {
         code = sy_csv_fail(&t->csv, "%s: %% must be followed by two hexadecimal digits", what);
+    }
+    if (!code) {
+        *same = (struct same){t->csv.field, name, t->csv.field_length};
     }
     *ret_name = name;
     return code;
@@ -282,9 +298,9 @@ static int read_field(struct table *t, uint32_t kind, struct row *row) {
     struct sy_cost_sample *sample = &row->sample;
     switch (kind) {
     case COLUMN_KERNEL:
-        return read_name(t, "kernel", false, &sample->kernel);
+        return read_name(t, COLUMN_KERNEL, false, &sample->kernel);
     case COLUMN_CLASS:
-        return read_name(t, "class", false, &sample->class_name);
+        return read_name(t, COLUMN_CLASS, false, &sample->class_name);
     case COLUMN_SOURCE:
         return read_source(t, &sample->modelled);
     case COLUMN_WIDTH:
@@ -302,7 +318,7 @@ static int read_field(struct table *t, uint32_t kind, struct row *row) {
     case COLUMN_WATTS:
         return read_optional(t, "watts", SY_WATTS_MAX, &sample->watts);
     case COLUMN_CASE:
-        return read_name(t, "case", true, &sample->input);
+        return read_name(t, COLUMN_CASE, true, &sample->input);
     default:
         return read_optional(t, t->costs[kind - COLUMN_FIXED], COST_MAX,
                              &row->all[kind - COLUMN_FIXED]);
@@ -384,22 +400,80 @@ static int read_rows(struct table *t, sy_cost_visit visit, void *user) {
     return 0;
 }
 
+/* Reads the header. NULL: out of memory. */
+static struct table *open_table(const char *file, const char *text, size_t length,
+                                struct sy_error *error, int *ret_code) {
+    struct table *t = calloc(1, sizeof *t);
+    if (!t || !(t->arena = sy_arena_create())) {
+        free(t);
+        *ret_code = sy_out_of_memory(error);
+        return NULL;
+    }
+    sy_csv_init(&t->csv, file, text, length, error);
+    *ret_code = check_version(t, text, length);
+    *ret_code = *ret_code ? *ret_code : read_header(t);
+    return t;
+}
+
+static void close_table(struct table *t) {
+    if (t) {
+        sy_arena_destroy(t->arena);
+        free(t);
+    }
+}
+
 int sy_costs_read_text(const char *file, const char *text, size_t length, sy_cost_visit visit,
                        void *user, struct sy_error *error) {
-    struct table *t = calloc(1, sizeof *t);
-    struct sy_arena *arena = t ? sy_arena_create() : NULL;
-    int code = -ENOMEM;
-    if (arena) {
-        t->arena = arena;
-        sy_csv_init(&t->csv, file, text, length, error);
-        code = check_version(t, text, length);
-        code = code ? code : read_header(t);
-        code = code ? code : read_rows(t, visit, user);
-    } else {
-        sy_fail(error, code, "out of memory");
+    int code;
+    struct table *t = open_table(file, text, length, error, &code);
+    code = code ? code : read_rows(t, visit, user);
+    close_table(t);
+    return code;
+}
+
+int sy_costs_read_lines(const char *file, const char *text, const struct sy_line_range *lines,
+                        sy_cost_visit visit, void *user, struct sy_error *error) {
+    int code;
+    struct table *t = open_table(file, text, lines->header_length, error, &code);
+    if (!code) {
+        t->csv.next_line = text + lines->from;
+        t->csv.end = text + lines->to;
+        t->csv.line = lines->before;
+        code = read_rows(t, visit, user);
     }
-    sy_arena_destroy(arena);
-    free(t);
+    close_table(t);
+    return code;
+}
+
+int sy_costs_plain_header(const char *text, size_t length, struct sy_arena *arena,
+                          const char **ret_names, uint32_t *ret_count, size_t *ret_length) {
+    int code;
+    struct sy_error error = {0};
+    struct sy_buffer plain = {0};
+    const char *second = memchr(text, '\n', length), *end = NULL;
+    if (second) {
+        end = memchr(second + 1, '\n', (size_t)(text + length - second - 1));
+    }
+    struct table *t = end ? open_table("", text, (size_t)(end + 1 - text), &error, &code) : NULL;
+    if (!t) {
+        return end ? -ENOMEM : -EINVAL;
+    }
+    if (!code) {
+        sy_costs_write(&plain, t->costs, t->cost_count, NULL);
+        code = plain.failed ? -ENOMEM
+               : plain.length == (size_t)(end + 1 - text) &&
+                       memcmp(plain.text, text, plain.length) == 0
+                   ? 0
+                   : -EINVAL;
+    }
+    for (uint32_t i = 0; i < t->cost_count && !code; i++) {
+        ret_names[i] = sy_arena_strdup(arena, t->costs[i]);
+        code = ret_names[i] ? 0 : -ENOMEM;
+    }
+    *ret_count = code ? 0 : t->cost_count;
+    *ret_length = plain.length;
+    sy_buffer_finish(&plain);
+    close_table(t);
     return code;
 }
 
@@ -409,17 +483,25 @@ static bool needs_escape(unsigned char c) {
     return c <= 0x20 || c == 0x7f || c == '"' || c == '%' || c == ',' || c == '#';
 }
 
-static void put_name(struct sy_buffer *buffer, const char *name) {
+void sy_costs_write_name(struct sy_buffer *buffer, const char *name) {
     if (!name[0]) {
         sy_buffer_append(buffer, "%00", 3);
     }
-    for (; *name; name++) {
-        if (needs_escape((unsigned char)*name)) {
-            sy_buffer_printf(buffer, "%%%02x", (unsigned char)*name);
-        } else {
-            sy_buffer_append(buffer, name, 1);
+    while (*name) {
+        size_t plain = 0;
+        while (name[plain] && !needs_escape((unsigned char)name[plain])) {
+            plain++;
+        }
+        sy_buffer_append(buffer, name, plain);
+        name += plain;
+        if (*name) {
+            sy_buffer_printf(buffer, "%%%02x", (unsigned char)*name++);
         }
     }
+}
+
+static void put_name(struct sy_buffer *buffer, const char *name) {
+    sy_costs_write_name(buffer, name);
     sy_buffer_append(buffer, ",", 1);
 }
 
@@ -492,22 +574,17 @@ void sy_costs_write(struct sy_buffer *buffer, const char *const *names, uint32_t
 
 /* --- a store as a table -------------------------------------------------------------------------
  */
-struct reading {
-    struct sy_store *store;
-    bool any_build;
-};
-
-static int take_line(void *user, const struct sy_cost_sample *sample) {
-    const struct reading *reading = user;
+int sy_store_take_line(void *user, const struct sy_cost_sample *sample) {
+    const struct sy_reading_to *reading = user;
     return sy_store_add(reading->store, sample, reading->any_build);
 }
 
 int sy_store_read_text(struct sy_store *store, const char *name, const char *text, size_t length,
                        bool any_build, struct sy_error *error) {
-    struct reading reading = {store, any_build};
+    struct sy_reading_to reading = {store, any_build};
     int code = sy_is_recorded(text, length)
                    ? sy_store_read_recorded(store, name, text, length, error)
-                   : sy_costs_read_text(name, text, length, take_line, &reading, error);
+                   : sy_costs_read_text(name, text, length, sy_store_take_line, &reading, error);
     for (uint32_t i = 0; i < store->group_count; i++) {
         for (struct sy_group *group = store->group_list[i]; group; group = group->next) {
             if (group->line) {
@@ -529,14 +606,34 @@ int sy_store_read(struct sy_store *store, const char *path, struct sy_error *err
     return code;
 }
 
+/* One group after the other, each with its oldest cell first: who reads the file finds the lines of
+ * a kernel together, and what was not seen for long before the rest. */
 void sy_store_write_text(const struct sy_store *store, struct sy_buffer *buffer) {
     sy_costs_write(buffer, store->costs, store->cost_count, NULL);
-    for (uint32_t i = 0; i < store->count; i++) {
-        const struct sy_cell *cell = store->cells[i];
+    sy_store_write_cells(store, buffer);
+}
+
+static void write_group(const struct sy_store *store, const struct sy_group *group,
+                        struct sy_buffer *buffer) {
+    const struct sy_cell **cells;
+    uint32_t count;
+    if (sy_group_select(group, &cells, &count)) {
+        buffer->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
         float times_ns[SY_CELL_SAMPLES];
-        const struct sy_cost_sample sample = sy_cell_sample(cell, cell->sample_count, times_ns);
-        if (cell->held > 0) {
-            sy_costs_write(buffer, store->costs, store->cost_count, &sample);
+        const struct sy_cost_sample sample =
+            sy_cell_sample(cells[i], cells[i]->sample_count, times_ns);
+        sy_costs_write(buffer, store->costs, store->cost_count, &sample);
+    }
+    free(cells);
+}
+
+void sy_store_write_cells(const struct sy_store *store, struct sy_buffer *buffer) {
+    for (uint32_t i = 0; i < store->group_count; i++) {
+        for (const struct sy_group *group = store->group_list[i]; group; group = group->next) {
+            write_group(store, group, buffer);
         }
     }
 }

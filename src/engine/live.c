@@ -457,6 +457,11 @@ void sy_live_done(struct sy_live *live, uint32_t task, double duration_ns) {
     finish_task(live, task);
 }
 
+void sy_live_withdraw(struct sy_live *live, uint32_t task) {
+    SY_ASSERT(live->task_state[task] == SY_TASK_WAITING && live->task_device[task] == SY_NONE);
+    finish_task(live, task);
+}
+
 static void send_back(struct sy_live *live, uint32_t device) {
     for (uint32_t t = 0; t < live->task_count; t++) {
         bool here = live->task_device[t] == device && live->committed_at[t] != LIVE_HANDED;

@@ -90,6 +90,9 @@ void sy_live_ready(struct sy_live *live, uint32_t task);
 /* It began on that device, whether the policy or somebody else put it there. */
 void sy_live_started(struct sy_live *live, uint32_t task, uint32_t device);
 void sy_live_done(struct sy_live *live, uint32_t task, double duration_ns);
+/* It will run without the policy, which has not committed it and does not know that it is ready: to
+ * the world it is over. */
+void sy_live_withdraw(struct sy_live *live, uint32_t task);
 /* What was committed to a lost device is ready again. */
 void sy_live_lost(struct sy_live *live, uint32_t device, bool lost);
 

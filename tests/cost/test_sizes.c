@@ -180,6 +180,51 @@ static void summaries_are_not_kept(void **state) {
     assert_int_equal(ask(store, "k", "cpu", 8, 0).source, SY_COST_UNKNOWN);
 }
 
+/* How well a cell answers for a size, by going through all of them: -1 for the very same, else by
+ * how many bytes it is off; INFINITY: not at all. */
+static double farness(const struct sy_cell *cell, double bytes, double flops) {
+    double its_bytes = cell->values[SY_BYTES], its_flops = cell->values[SY_FLOPS];
+    bool states = its_bytes > 0 || its_flops > 0;
+    bool by_flops = flops > 0 && its_flops > 0;
+    bool same = by_flops ? its_flops == flops : its_bytes == bytes && bytes > 0;
+    return !states || sy_cell_count(cell) < SY_CELL_TRUSTED || !same ? INFINITY
+           : its_bytes == bytes && its_flops == flops                ? -1
+                                                                     : fabs(its_bytes - bytes);
+}
+
+static void check_same_size(const struct sy_store *store, double bytes, double flops) {
+    struct sy_estimate found = ask(store, "k", "cpu", bytes, flops);
+    double least = INFINITY;
+    bool is_nearest = false;
+    for (uint32_t i = 0; i < sy_store_count(store); i++) {
+        least = fmin(least, farness(sy_store_at(store, i), bytes, flops));
+    }
+    for (uint32_t i = 0; i < sy_store_count(store); i++) {
+        const struct sy_cell *cell = sy_store_at(store, i);
+        is_nearest |= farness(cell, bytes, flops) == least &&
+                      isfinite(least) && /* times are unique */
+                      cell->median_ns == found.median_ns;
+    }
+    assert_int_equal(found.source == SY_COST_MEASURED, isfinite(least));
+    assert_int_equal(is_nearest, isfinite(least));
+}
+
+/* Sizes are found by search, in an order that is kept as cells come to be trusted. */
+static void sizes_are_found_as_if_all_were_looked_at(void **state) {
+    struct sy_store *store = *state;
+    struct sy_rng rng = sy_rng_make(SEED, 9, 0);
+    for (uint32_t i = 0; i < 3000; i++) {
+        double flops = 1000.0 * sy_rng_below(&rng, 12), bytes = 50.0 * sy_rng_below(&rng, 12);
+        struct sy_cell *cell =
+            sy_store_cell(store, "k", "cpu", bytes, flops, sy_rng_below(&rng, 4));
+        sy_cell_observe(cell, 1e6 + 10.0 * i);
+        if (i % 500 == 250) {
+            assert_int_equal(sy_store_set_build(store, "k", i % 1000), 0); /* half of them count */
+        }
+        check_same_size(store, 50.0 * sy_rng_below(&rng, 12), 1000.0 * sy_rng_below(&rng, 12));
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -196,6 +241,7 @@ int main(void) {
         TEST(many_sizes_regress),
         TEST(alias_serves_where_the_name_does_not),
         TEST(summaries_are_not_kept),
+        TEST(sizes_are_found_as_if_all_were_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

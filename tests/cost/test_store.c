@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/store.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "store_place.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,57 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SEED    17
-#define MACHINE "box"
-
-struct place {
-    char folder[64], file[128], bad[160];
-    char models[128], times[128]; /* as they once were */
-};
-
-static struct place make_place(void) {
-    struct place place = {.folder = "/tmp/symph-test-store-XXXXXX"};
-    assert_non_null(mkdtemp(place.folder));
-    snprintf(place.file, sizeof place.file, "%s/" MACHINE ".costs.csv", place.folder);
-    snprintf(place.models, sizeof place.models, "%s/" MACHINE ".models.csv", place.folder);
-    snprintf(place.times, sizeof place.times, "%s/" MACHINE ".times.csv", place.folder);
-    snprintf(place.bad, sizeof place.bad, "%s.bad", place.file);
-    return place;
-}
-
-static void remove_place(const struct place *place) {
-    char lock[160];
-    snprintf(lock, sizeof lock, "%s.lock", place->file);
-    unlink(place->file);
-    unlink(place->bad);
-    unlink(lock);
-    assert_int_equal(rmdir(place->folder), 0); /* nothing else was left */
-}
-
-static struct sy_store *open_store(const char *folder, bool warns) {
-    struct sy_store *store;
-    struct sy_error error = {0};
-    char warning[512];
-    assert_int_equal(sy_store_open(folder, MACHINE, false, &store, warning, sizeof warning, &error),
-                     0);
-    if (warns != (warning[0] != '\0')) {
-        fail_msg("warning: \"%s\"", warning);
-    }
-    return store;
-}
-
-static void save(struct sy_store *store) {
-    struct sy_error error = {0};
-    if (sy_store_save(store, &error)) {
-        fail_msg("%s", error.message);
-    }
-}
-
-static struct sy_cell *cell_of(struct sy_store *store, const char *kernel, double flops) {
-    struct sy_cell *cell = sy_store_cell(store, kernel, "cpu", flops / 8, flops, 1);
-    assert_non_null(cell);
-    return cell;
-}
+#define SEED 17
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -236,10 +182,6 @@ static void survives_a_restart_exactly(void **state) {
     remove_place(&place);
 }
 
-static void set_build(struct sy_store *store, const char *kernel, uint64_t build) {
-    assert_int_equal(sy_store_set_build(store, kernel, build), 0);
-}
-
 static void observe(struct sy_store *store, double flops, int count, double duration_ns) {
     for (int i = 0; i < count; i++) {
         sy_cell_observe(cell_of(store, "k", flops), duration_ns);
@@ -329,24 +271,6 @@ static const char old_times[] = "# symph-times-1\n"
                                 "source,kernel,class,width,time_ns,watts,case,flops,bytes\n"
                                 "measured,spmm,cpu,2,5000,21.5,\"gcn 0\",800,900\n"
                                 "model,spmm,u280,1,7000,,,800,900\n";
-static const double spmm_costs[] = {800, 900};
-static const char *const spmm_names[] = {"flops", "bytes"};
-
-static struct sy_estimate ask_spmm(const struct sy_store *store, const char *class_name,
-                                   uint32_t width) {
-    const struct sy_features features = {2, spmm_names, spmm_costs, width, 0};
-    return sy_estimate(store, "spmm", class_name, &features);
-}
-
-static void observe_spmm(struct sy_store *store, double time_ns) {
-    const struct sy_cost_sample sample = {.kernel = "spmm",
-                                          .class_name = "cpu",
-                                          .features = {2, spmm_names, spmm_costs, 2, 0},
-                                          .time_ns = time_ns,
-                                          .watts = NAN};
-    assert_int_equal(sy_store_observe(store, &sample), 0);
-}
-
 static void assert_old(const struct place *place, uint64_t spmm_count) {
     struct sy_store *store = open_store(place->folder, false);
     assert_estimate(store, 8, SY_COST_MEASURED, 1000);
@@ -449,8 +373,9 @@ static void named_tables_are_not_saved(void **state) {
                                "spmm,cpu,2,5000,00c0ffee00c0ffee,800,900\n"
                                "other,cpu,2,5000,00c0ffee00c0ffee,800,900\n";
     assert_int_equal(sy_write_file(named, text, strlen(text), NULL), 0);
-    assert_int_equal(
-        sy_store_open(place.folder, MACHINE, true, &store, warning, sizeof warning, &error), 0);
+    assert_int_equal(sy_store_open(place.folder, MACHINE, SY_STORE_NONE, &store, warning,
+                                   sizeof warning, &error),
+                     0);
     set_build(store, "spmm", 1);
     assert_int_equal(sy_store_read(store, named, &error), 0);
     observe_spmm(store, 5000);
@@ -524,7 +449,8 @@ static void save_often(const char *folder, int self) {
     struct sy_store *store;
     char warning[256], own[16];
     snprintf(own, sizeof own, "own%d", self);
-    bool ok = sy_store_open(folder, MACHINE, false, &store, warning, sizeof warning, NULL) == 0;
+    bool ok =
+        sy_store_open(folder, MACHINE, SY_STORE_WHOLE, &store, warning, sizeof warning, NULL) == 0;
     for (int i = 0; ok && i < SAVES; i++) {
         sy_cell_observe(sy_store_cell(store, "shared", "cpu", 1, 1, 0), 10 + i);
         sy_cell_observe(sy_store_cell(store, own, "cpu", i + 1, 1, 0), 10 + i);
@@ -593,10 +519,6 @@ static void forgetting_lasts_and_wins_over_old_knowledge(void **state) {
     remove_place(&place);
 }
 
-static void write_text(const char *path, const char *text, size_t length) {
-    assert_int_equal(sy_write_file(path, text, length, NULL), 0);
-}
-
 /* Cut anywhere, or with any byte changed: never a crash; told unless it still is a valid file. */
 static void damaged_files_are_set_aside(void **state) {
     (void)state;
@@ -623,8 +545,9 @@ static void damaged_files_are_set_aside(void **state) {
         char old = text[at], warning[256];
         text[at] = (char)sy_rng_below(&rng, 256);
         write_text(place.file, text, length);
-        assert_int_equal(
-            sy_store_open(place.folder, MACHINE, false, &store, warning, sizeof warning, NULL), 0);
+        assert_int_equal(sy_store_open(place.folder, MACHINE, SY_STORE_WHOLE, &store, warning,
+                                       sizeof warning, NULL),
+                         0);
         assert_int_equal(access(place.bad, F_OK) == 0, warning[0] != '\0');
         sy_store_close(store);
         unlink(place.bad);
@@ -648,8 +571,8 @@ static void wrong_places_are_told(void **state) {
     struct sy_store *store;
     struct sy_error error = {0};
     char warning[256];
-    assert_int_equal(sy_store_open("", "a/b", false, &store, warning, sizeof warning, &error),
-                     -EINVAL);
+    assert_int_equal(
+        sy_store_open("", "a/b", SY_STORE_WHOLE, &store, warning, sizeof warning, &error), -EINVAL);
     assert_non_null(strstr(error.message, "a/b"));
     store = open_store("/dev/null/nowhere", true);
     save(store); /* nothing to save */
@@ -697,7 +620,8 @@ static void machine_has_a_name_for_a_file(void **state) {
     assert_memory_equal(name, cut, 11);
     struct sy_store *store;
     char warning[256];
-    assert_int_equal(sy_store_open("", name, false, &store, warning, sizeof warning, NULL), 0);
+    assert_int_equal(sy_store_open("", name, SY_STORE_WHOLE, &store, warning, sizeof warning, NULL),
+                     0);
     sy_store_close(store);
 }
 

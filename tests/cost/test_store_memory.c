@@ -66,7 +66,8 @@ static int use_store(const char *folder) {
     struct sy_store *store;
     char warning[256];
     struct sy_error error = {0};
-    int code = sy_store_open(folder, "box", false, &store, warning, sizeof warning, &error);
+    int code =
+        sy_store_open(folder, "box", SY_STORE_WHOLE, &store, warning, sizeof warning, &error);
     if (code) {
         return code;
     }

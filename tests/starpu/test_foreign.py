@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c,
-tags.c, helpers.c, prologue.c."""
+"""Somebody else's StarPU programs under the plug-in: implementations.c, many.c, tags.c, helpers.c,
+prologue.c, and bench/starpu_sparse.c."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-SYMPH, PLUGIN, PROGRAM, MANY, TAGS, HELPERS, PROLOGUE = (sys.argv.pop(1) for _ in range(7))
+SYMPH, PLUGIN, PROGRAM, MANY, TAGS, HELPERS, PROLOGUE, SPARSE = (sys.argv.pop(1) for _ in range(8))
 
 
 class Foreign(unittest.TestCase):
@@ -100,6 +100,24 @@ class Foreign(unittest.TestCase):
             if done.returncode == 77:
                 self.skipTest("StarPU has no worker here")
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
+
+    def test_blocks_of_all_sizes(self):
+        """Hardly a footprint comes twice: what is kept of them is bounded, and a kernel whose tasks are
+        short needs no decision on a size that was never seen, nor, from the second run on, on its first."""
+        with tempfile.TemporaryDirectory() as home:
+            for seed in range(1, 4):
+                done = self.run_foreign(home, ["--verbose"], [SPARSE, "20000", str(seed)])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = re.search(r"placed (\d+) tasks, (\d+) of them too short", done.stderr)
+                self.assertIsNotNone(found, done.stderr)
+                self.assertEqual(found[1], "20000")
+                self.assertGreater(int(found[2]), 10000)  # was some hundreds
+            costs = [name for name in os.listdir(home) if name.endswith(".csv")]
+            with open(os.path.join(home, costs[0]), encoding="utf-8") as file:
+                lines = [line.split(",")[0] for line in file if not line.startswith("#")]
+        kernels = [name for name in lines if "symph_sparse" in name]
+        self.assertEqual(len(set(kernels)), 4, set(lines))
+        self.assertEqual(len(kernels), 4 * 256)  # was 60,000
 
     def test_chain_of_tags(self):
         """The policy takes it for independent tasks; a plan would deal them out to both workers in

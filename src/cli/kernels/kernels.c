@@ -237,7 +237,7 @@ static int open_store(const struct args *args, const char *machine, const struct
                       struct sy_store **ret_store) {
     struct sy_error error = {0};
     char warning[512];
-    int code = sy_store_open(args->request.models, machine, false, ret_store, warning,
+    int code = sy_store_open(args->request.models, machine, SY_STORE_WHOLE, ret_store, warning,
                              sizeof warning, &error);
     if (code) {
         return sy_message_code(code, &error);

@@ -343,8 +343,8 @@ static int open_store(struct sy_planning *planning) {
     struct sy_error error = {0};
     char warning[512];
     bool here = !args->times.count && strcmp(args->machine, "here") == 0;
-    int code = sy_store_open(here ? args->models : "", NULL, false, &planning->store, warning,
-                             sizeof warning, &error);
+    int code = sy_store_open(here ? args->models : "", NULL, SY_STORE_WHOLE, &planning->store,
+                             warning, sizeof warning, &error);
     if (code) {
         return sy_message_code(code, &error);
     }

@@ -5,73 +5,17 @@
  * it took, else what other sizes suggest, else what other kernels suggest of that class: an unknown
  * class is tried, but by no more tasks at a time than its estimate needs to be believed.
  */
-#include "base/elf_file.h"
 #include "engine/starpu/status.h"
-#include <dlfcn.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNKNOWN_NS     1e5 /* where no class is known */
 #define SHORT_NS       5e3 /* a decision takes about as long, with all that belongs to it */
-#define SHORT_ALONE_NS 5e4 /* ten times that */
-#define LENGTHS        64u /* tasks that a kernel's mean is of, about, */
-#define LENGTHS_LEAST  8u  /* and from which on it says something */
 #define HOPED_RATIO    .1  /* of a core's time, on an accelerator of which nothing is known */
 #define ENOUGH_RATIO   20. /* how slow a class under trial looks to further tasks */
-#define RATIO_MAX      255 /* rows that say how long a class takes of what another does */
 #define REFRESH_CHANGE .1  /* waiting tasks are told when an estimate moved by more, and */
 #define REFRESH_NS     400 /* not again before so long, times their number: a few % of the time */
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    return (hash ^ value) * UINT64_C(0x100000001b3);
-}
-
-static uintptr_t function_of(const struct starpu_task *task) {
-    const struct starpu_codelet *cl = task->cl;
-    return cl->cpu_funcs[0]    ? (uintptr_t)cl->cpu_funcs[0]
-           : cl->cuda_funcs[0] ? (uintptr_t)cl->cuda_funcs[0]
-                               : (uintptr_t)cl->opencl_funcs[0];
-}
-
-/* Of what has its functions. */
-static uint64_t build_of(const struct starpu_task *task) {
-    return sy_elf_loaded_identity((const void *)function_of(task));
-}
-
-/* Codelets without a name are told apart by where their code is, in which build. */
-#define NAME_BYTES 64
-#define UNNAMED    "unnamed."
-static const char *name_of(struct starpu_task *task, char *room) {
-    const struct starpu_codelet *cl = task->cl;
-    const char *name = cl->model && cl->model->symbol ? cl->model->symbol : cl->name;
-    name = name ? name : starpu_task_get_name(task);
-    if (name) {
-        return name;
-    }
-    Dl_info info = {0};
-    uintptr_t function = function_of(task);
-    uintptr_t base =
-        dladdr((const void *)function, &info) && info.dli_fbase ? (uintptr_t)info.dli_fbase : 0;
-    snprintf(room, NAME_BYTES, UNNAMED "%" PRIx64 ".%" PRIxPTR, build_of(task), function - base);
-    return room;
-}
-
-/* Under which name times are kept. Programs often call their codelets alike: the program, or the
- * library, that has the function belongs to the name. The engine's kernels have names of their own.
- */
-#define STORED_BYTES 256
-static const char *stored_name(const struct starpu_task *task, const char *name, char *room) {
-    Dl_info info = {0};
-    if (sy_shared.options.describe || strncmp(name, UNNAMED, strlen(UNNAMED)) == 0 ||
-        !dladdr((const void *)function_of(task), &info) || !info.dli_fname) {
-        return name;
-    }
-    const char *slash = strrchr(info.dli_fname, '/');
-    snprintf(room, STORED_BYTES, "%.100s:%.150s", slash ? slash + 1 : info.dli_fname, name);
-    return room;
-}
 
 static uint64_t footprint_of(struct starpu_task *task, unsigned context) {
     struct starpu_perfmodel *model = task->cl->model;
@@ -80,29 +24,6 @@ static uint64_t footprint_of(struct starpu_task *task, unsigned context) {
         return starpu_task_footprint(model, task, arch, 0);
     }
     return starpu_task_data_footprint(task);
-}
-
-/* Codelets may live on a stack that is used again, so their functions belong to the key. */
-static uint64_t key_of(const struct starpu_task *task, uint64_t footprint) {
-    const struct starpu_codelet *cl = task->cl;
-    uint64_t key = mix(UINT64_C(0xcbf29ce484222325), footprint);
-    key = mix(key, (uintptr_t)cl);
-    key = mix(key, (uintptr_t)cl->cpu_funcs[0] ^ ((uint64_t)cl->where << 32));
-    key = mix(key, (uintptr_t)cl->opencl_funcs[0]);
-    return mix(key, (uintptr_t)cl->cuda_funcs[0] ^ (uint64_t)task->where);
-}
-
-static uint32_t kernel_number(const char *name) {
-    struct shared *s = &sy_shared;
-    uint32_t number = 0;
-    if (sy_map_get(&s->kernels, name, strlen(name), &number)) {
-        return number;
-    }
-    const char *copy = sy_arena_strdup(s->names, name);
-    if (copy && sy_map_put(&s->kernels, copy, strlen(copy), s->kernel_count) == 0) {
-        return s->kernel_count++;
-    }
-    return SY_LIVE_KERNELS - 1;
 }
 
 /* --- estimates ---------------------------------------------------------------------------------
@@ -123,23 +44,47 @@ static double known_ns(const struct row *row, uint32_t c) {
     return e.source == SY_COST_REGRESSED ? e.median_ns : NAN;
 }
 
-/* How long class c takes of what class k takes: the median over rows that know both; else an
- * accelerator is hoped to be somewhat faster than a core. */
-static double class_ratio(uint32_t c, uint32_t k) {
-    const struct shared *s = &sy_shared;
-    double ratios[RATIO_MAX];
+/* A row that knows more than one class says how they compare. Of more rows than there is room for
+ * the newest do. */
+static void note_knowing(struct row *row) {
+    struct comparison *all = &sy_shared.comparison;
+    uint32_t known = 0;
+    for (uint32_t c = 0; !row->compares && c < sy_shared.machine->class_count; c++) {
+        known += row->cells[c] && trusted(row, c);
+    }
+    if (known > 1) {
+        row->compares = true;
+        all->rows[all->count++ % COMPARED_ROWS] = row;
+    }
+}
+
+static double median_ratio(const struct comparison *all, uint32_t c, uint32_t k) {
+    double ratios[COMPARED_ROWS];
     uint32_t count = 0;
-    for (uint32_t b = 0; b < s->rows.width; b++) {
-        for (const struct sy_chained *link = s->rows.buckets[b]; link && count < RATIO_MAX;
-             link = link->next) {
-            const struct row *r = (const struct row *)link;
-            if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
-                ratios[count++] = known_ns(r, c) / known_ns(r, k);
-            }
+    for (uint32_t i = 0; i < all->count && i < COMPARED_ROWS; i++) {
+        const struct row *r = all->rows[i];
+        if (r->cells[c] && r->cells[k] && trusted(r, c) && trusted(r, k)) {
+            ratios[count++] = known_ns(r, c) / known_ns(r, k);
         }
     }
+    return count ? sy_quantile(ratios, count, 0.5) : NAN;
+}
+
+/* How long class c takes of what class k takes: the median over rows that know both; else an
+ * accelerator is hoped to be somewhat faster than a core. Worked out again when there is another
+ * row, or after as many tasks as rows were looked at: a few rows' work per task. */
+static double class_ratio(uint32_t c, uint32_t k) {
+    const struct shared *s = &sy_shared;
+    const struct comparison *all = &s->comparison;
     bool hope = s->machine->classes[c].kind != SY_CPU && s->machine->classes[k].kind == SY_CPU;
-    return count ? sy_quantile(ratios, count, 0.5) : hope ? HOPED_RATIO : 1;
+    if (!all->count) {
+        return hope ? HOPED_RATIO : 1;
+    }
+    struct class_ratio *ratio = &all->ratios[c * s->machine->class_count + k];
+    if (ratio->count != all->count || all->ended - ratio->ended >= COMPARED_ROWS) {
+        *ratio = (struct class_ratio){median_ratio(all, c, k), all->count, all->ended};
+    }
+    return isfinite(ratio->value) ? ratio->value : hope ? HOPED_RATIO : 1;
 }
 
 /* The least that a class which is not known could take, judged by those that are. */
@@ -168,17 +113,6 @@ static void estimate(struct row *row, double *ret_ns) {
     }
 }
 
-static struct kernel_length *length_of(const struct row *row) {
-    uint32_t kernel = row->kernel < SY_LIVE_KERNELS ? row->kernel : SY_LIVE_KERNELS - 1;
-    return &sy_shared.lengths[kernel];
-}
-
-static void note_length(const struct row *row, double duration_ns) {
-    struct kernel_length *length = length_of(row);
-    length->count += length->count < LENGTHS;
-    length->mean_ns += (duration_ns - length->mean_ns) / length->count;
-}
-
 /* The fastest class, where it is known to be so fast that a decision takes as long; where there is
  * no other class to choose, a tenth of the time is too much, and what other sizes take will do. */
 static void look_how_short(struct row *row) {
@@ -189,12 +123,20 @@ static void look_how_short(struct row *row) {
         able += row->cells[c] != NULL;
         sure &= !row->cells[c] || trusted(row, c);
     }
-    double most_ns = able == 1 ? SHORT_ALONE_NS : SHORT_NS, time_ns = row->time_ns[best];
-    if (!sure && able == 1 && length_of(row)->count >= LENGTHS_LEAST) {
-        time_ns = length_of(row)->mean_ns;
+    double most_ns = able == 1 ? SHORT_ALONE_NS : SHORT_NS;
+    row->short_ns = row->time_ns[best];
+    if (!sure && able == 1) {
+        row->short_ns = kernel_short_ns(row->known, row->size);
         sure = true;
     }
-    row->short_class = sure && time_ns < most_ns ? best : SY_NONE;
+    row->short_class = sure && row->short_ns < most_ns ? best : SY_NONE;
+}
+
+uint32_t row_short_class(struct row *row) {
+    if (row->short_class == SY_NONE) {
+        look_how_short(row); /* others of its kernel may have ended since */
+    }
+    return row->short_class;
 }
 
 /* Works the estimates out again, and tells the tasks that wait for a decision. */
@@ -273,7 +215,9 @@ void row_end(struct row *row, struct node *node, uint32_t class_index, double du
     if (duration_ns > 0) {
         struct sy_cell *cell = row->cells[class_index];
         sy_cell_observe(cell, duration_ns);
-        note_length(row, duration_ns);
+        kernel_took(row->known, row->size, duration_ns);
+        sy_shared.comparison.ended++;
+        note_knowing(row);
         sy_shared.learned = true;
         if (node->context->live) {
             sy_live_set_kernel(node->context->live,
@@ -312,7 +256,7 @@ static void take_prior(struct row *row, uint32_t c) {
     }
 }
 
-static bool fill_class(struct row *row, struct starpu_task *task, const char *name,
+static bool fill_class(struct row *row, struct starpu_task *task, struct kernel *kernel,
                        unsigned context, uint32_t c, const struct sy_starpu_told *told,
                        uint64_t footprint) {
     const struct sy_machine *m = sy_shared.machine;
@@ -323,8 +267,10 @@ static bool fill_class(struct row *row, struct starpu_task *task, const char *na
             continue;
         }
         ask_program(row, task, context, c, w, mask);
-        row->cells[c] = sy_store_cell(sy_shared.store, name, m->classes[c].name, told->bytes,
-                                      told->flops, footprint);
+        struct sy_group *group = kernel_group(kernel, c);
+        row->cells[c] =
+            group ? sy_group_cell(sy_shared.store, group, told->bytes, told->flops, footprint)
+                  : NULL;
         if (row->cells[c]) {
             take_prior(row, c);
         }
@@ -333,12 +279,22 @@ static bool fill_class(struct row *row, struct starpu_task *task, const char *na
     return true;
 }
 
-static struct row *make_row(struct starpu_task *task, unsigned context,
-                            const struct sy_starpu_told *told, uint64_t footprint) {
+static double bytes_of(const struct node *node) {
+    double sum = 0;
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        sum += node->accesses[i].datum->bytes;
+    }
+    return sum;
+}
+
+static struct row *make_row(const struct node *node) {
+    struct starpu_task *task = node->task;
+    const struct sy_starpu_told *told = &node->told;
     uint32_t classes = sy_shared.machine->class_count;
     size_t each = sizeof(void *) + 2 * sizeof(double) + sizeof(uint32_t) + 1 +
                   STARPU_MAXIMPLEMENTATIONS * sizeof(struct implementation);
-    struct row *row = classes <= 64 ? calloc(1, sizeof *row + classes * each) : NULL;
+    struct kernel *kernel = classes <= 64 ? kernel_of(task, told->build) : NULL;
+    struct row *row = kernel ? calloc(1, sizeof *row + classes * each) : NULL;
     if (!row) {
         return NULL;
     }
@@ -349,16 +305,13 @@ static struct row *make_row(struct starpu_task *task, unsigned context,
     row->exploring =
         (uint32_t *)(row->implementations + (size_t)classes * STARPU_MAXIMPLEMENTATIONS);
     row->only = (uint8_t *)(row->exploring + classes);
-    char room[NAME_BYTES], stored_room[STORED_BYTES];
-    const char *name = name_of(task, room), *stored = stored_name(task, name, stored_room);
-    row->kernel = kernel_number(name);
-    row->name = sy_arena_strdup(sy_shared.names, name);
-    status_name_kernel(row->kernel, name);
+    row->known = kernel;
+    row->kernel = kernel->number;
+    row->size = kernel_size(told->flops, told->bytes > 0 ? told->bytes : bytes_of(node));
+    row->name = kernel->name;
     row->rounded = told->footprint != 0;
-    uint64_t build = sy_shared.options.describe ? told->build : build_of(task);
-    bool known = !sy_store_set_build(sy_shared.store, stored, build);
     for (uint32_t c = 0; c < classes; c++) {
-        if (!known || !fill_class(row, task, stored, context, c, told, footprint)) {
+        if (!fill_class(row, task, kernel, node->context->id, c, told, node->footprint)) {
             free(row);
             return NULL;
         }
@@ -372,17 +325,20 @@ void row_key(struct node *node) {
     const struct sy_starpu_told *told = &node->told;
     node->footprint =
         told->footprint ? told->footprint : footprint_of(node->task, node->context->id);
-    node->row_key = key_of(node->task, node->footprint);
+    node->row_key = kernel_key(node->task, node->footprint);
 }
 
 struct row *row_of(struct node *node) {
     struct sy_chains *rows = &sy_shared.rows;
     struct row *row = sy_chains_find(rows, node->row_key);
     if (!row) {
-        row = make_row(node->task, node->context->id, &node->told, node->footprint);
+        row = make_row(node);
         if (row && sy_chains_add(rows, &row->link, node->row_key)) {
             free(row);
             return NULL;
+        }
+        if (row) {
+            note_knowing(row);
         }
     }
     return row;

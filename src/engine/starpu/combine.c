@@ -55,7 +55,9 @@ void combine_admit(struct context *context, struct node *node) {
     }
     sy_shared.task_total++;
     boxes_count_waiting(context, 1);
+    planner_hears(&context->ready_ns, node);
     if (short_enough(node)) {
+        sy_shared.short_total++;
         short_line_up(context, node);
     } else if (planner_line_up(context, node)) {
         node->state = NODE_READY;

@@ -47,11 +47,29 @@ struct datum {
     uint32_t index[DATUM_WORLDS];
 };
 
+#define KERNEL_SIZES 64
+
+/* What does not depend on data; lives as long as the policy. */
+struct kernel {
+    struct sy_chained link;   /* by codelet and name */
+    const char *name;         /* as the program calls it, */
+    const char *stored;       /* and as its times are kept */
+    uint32_t number;          /* for the policy */
+    struct sy_group **groups; /* per class, of the store; NULL: not asked for yet */
+    struct kernel_length {
+        uint32_t count;
+        double share, mean_ns;       /* that are short; of all, longer ones cut off */
+    } before, lengths[KERNEL_SIZES]; /* in earlier runs; in this one, by size */
+};
+
 /* Times of one codelet on data of one footprint. */
 struct row {
     struct sy_chained link; /* by codelet and footprint */
+    struct kernel *known;
     uint32_t kernel;        /* number for the policy */
+    uint32_t size;          /* among those of its kernel's lengths */
     const char *name;       /* of the kernel; NULL: no memory */
+    bool compares;          /* it is in shared.comparison */
     bool rounded;           /* one of many sizes of its kernel: what others suggest is believed */
     struct sy_cell **cells; /* per class; NULL: cannot run there */
     double *prior_ns;       /* per class: what the program's own models say; NAN: nothing */
@@ -60,6 +78,7 @@ struct row {
     uint8_t *only; /* per class: the one there is; NO_IMPLEMENTATION: it depends on the task */
     uint32_t *exploring;  /* per class: tasks under way though the class is not yet trusted */
     uint32_t short_class; /* where it is known to take less time than a decision; SY_NONE */
+    double short_ns;      /* how long it takes there */
     struct node *waiting; /* ready and nowhere committed: their times are kept fresh */
     uint32_t waiting_count;
     double next_refresh_ns;
@@ -147,7 +166,9 @@ struct context {
     struct node *first, *last;
     uint32_t count;  /* unfinished */
     uint32_t unlaid; /* submitted since the world was laid */
-    double usual_ns; /* of the tasks submitted, on their fastest class: a running mean */
+    /* Running means, on the fastest class, of what needs a decision: of the tasks submitted, as far
+     * as was known then, and of those that became ready. */
+    double usual_ns, ready_ns;
     /* Ready tasks that were not laid enter the world as jobs of their own. Policies look at every
      * job, so only a few do at a time, and the others wait in line. */
     struct node *line, *line_last;

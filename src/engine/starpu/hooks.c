@@ -71,8 +71,8 @@ static void on_submit(struct starpu_task *task) {
     }
 }
 
-/* A core that has just made a task ready is about to ask, with the data in its cache: where no other
- * task waits, the others let it go first. */
+/* A core that has just made a task ready is about to ask, with the data in its cache: where no
+ * other task waits, the others let it go first. */
 static void announce_asking(struct context *context, int worker) {
     if (worker >= 0 && sy_shared.machine->devices[worker].kind == SY_CPU &&
         !context->boxes[worker].about_to_ask) {

@@ -8,17 +8,20 @@
  */
 #include "engine/starpu/shared.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define WORLD_FIRST  512  /* tasks: most programs have fewer, and empty room costs time */
-#define WORLD_MIN    4096 /* once there were more */
-#define WORTH_NS     5e3  /* a plan is made if tasks take longer, on the average */
-#define ROOM_MIN     (WORLD_MIN / 4) /* a world with less room is full; a small one with half */
-#define SINGLES      64              /* jobs of one task in a world, at most, */
-#define SINGLES_EACH 4               /* and for each device */
-#define BATCH_MIN    64 /* lay again once this many are new, and as many as the world has */
+#define WORLD_FIRST    512  /* tasks: most programs have fewer, and empty room costs time */
+#define WORLD_MIN      4096 /* once there were more */
+#define WORTH_NS       5e3  /* a plan is made if tasks take longer, on the average */
+#define NO_DECISION_NS 1    /* what a task counts for that needs no plan */
+#define MEAN_OF        64   /* tasks, about */
+#define ROOM_MIN       (WORLD_MIN / 4) /* a world with less room is full; a small one with half */
+#define SINGLES        64              /* jobs of one task in a world, at most, */
+#define SINGLES_EACH   4               /* and for each device */
+#define BATCH_MIN      64 /* lay again once this many are new, and as many as the world has */
 
 struct plan {
     struct sy_live *live;
@@ -448,12 +451,30 @@ void planner_fetch(struct context *context, struct node *node, uint32_t worker) 
     }
 }
 
-/* To lay a task costs about as much as to run one of a microsecond or two. */
+void planner_hears(double *mean_ns, const struct node *node) {
+    double least = INFINITY;
+    for (uint32_t c = 0; node->row && c < sy_shared.machine->class_count; c++) {
+        least = fmin(least, node->row->time_ns[c]);
+    }
+    least = short_alike(node) ? NO_DECISION_NS : least;
+    if (isfinite(least)) {
+        *mean_ns += (least - *mean_ns) / (*mean_ns > 0 ? MEAN_OF : 1);
+    }
+}
+
+/* To lay a task costs about as much as to run one of a microsecond or two. A program may submit all
+ * it has before anybody knows how short its tasks are: what becomes ready says it later. */
+bool planner_pays(const struct context *context) {
+    bool submitted = context->usual_ns > WORTH_NS;
+    bool ready = context->ready_ns > WORTH_NS || !(context->ready_ns > 0);
+    return !sy_shared.shorts || (submitted && ready);
+}
+
 static bool due(const struct context *context) {
     uint32_t laid = context->count - context->unlaid;
     uint32_t batch = laid > BATCH_MIN ? laid : BATCH_MIN;
     bool full = context->live && is_full(context);
-    bool pays = !sy_shared.shorts || context->usual_ns > WORTH_NS;
+    bool pays = planner_pays(context);
     return context->renew || full || (pays && context->unlaid >= batch) ||
            (pays && context->flush && context->unlaid > 1);
 }

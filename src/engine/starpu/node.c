@@ -222,15 +222,6 @@ struct node *node_create(struct context *context, struct starpu_task *task) {
     return node;
 }
 
-/* What a task takes is averaged, to know whether a plan is worth its time. */
-static void note_length(struct context *context, const struct row *row) {
-    double least = row->time_ns[0];
-    for (uint32_t c = 1; c < sy_shared.machine->class_count; c++) {
-        least = row->time_ns[c] < least ? row->time_ns[c] : least;
-    }
-    context->usual_ns += (least - context->usual_ns) / (context->usual_ns > 0 ? 64 : 1);
-}
-
 void node_enter(struct node *node, bool announced) {
     struct shared *s = &sy_shared;
     struct context *context = node->context;
@@ -241,9 +232,7 @@ void node_enter(struct node *node, bool announced) {
     }
     find_accesses(node);
     node->row = row_of(node);
-    if (node->row) {
-        note_length(context, node->row);
-    }
+    planner_hears(&context->usual_ns, node);
     bool ordered = announced && node->task->sequential_consistency && has_room(node);
     for (uint32_t i = 0; ordered && i < node->access_count; i++) {
         note_access(node, &node->accesses[i]);

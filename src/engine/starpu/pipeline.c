@@ -204,8 +204,8 @@ static int prepare_times(struct pipeline_run *run, struct sy_error *error) {
     const struct sy_pipeline *pipeline = engine->description;
     const char *times = engine->request.times;
     char warning[512];
-    int code = sy_store_open(engine->request.models, NULL, times != NULL, &engine->store, warning,
-                             sizeof warning, error);
+    int code = sy_store_open(engine->request.models, NULL, times ? SY_STORE_NONE : SY_STORE_WHOLE,
+                             &engine->store, warning, sizeof warning, error);
     if (code) {
         return code;
     }

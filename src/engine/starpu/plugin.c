@@ -58,7 +58,7 @@ void sy_starpu_closing(void) {
     char text[1024];
     if (sy_starpu_warning()) {
         complain(sy_starpu_warning());
-    } else if (sy_starpu_save(&error) < 0) {
+    } else if (sy_starpu_save(&error) < 0 || error.message[0]) {
         complain(sy_error_format(&error, text, sizeof text));
     }
     if (sy_starpu_failure()) {
@@ -69,8 +69,10 @@ void sy_starpu_closing(void) {
         double p50 = 0, p99 = 0;
         sy_starpu_decision_cost(&p50, &p99);
         fprintf(stderr,
-                "symph: policy %s placed %llu tasks, %.1f us each (p99 %.1f us); models: %s\n",
-                s->policy, (unsigned long long)s->task_total, p50 / 1e3, p99 / 1e3,
+                "symph: policy %s placed %llu tasks, %llu of them too short to decide on, %.1f us "
+                "each (p99 %.1f us); models: %s\n",
+                s->policy, (unsigned long long)s->task_total, (unsigned long long)s->short_total,
+                p50 / 1e3, p99 / 1e3,
                 s->store && sy_store_path(s->store) ? sy_store_path(s->store) : "not kept");
     }
 }

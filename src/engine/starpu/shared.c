@@ -177,7 +177,8 @@ static int open_store(struct shared *s, struct sy_error *error) {
 #else
     const char *folder = s->options.request->models;
 #endif
-    return sy_store_open(folder, NULL, false, &s->store, s->warning, sizeof s->warning, error);
+    return sy_store_open(folder, NULL, SY_STORE_ASKED, &s->store, s->warning, sizeof s->warning,
+                         error);
 }
 
 int shared_start(void) {
@@ -193,7 +194,10 @@ int shared_start(void) {
     if (!code) {
         code = sy_starpu_machine(&s->machine, &error);
     }
-    if (!code && (links_open() || watcher_prepare())) {
+    uint32_t classes = s->machine ? s->machine->class_count : 0;
+    s->comparison.ratios =
+        code ? NULL : calloc((size_t)classes * classes, sizeof *s->comparison.ratios);
+    if (!code && (!s->comparison.ratios || links_open() || watcher_prepare())) {
         code = -ENOMEM;
     }
     if (code) {
@@ -269,6 +273,7 @@ static void shared_finish(struct shared *s) {
     links_close();
     sy_machine_destroy(s->machine);
     row_free_all();
+    sy_chains_finish(&s->known);
     sy_map_finish(&s->kernels);
     sy_arena_destroy(s->names);
     sy_chains_finish(&s->data);
@@ -281,13 +286,14 @@ static void shared_finish(struct shared *s) {
     s->store = NULL;
     s->machine = NULL;
     s->names = NULL;
+    free(s->comparison.ratios);
+    memset(&s->comparison, 0, sizeof s->comparison);
     s->last_end_ns = NULL;
     s->decision_ns = NULL;
     s->decisions = NULL;
     s->kernel_count = s->submitted = 0;
-    memset(s->lengths, 0, sizeof s->lengths);
     s->decision_count = s->decision_capacity = 0;
-    s->decision_samples = s->task_total = 0;
+    s->decision_samples = s->task_total = s->short_total = 0;
     s->learned = false;
     atomic_store(&s->up, false);
     STARPU_PTHREAD_MUTEX_DESTROY(&s->lock);

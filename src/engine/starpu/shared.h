@@ -16,6 +16,7 @@
  *   lay_ahead.c             lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
  *   readings.c              what counters say of the machine's resources, for policies that ask
+ *   kernels.c               codelets by what they are called, looked up once
  *   codelet_times.c         how long does this codelet take on data of this size, on each class
  *   implementation.c        which of a codelet's implementations a task runs with
  *   status.c                what runs now, for symph top
@@ -31,6 +32,7 @@ struct recorder;
 
 #define DECISION_SAMPLES 65536
 #define SPARE_BUFFERS    8
+#define COMPARED_ROWS    255 /* that say how long a class takes of what another does */
 
 struct shared {
     starpu_pthread_mutex_t lock;
@@ -65,13 +67,20 @@ struct shared {
         struct node *first;
         uint32_t count;
     } spare[SPARE_BUFFERS + 1]; /* nodes to be used again, by their buffers */
-    struct sy_map kernels;
-    struct sy_arena *names; /* of kernels */
+    struct sy_chains known;     /* kernels, by codelet and name */
+    struct sy_map kernels;      /* their numbers, by name */
+    struct sy_arena *names;     /* of kernels, and what else is known of them */
     uint32_t kernel_count;
-    struct kernel_length {
-        uint32_t count;
-        double mean_ns;
-    } lengths[SY_LIVE_KERNELS]; /* per kernel, of all sizes */
+    struct comparison {
+        struct row *rows[COMPARED_ROWS]; /* ring */
+        uint32_t count;                  /* ever */
+        uint64_t ended;                  /* tasks that were measured */
+        struct class_ratio {
+            double value;   /* NAN: no row knows both */
+            uint32_t count; /* and when it was worked out */
+            uint64_t ended;
+        } * ratios; /* [class * class_count + other class] */
+    } comparison;
     uint32_t submitted;
     uint64_t worlds;     /* made so far: their numbers, since addresses are used again */
     double *last_end_ns; /* per worker */
@@ -79,7 +88,7 @@ struct shared {
     uint32_t decision_count, decision_capacity;
     float *decision_ns; /* ring */
     uint64_t decision_samples;
-    uint64_t task_total;
+    uint64_t task_total, short_total; /* tasks that became ready; that passed the policy by */
     char failure[sizeof((struct sy_error *)0)->message];
 };
 
@@ -133,6 +142,21 @@ void node_free_spare(void);
 uint32_t datum_index(struct datum *datum, struct sy_live *live);
 uint64_t datum_valid(const struct datum *datum);
 
+/* --- kernels ------------------------------------------------------------------------------------
+ */
+/* Which codelet a task has, and a number. */
+uint64_t kernel_key(const struct starpu_task *task, uint64_t number);
+/* NULL: out of memory. told_build: of the engine's own kernels. */
+struct kernel *kernel_of(struct starpu_task *task, uint64_t told_build);
+/* What the store has of it, in all sizes; NULL: out of memory. */
+struct sy_group *kernel_group(struct kernel *kernel, uint32_t class_index);
+/* What its tasks take, where a single class can run them: is that so little that a decision is not
+ * worth it? How long then; INFINITY: no, or nobody knows. */
+#define SHORT_ALONE_NS 5e4 /* ten times what a decision takes, with all that belongs to it */
+double kernel_short_ns(const struct kernel *kernel, uint32_t size);
+uint32_t kernel_size(double flops, double bytes);
+void kernel_took(struct kernel *kernel, uint32_t size, double duration_ns);
+
 /* --- rows ---------------------------------------------------------------------------------------
  */
 /* Without the lock: which row is a task's. With it: that row; NULL when out of memory. */
@@ -143,6 +167,9 @@ void row_begin(struct row *row, struct node *node, uint32_t class_index);
 void row_end(struct row *row, struct node *node, uint32_t class_index, double duration_ns);
 /* What the model says of a class by now, ns; NAN: nothing, INFINITY: it cannot run there. */
 double row_model_ns(const struct row *row, uint32_t class_index);
+/* The class on which it is known to take less time than a decision, by what is known now; SY_NONE.
+ */
+uint32_t row_short_class(struct row *row);
 void row_wait(struct row *row, struct node *node, bool waits);
 void row_free_all(void);
 
@@ -190,12 +217,19 @@ bool planner_line_up(struct context *context, struct node *node);
 void planner_leave_line(struct context *context, struct node *node);
 /* With the lock held: the inputs of a task that exist shall travel to a worker's memory. */
 void planner_fetch(struct context *context, struct node *node, uint32_t worker);
+/* With the lock held: what a task takes goes into a mean, to know whether a plan is worth its time;
+ * 0 without decision. */
+void planner_hears(double *mean_ns, const struct node *node);
+/* With the lock held: is it? */
+bool planner_pays(const struct context *context);
 /* With the lock held: is it time to lay again? Wakes the planner. */
 void planner_notice(struct context *context, bool flush);
 
 /* --- short tasks --------------------------------------------------------------------------------
  */
-/* Whether this one, which is ready, needs no decision. */
+/* Whether this one needs no decision, if its inputs are there when it is ready. */
+bool short_alike(const struct node *node);
+/* It is ready: it needs none. */
 bool short_enough(const struct node *node);
 /* It waits for the next worker of its short class, else of one that can run it. */
 void short_line_up(struct context *context, struct node *node);

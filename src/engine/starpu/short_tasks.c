@@ -42,10 +42,22 @@ static bool inputs_are_there(const struct node *node, uint32_t class_index) {
     return memory != SY_NONE;
 }
 
+bool short_alike(const struct node *node) {
+    return WORKERS_POLL && sy_shared.shorts && node->row && !node->task->cl->can_execute &&
+           !node->task->workerids_len && row_short_class(node->row) != SY_NONE;
+}
+
+/* One that was laid follows its plan, unless plans have turned out not to be worth their time: the
+ * first tasks of a program are laid before anybody knows how short they are. */
+static bool is_free(const struct node *node) {
+    const struct context *context = node->context;
+    return node->index == SY_NONE ||
+           (!planner_pays(context) &&
+            sy_live_view(context->live)->task_device[node->index] == SY_NONE);
+}
+
 bool short_enough(const struct node *node) {
-    return WORKERS_POLL && sy_shared.shorts && node->row && node->index == SY_NONE &&
-           node->row->short_class != SY_NONE && !node->task->cl->can_execute &&
-           !node->task->workerids_len && inputs_are_there(node, node->row->short_class);
+    return short_alike(node) && is_free(node) && inputs_are_there(node, node->row->short_class);
 }
 
 static bool can_run(const struct context *context, const struct node *node, uint32_t worker) {
@@ -71,9 +83,16 @@ void short_line_up(struct context *context, struct node *node) {
     uint32_t class_index = class_of(context, node);
     struct short_line *line = &context->shorts[class_index];
     context->unlaid -= !node->is_short && node->index == SY_NONE;
+    if (node->index != SY_NONE) {
+        sy_live_withdraw(context->live, node->index);
+        context->slots[node->index] = NULL;
+        node->index = SY_NONE;
+    }
     node->is_short = true;
     node->state = NODE_READY;
-    node->expected_ns = node->row ? node->row->time_ns[class_index] : 0;
+    node->expected_ns = !node->row                              ? 0
+                        : node->row->short_class == class_index ? node->row->short_ns
+                                                                : node->row->time_ns[class_index];
     node->line_prev = line->last;
     node->line_next = NULL;
     *(line->last ? &line->last->line_next : &line->first) = node;
