@@ -17,7 +17,8 @@
 #include <string.h>
 
 /* What planning costs here, or somewhat more. A policy cannot see the clock. */
-#define PLAN_NS  5e4   /* per task: a job of shorter tasks is not planned, nor does a network pay */
+#define PLAN_NS  5e4 /* per task: a job of shorter tasks is not planned, nor does a network pay; */
+#define PLAN_FAR 2e4 /* with several memories besides the host's there is more to choose */
 #define DRAFT_NS 1.2e3 /* per task and draft */
 #define STEP_NS  70    /* per task that the search plans anew */
 /* What it may cost, drafts and all: */
@@ -498,7 +499,8 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     if (y->job_count++ > 0 || !plans) {
         return;
     }
-    if (j->work_left_ns > j->task_count * PLAN_NS) {
+    double pays_ns = view->machine->memory_count > 2 ? PLAN_FAR : PLAN_NS;
+    if (j->work_left_ns > j->task_count * pays_ns) {
         begin(s, view, job);
     } else {
         begin_plainly(y, view, job);
