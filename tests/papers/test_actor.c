@@ -200,7 +200,7 @@ static void learns_from_a_teacher(void **state) {
     sy_paper_net_make(&net, true, 0);
     sy_paper_net_start(&net, 5, block);
     double before = agreement(&world, block);
-    learn(&world, 25, 0, &first, block);
+    learn(&world, 40, 0, &first, block);
     double after = agreement(&world, block);
     if (!(after > 0.7 * before)) {
         fail_msg("ln of the chance of what the teacher does: %.3f at first, %.3f after lessons",
