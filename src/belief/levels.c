@@ -103,7 +103,7 @@ SY_INLINE void settle(struct sy_levels *l, double now_ns) {
 }
 
 /* What settle() and mix() would make of the moments, which are sums over levels, too. */
-SY_INLINE void foretell(const struct sy_outlook *o, double now_ns, float *ret_mean, float *ret_sd) {
+SY_INLINE void predict(const struct sy_outlook *o, double now_ns, float *ret_mean, float *ret_sd) {
     double per_step = 1 / o->step_ns;
     sy_eight kept = {0}, mean = {0}, square = {0}, none = {0}, past, elapsed,
              most = (sy_eight){0} + USUAL_STEPS;
@@ -133,13 +133,13 @@ SY_INLINE void foretell(const struct sy_outlook *o, double now_ns, float *ret_me
     *(sy_eight *)ret_sd = variance;
 }
 
-SY_INLINE void sy_levels_foretell_body(const struct sy_outlook *outlooks, uint32_t count,
-                                       double now_ns, float *ret_mean, float *ret_sd) {
+SY_INLINE void sy_levels_predict_body(const struct sy_outlook *outlooks, uint32_t count,
+                                      double now_ns, float *ret_mean, float *ret_sd) {
     for (uint32_t i = 0; i < count; i++) {
-        foretell(&outlooks[i], now_ns, ret_mean + (size_t)8 * i, ret_sd + (size_t)8 * i);
+        predict(&outlooks[i], now_ns, ret_mean + (size_t)8 * i, ret_sd + (size_t)8 * i);
     }
 }
-SY_DISPATCH(void, sy_levels_foretell,
+SY_DISPATCH(void, sy_levels_predict,
             (const struct sy_outlook *outlooks, uint32_t count, double now_ns, float *ret_mean,
              float *ret_sd),
             (outlooks, count, now_ns, ret_mean, ret_sd))
@@ -191,7 +191,7 @@ SY_INLINE void mend(struct sy_levels *l, struct sums *sums) {
     }
 }
 
-/* How well each candidate has foretold this. */
+/* How well each candidate has predicted this. */
 SY_INLINE void compare(struct sy_levels *l, const sy_eight *seen) {
     sy_eight speaks = *seen, weight, least = (sy_eight){0} - LEAST_WEIGHT;
     sy_eight_log(&speaks);

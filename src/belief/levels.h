@@ -59,8 +59,8 @@ void sy_levels_window(const struct sy_levels *levels, double moved, float *ret_w
 /* Probabilities at a time, a row with sum 1; as they were last seen, if that was later. */
 void sy_levels_at(const struct sy_levels *levels, double now_ns, float *ret_share);
 /* The same of all resources of outlooks: means and spreads of the level, eight by eight. */
-void sy_levels_foretell(const struct sy_outlook *outlooks, uint32_t count, double now_ns,
-                        float *ret_mean, float *ret_sd);
+void sy_levels_predict(const struct sy_outlook *outlooks, uint32_t count, double now_ns,
+                       float *ret_mean, float *ret_sd);
 /* Share of the time ahead in which the level will be the present one. */
 double sy_levels_lasting(const struct sy_levels *levels, double ahead_ns);
 

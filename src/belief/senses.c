@@ -159,7 +159,7 @@ static void note_change(struct sy_senses *s, uint32_t r) {
     }
 }
 
-/* Student's t of so many standard deviations, to a power. */
+/* Student's t at a distance in standard deviations, to a power. */
 SY_INLINE void weigh_duration_body(const float *slowdown, float log_ratio, float scale, float power,
                                    float *ret) {
     for (uint32_t k = 0; k < SY_LEVELS_ROW; k += 8) {
@@ -257,7 +257,7 @@ static void fade(struct sy_senses *s) {
     const double *capacity = s->capacity;
     double *restrict others = s->others;
     bool changed = false;
-    sy_levels_foretell(s->outlooks, (resources + 7) / 8, s->now_ns, s->mean, s->sd);
+    sy_levels_predict(s->outlooks, (resources + 7) / 8, s->now_ns, s->mean, s->sd);
     for (uint32_t r = 0; r < resources; r++) {
         others[r] = (double)mean[r] * capacity[r];
     }

@@ -27,7 +27,7 @@ struct sensitivity {
 };
 
 /* What a newcomer usually gets of a resource, while we use it, and how well each candidate for the
- * time that the present lasts foretold durations. */
+ * time that the present lasts predicted durations. */
 struct lasting {
     double share[SY_LEVELS]; /* of the time in which so much was taken */
     double watched_ns;

@@ -138,7 +138,7 @@ static void weigh_candidates(struct lasting *l) {
     }
 }
 
-/* Which candidate for how long the present lasts would have foretold this task best? */
+/* Which candidate for how long the present lasts would have predicted this task best? */
 static void learn_lasting(struct sy_slowdown *s, const struct begun *task, double log_ratio) {
     s->time_ns += (task->alone_ns - s->time_ns) * (s->time_ns > 0 ? 0.02 : 1);
     if (task->main == SY_NONE || fabs(log(task->now / task->later)) < 0.02) {

@@ -18,7 +18,7 @@
 #define ALIKE_SIGMA      0.1  /* added for another cell of the same size */
 #define PRIOR_SIGMA      0.5  /* added for times of another build */
 #define REFIT_RATIO      1.25 /* more samples, by so much, make the line old, */
-#define MORE_CELLS       1.1  /* and so many more cells */
+#define MORE_CELLS       1.1  /* and this many times the cells */
 #define SAME_SIZE        1e-4 /* recorded features have six digits */
 #define SLOPE_MAX        3.0  /* cubic in the size; steeper is noise */
 #define TRUST_RUNS       4.0  /* runs at which half of the distance from the line is believed */

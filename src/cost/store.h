@@ -92,7 +92,7 @@ struct sy_store {
     struct bench *bench; /* made with the first group of costs */
 };
 
-/* Room for so many cells; NULL: there is no line. */
+/* Room for count cells; NULL: there is no line. */
 SY_MUST_CHECK int sy_line_grow(struct sy_line *line, uint32_t count);
 void sy_line_finish(struct sy_line *line);
 extern const struct sy_estimate sy_estimate_unknown;
@@ -169,7 +169,7 @@ SY_MUST_CHECK int sy_costs_read_lines(const char *file, const char *text,
 SY_MUST_CHECK int sy_parts_open(struct sy_store *store, const char *file, char *adopt_text,
                                 size_t length, struct sy_parts **ret_parts);
 void sy_parts_close(struct sy_parts *parts);
-/* What is there of a kernel; of all parts with so many lines. Once only. -ENOMEM. */
+/* The parts of a kernel, or all parts of at least least_lines lines; each is read once. -ENOMEM. */
 SY_MUST_CHECK int sy_parts_read(struct sy_store *store, struct sy_parts *parts, const char *kernel);
 SY_MUST_CHECK int sy_parts_read_all(struct sy_store *store, struct sy_parts *parts,
                                     uint32_t least_lines);

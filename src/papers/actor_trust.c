@@ -174,7 +174,7 @@ static int find_slopes(struct again *a, const struct sy_actor *actor,
     }
     a->belief.rates = a->rates;
     a->belief.slopes = actor->slopes; /* they go nowhere: one decision is not an episode */
-    a->belief.value_weight = 0;       /* nor does the critic foretell one */
+    a->belief.value_weight = 0;       /* nor does the critic predict one */
     if (gradient == SY_GRADIENT_PAPER) {
         go_counting(a, rng, slopes, ret_loss);
         return 0;

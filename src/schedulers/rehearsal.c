@@ -77,7 +77,7 @@ static void begin_task(struct rehearsal *r, const struct sy_view *view, uint32_t
     begin_data(w, view, task);
 }
 
-/* What runs goes on: as foretold, and longer if it is late already. The view does not say whether
+/* What runs goes on: as predicted, and longer if it is late already. The view does not say whether
  * its inputs or its image are still on their way. */
 static void begin_device(struct rehearsal *r, const struct sy_view *view, uint32_t device) {
     struct sy_view_device *v = &r->world.view_devices[device];

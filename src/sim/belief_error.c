@@ -3,7 +3,7 @@
  * How wrong the belief is (options.judge): the error of each resource's use over time, and for
  * every task the slowdown that was predicted when it began against the one it had.
  *
- * The foretelling is belief/'s slowdown, fed as a policy would feed it, but by the simulator: it
+ * The prediction is belief/'s slowdown, fed as a policy would feed it, but by the simulator: it
  * does not depend on the policy. It sees all that begins in the same moment.
  */
 #include "sim/state.h"
@@ -14,14 +14,14 @@
 #define BUCKETS   200   /* of 1 % each */
 #define HALF_STEP 0.025 /* of the capacity: bands end on levels of a grid */
 
-struct foretold {
+struct predicted {
     uint32_t task; /* SY_NONE: none runs */
     double ratio, median, sd;
 };
 
 struct judge {
     struct sy_slowdown *slowdown;
-    struct foretold *devices;
+    struct predicted *devices;
     double *error_ns; /* per resource: sum over time of |told - true| / capacity */
     double since_ns, watched_ns, covered_ns;
     uint64_t tasks, within, covered, slowed, buckets[BUCKETS];
@@ -43,7 +43,7 @@ int sy_sim_judge_layout(struct sy_sim *sim) {
 void sy_sim_judge_reset(struct sy_sim *sim) {
     struct judge *judge = sim->judge;
     for (uint32_t d = 0; d < sim->machine->device_count; d++) {
-        judge->devices[d] = (struct foretold){.task = SY_NONE};
+        judge->devices[d] = (struct predicted){.task = SY_NONE};
     }
     memset(judge->error_ns, 0, sim->machine->resource_count * sizeof *judge->error_ns);
     judge->since_ns = judge->watched_ns = judge->covered_ns = 0;
@@ -110,7 +110,7 @@ static void tell(struct sy_sim *sim, double *own) {
     }
 }
 
-static void foretell(struct sy_sim *sim, uint32_t device) {
+static void predict(struct sy_sim *sim, uint32_t device) {
     struct judge *judge = sim->judge;
     uint32_t task = sim->world.view_devices[device].running, kernel = sim->w->task_kernel[task];
     struct sy_demand demand;
@@ -120,7 +120,7 @@ static void foretell(struct sy_sim *sim, uint32_t device) {
     double alone_ns = sim->w->time_ns[(size_t)task * sim->w->class_count + class_index];
     struct sy_slowing slowing =
         sy_slowdown_expect(judge->slowdown, kernel, device, draw, beside(sim, device), alone_ns);
-    judge->devices[device] = (struct foretold){task, slowing.ratio, slowing.median, slowing.sd};
+    judge->devices[device] = (struct predicted){task, slowing.ratio, slowing.median, slowing.sd};
     sy_slowdown_started(judge->slowdown, device, kernel, draw, beside(sim, device), alone_ns);
 }
 
@@ -143,7 +143,7 @@ static void look(struct sy_sim *sim, uint32_t newcomer) {
     }
     tell(sim, own);
     sy_slowdown_ready(judge->slowdown);
-    foretell(sim, newcomer);
+    predict(sim, newcomer);
 }
 
 void sy_sim_judge_starts(struct sy_sim *sim) {
@@ -157,20 +157,20 @@ void sy_sim_judge_starts(struct sy_sim *sim) {
 void sy_sim_judge_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns,
                       double alone_ns) {
     struct judge *judge = sim->judge;
-    struct foretold *foretold = &judge->devices[device];
+    struct predicted *predicted = &judge->devices[device];
     uint32_t class_index = sim->machine->devices[device].class_index;
     double given_ns = sim->w->time_ns[(size_t)task * sim->w->class_count + class_index];
-    if (foretold->task == task && alone_ns > 0) {
-        double slowdown = duration_ns / alone_ns, off = fabs(foretold->median / slowdown - 1);
+    if (predicted->task == task && alone_ns > 0) {
+        double slowdown = duration_ns / alone_ns, off = fabs(predicted->median / slowdown - 1);
         uint32_t bucket = off < 2 ? (uint32_t)(off * 100) : BUCKETS - 1;
         judge->tasks++;
         judge->within += off <= 0.1;
         judge->slowed += slowdown > 1.1;
-        judge->covered += fabs(foretold->ratio - slowdown) <= 1.96 * foretold->sd + 0.01;
+        judge->covered += fabs(predicted->ratio - slowdown) <= 1.96 * predicted->sd + 0.01;
         judge->buckets[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
         sy_slowdown_ended(judge->slowdown, device, duration_ns / given_ns);
     }
-    foretold->task = SY_NONE;
+    predicted->task = SY_NONE;
 }
 
 void sy_sim_judge_collect(const struct sy_sim *sim, struct sy_sim_accuracy *ret) {

@@ -106,14 +106,14 @@ struct sy_sim_job_result {
     double slowdown; /* done_ns / isolated_ns: sy_cost_slowdown */
 };
 
-/* How good what is told of shared resources was, and slowdowns foretold from it. */
+/* How good what is told of shared resources was, and slowdowns predicted from it. */
 struct sy_sim_accuracy {
     double error_points[SY_RES_INTERCONNECT + 1]; /* per kind of resource: mean over time of
                                   |told - true use|, in points of 100; NAN: there is none */
     double covered;            /* share of time in which the 95 % band held the use */
-    double slowdown_within_10; /* share of tasks: foretold at their start within 10 % of true */
-    double slowdown_covered;   /* share of tasks inside the foretold 95 % band */
-    double slowdown_error;     /* median of |foretold / true - 1| */
+    double slowdown_within_10; /* share of tasks: predicted at their start within 10 % of true */
+    double slowdown_covered;   /* share of tasks inside the predicted 95 % band */
+    double slowdown_error;     /* median of |predicted / true - 1| */
     double slowed;             /* share of tasks that took over 10 % longer than alone */
     uint64_t task_count;
 };

@@ -129,7 +129,7 @@ void sy_sim_demand(const struct sy_sim *sim, uint32_t device, struct sy_demand *
 SY_MUST_CHECK int sy_sim_judge_layout(struct sy_sim *sim);
 void sy_sim_judge_reset(struct sy_sim *sim);
 void sy_sim_judge_pass(struct sy_sim *sim, double until_ns); /* nothing has changed until then */
-void sy_sim_judge_starts(struct sy_sim *sim); /* flows are solved: foretell for what began */
+void sy_sim_judge_starts(struct sy_sim *sim); /* flows are solved: predict for what began */
 void sy_sim_judge_end(struct sy_sim *sim, uint32_t device, uint32_t task, double duration_ns,
                       double alone_ns);
 void sy_sim_judge_collect(const struct sy_sim *sim, struct sy_sim_accuracy *ret_accuracy);

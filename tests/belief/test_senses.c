@@ -265,9 +265,9 @@ static void levels_stay_a_distribution(void **state) {
     }
 }
 
-/* What is foretold without the grid, what the grid says then, and what it says once nothing in
+/* What is predicted without the grid, what the grid says then, and what it says once nothing in
  * particular was seen then, are the same; but for how much is forgotten with each look. */
-static void levels_fade_as_foretold(void **state) {
+static void levels_fade_as_predicted(void **state) {
     (void)state;
     struct sy_levels levels[8];
     struct sy_outlook outlook;
@@ -285,7 +285,7 @@ static void levels_fade_as_foretold(void **state) {
         }
         sy_levels_weigh(&levels[lane], now_ns, row);
         now_ns += STEP_NS * sy_rng_exponential(&rng) * (t % 9 ? 1 : 1000);
-        sy_levels_foretell(&outlook, 1, now_ns, mean, sd);
+        sy_levels_predict(&outlook, 1, now_ns, mean, sd);
         for (uint32_t i = 0; i < 8; i++) {
             double first = 0, second = 0;
             sy_levels_at(&levels[i], now_ns, row);
@@ -412,7 +412,7 @@ int main(void) {
         cmocka_unit_test(own_traffic_is_not_others), cmocka_unit_test(durations_teach),
         cmocka_unit_test(odd_samples_do_no_harm),    cmocka_unit_test(levels_stay_a_distribution),
         cmocka_unit_test(every_counter_is_read),     cmocka_unit_test(channels_add_up),
-        cmocka_unit_test(levels_fade_as_foretold),   cmocka_unit_test(a_recording_gives_the_same),
+        cmocka_unit_test(levels_fade_as_predicted),  cmocka_unit_test(a_recording_gives_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

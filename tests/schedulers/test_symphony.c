@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the default adds to its plans: a rehearsal foretells what the simulator does; with known
+ * What the default adds to its plans: a rehearsal predicts what the simulator does; with known
  * times no usual policy is better; a plan is said to be followed, and given up when times spread;
  * the same seed decides the same; nothing is allocated after init; equal devices that others load
  * unevenly are not planned for, nor are dependencies that are not known.
@@ -88,7 +88,7 @@ static double makespan_ns(const struct sy_workload *workload, const char *policy
     return result.makespan_ns;
 }
 
-/* --- a rehearsal foretells ----------------------------------------------------------------------
+/* --- a rehearsal predicts ----------------------------------------------------------------------
  */
 struct probe {
     struct policy base;
@@ -96,8 +96,8 @@ struct probe {
     struct sy_scheduler actors[SY_COUNT(usual)];
 };
 
-static double foretold_ns[SY_COUNT(usual)];
-static uint64_t configured, copied; /* in all simulations that were foretold */
+static double predicted_ns[SY_COUNT(usual)];
+static uint64_t configured, copied; /* in all simulations that were predicted */
 
 static int probe_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
     int code = sy_policy_init(s, view, args, sizeof(struct probe));
@@ -123,7 +123,7 @@ static void probe_arrived(struct sy_scheduler *s, const struct sy_view *view, ui
     struct probe *probe = s->state;
     assert_true(sy_rehearsal_fits(&probe->stage, view, job));
     for (size_t i = 0; i < SY_COUNT(usual); i++) {
-        foretold_ns[i] = sy_rehearsal_run(&probe->stage, view, job, &probe->actors[i]);
+        predicted_ns[i] = sy_rehearsal_run(&probe->stage, view, job, &probe->actors[i]);
     }
 }
 
@@ -148,16 +148,16 @@ static const struct sy_scheduler_ops probe_ops = {.name = "probe",
                                                   .decide = probe_decide};
 
 /* To the nanosecond: the same world, driven with the same times. */
-static void check_foretold(const struct fixture *f, const char *what, bool contention) {
+static void check_predicted(const struct fixture *f, const char *what, bool contention) {
     struct sy_sim_options options = {.seed = 1, .contention = contention};
     struct sy_sim *sim = fixture_sim(f->workload, &options);
     struct sy_sim_result result;
     assert_int_equal(sy_sim_run_ops(sim, &probe_ops, NULL, &result, NULL), 0);
     for (size_t i = 0; i < SY_COUNT(usual); i++) {
         assert_int_equal(sy_sim_run(sim, usual[i]->name, &result, NULL), 0);
-        if (!(fabs(foretold_ns[i] - result.makespan_ns) <= 1)) {
-            fail_msg("%s, %s%s: foretold %.12g ns, took %.12g", what, usual[i]->name,
-                     contention ? ", shared" : "", foretold_ns[i], result.makespan_ns);
+        if (!(fabs(predicted_ns[i] - result.makespan_ns) <= 1)) {
+            fail_msg("%s, %s%s: predicted %.12g ns, took %.12g", what, usual[i]->name,
+                     contention ? ", shared" : "", predicted_ns[i], result.makespan_ns);
         }
         configured += result.reconfigure_count;
         copied += result.transfer_count;
@@ -166,14 +166,14 @@ static void check_foretold(const struct fixture *f, const char *what, bool conte
 }
 
 static void check_alone(const struct fixture *f, const char *what) {
-    check_foretold(f, what, false);
+    check_predicted(f, what, false);
 }
 
 static void check_shared(const struct fixture *f, const char *what) {
-    check_foretold(f, what, true);
+    check_predicted(f, what, true);
 }
 
-static void rehearsals_foretell(void **state) {
+static void rehearsals_predict(void **state) {
     (void)state;
     each_instance(check_alone);
     each_instance(check_shared);
@@ -355,7 +355,7 @@ static void unknown_dependencies_are_not_planned(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rehearsals_foretell),
+        cmocka_unit_test(rehearsals_predict),
         cmocka_unit_test(rehearsals_know_the_port),
         cmocka_unit_test(no_usual_policy_is_better),
         cmocka_unit_test(same_seed_same_decisions),

@@ -20,7 +20,7 @@ static void put_decision(struct sy_json_writer *writer, double p50_ns, double p9
     sy_json_print(writer, "decision_ns: {p50: %g, p99: %g}", p50_ns, p99_ns);
 }
 
-/* Of what policies were told, and of slowdowns foretold from it. */
+/* Of what policies were told, and of slowdowns predicted from it. */
 static void put_accuracy(struct sy_json_writer *writer, const struct sy_sim_accuracy *accuracy) {
     sy_json_open_member(writer, "told", '{');
     for (uint32_t k = 0; k < SY_COUNT(accuracy->error_points); k++) {

@@ -15,7 +15,7 @@
 #define LENGTHS       64u /* tasks that a share and a mean are of, about, */
 #define LENGTHS_LEAST 8u  /* and from which on they say something */
 #define SHARE_LEAST   .9  /* of the tasks of a kernel are short: so are others */
-#define ROOM          4   /* twice the size may take so many times as long */
+#define ROOM          4   /* a task of twice the size may take this many times as long */
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
     return (hash ^ value) * UINT64_C(0x100000001b3);
