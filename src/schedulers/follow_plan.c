@@ -14,7 +14,7 @@
 #define AHEAD_BUSY    2   /* where copies disturb each other: what is urgent should go first, */
 #define AHEAD_MOST    64  /* and more of them where they are short: those that begin within */
 #define AHEAD_NS      1e6 /* so long of the first */
-#define AHEAD_TRAVELS 4   /* or within so many times of what their inputs need to travel */
+#define AHEAD_TRAVELS 4   /* or within this multiple of the time that their inputs travel */
 #define TELL_NS       1e5 /* from the end of a task to the word that others are ready */
 #define OWN_DEPTH     16  /* tasks of its own sequence that a waiting device looks at */
 #define TAKE_FROM     4   /* tasks of each other sequence */

@@ -73,7 +73,7 @@ struct sy_sim {
     double use_since_ns, counter_period_ns, counter_at_ns;
     uint32_t counter_turn;
     struct sy_rng counter_rng;
-    float counter_errors[8]; /* drawn ahead; so many of them are used */
+    float counter_errors[8]; /* drawn ahead, and how many of them are used */
     uint32_t counter_errors_used;
     struct event *events;
     struct sy_counter *counters;

@@ -51,8 +51,9 @@ static const char *name_of(struct starpu_task *task, char *room) {
     return room;
 }
 
-/* Under which name times are kept. Programs often call their codelets alike: the program, or the
- * library, that has the function belongs to the name. The engine's kernels have names of their own.
+/* The name that times are kept under. Different programs often use the same name: the program, or
+ * the library, that has the function belongs to the name. The engine's kernels have names of their
+ * own.
  */
 #define STORED_BYTES 256
 static const char *stored_name(const struct starpu_task *task, const char *name, char *room) {

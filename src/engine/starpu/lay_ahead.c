@@ -303,8 +303,8 @@ static int move_over(struct context *context, struct plan *plan) {
     return 0;
 }
 
-/* With the lock held, the first world for so many tasks, at least; if unlocked, it is let go while
- * the policy works on the job. */
+/* With the lock held. A first world has room for at least this number of tasks. If unlocked, the
+ * lock is let go while the policy works on the job. */
 static int lay(struct context *context, uint32_t least, bool unlocked) {
     struct plan plan = {0};
     int code = plan_begin(context, least, unlocked, &plan);

@@ -31,7 +31,7 @@ static void clear_conf(void *conf) {
     starpu_conf_init(conf);
 }
 
-/* Whether it clears so many bytes, neither less nor more: a larger structure reaches beyond. */
+/* Whether it clears exactly this number of bytes: a larger structure reaches beyond. */
 static bool clears(void (*clear)(void *), unsigned char *room, size_t bytes) {
     memset(room, UNTOUCHED, bytes + EDGE_BYTES);
     clear(room);

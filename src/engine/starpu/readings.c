@@ -123,12 +123,12 @@ static void *watch(void *argument) {
     }
     w->opened = true;
     while (!w->stop && sees) {
-        w->rests = !has_work();
-        due.tv_nsec += w->rests ? IDLE_NS : (long)w->eyes.interval_ns;
+        bool rests = w->rests = !has_work();
+        due.tv_nsec += rests ? IDLE_NS : (long)w->eyes.interval_ns;
         due.tv_sec += due.tv_nsec / 1000000000L;
         due.tv_nsec %= 1000000000L;
         shared_wait(&w->wake, &due);
-        if (w->rests) { /* it may have been woken before */
+        if (rests) { /* it may have been woken before, and is no longer marked as resting */
             clock_gettime(CLOCK_REALTIME, &due);
         }
         if (!w->stop) {
