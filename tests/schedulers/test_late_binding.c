@@ -130,6 +130,49 @@ static void nor_behind_what_was_just_decided(void **state) {
     }
 }
 
+/* Task 1 has its inputs on the first GPU, which is busy for a little longer than they would travel
+ * to the idle second one. Where copies disturb each other, nobody sends them. */
+static void a_copy_counts_where_links_are_shared(void **state) {
+    (void)state;
+    for (size_t p = 0; policies[p] != &sy_policy_learned; p++) { /* a network may think otherwise */
+        for (int shared = 0; shared < 2; shared++) {
+            struct sy_decision decisions[4];
+            struct fixture f;
+            struct view view;
+            fixture_one(&f, "cpu:1 gpu:2@link=1GB/s", "independent:6,bytes=10000000");
+            struct sy_workload *w = f.workload;
+            for (uint32_t t = 0; t < w->task_count; t++) {
+                for (uint32_t c = 0; c < w->class_count; c++) {
+                    bool gpu = w->machine->classes[c].kind == SY_GPU;
+                    w->time_ns[(size_t)t * w->class_count + c] = gpu ? SECOND_NS : INFINITY;
+                }
+                w->best_ns[t] = SECOND_NS;
+            }
+            view_open(&view, w);
+            const struct sy_device *near = &w->machine->devices[1], *far = &w->machine->devices[2];
+            assert_int_equal(near->kind, SY_GPU);
+            assert_int_equal(far->kind, SY_GPU);
+            view.view.shared_links = shared;
+            view.view.now_ns = 10 * SECOND_NS;
+            uint32_t inputs = 0;
+            for (uint32_t a = view.view.access_start[1]; a < view.view.access_start[2]; a++) {
+                inputs += (view.view.access[a].mode & SY_READ) != 0;
+                view.data_valid[view.view.access[a].datum] = UINT64_C(1) << near->memory;
+            }
+            assert_true(inputs > 0);
+            double travel_ns = sy_estimate_inputs_ns(&view.view, 1, far->memory, NULL);
+            assert_true(travel_ns > 1e6);
+            let_run(&view, 1, view.view.now_ns + 1.5 * travel_ns);
+            uint32_t count = decide(&view, policies[p], 1, decisions, 4), sent = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                sent += decisions[i].device == 2;
+            }
+            assert_int_equal(sent, !shared);
+            close_world(&f, &view);
+        }
+    }
+}
+
 /* --- whole runs --------------------------------------------------------------------------------
  */
 static const struct sy_scheduler_ops *watched;
@@ -202,13 +245,60 @@ static void so_it_is_in_whole_runs(void **state) {
     }
 }
 
+/* Behind what lasts longer than that. */
+static uint32_t watch_long(struct sy_scheduler *s, const struct sy_view *view,
+                           struct sy_decision *ret, uint32_t capacity) {
+    uint32_t count = watched->decide(s, view, ret, capacity);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t d = ret[i].device;
+        bool busy = view->devices[d].running != SY_NONE;
+        double lasts_ns = sy_estimate_end_ns(view, d) - view->now_ns;
+        seconds += ret[i].kind == SY_RUN && busy && lasts_ns >= LATE_SECOND_NS;
+    }
+    return count;
+}
+
+/* A plan has chosen where: while times are as planned, an accelerator takes a second task that has
+ * inputs, and none that has not. Alone in the world, the default follows a plan. */
+static void a_plan_keeps_a_second_task_that_has_inputs(void **state) {
+    (void)state;
+    static const char *const graphs[] = {"layered:width=6,depth=8,seed=3,ccr=0.1",
+                                         "independent:40,bytes=0"};
+    struct sy_sim_options options = {.seed = 2, .record = true};
+    for (size_t g = 0; g < SY_COUNT(graphs); g++) {
+        struct fixture f;
+        fixture_one(&f, "cpu:2 gpu:2@pcie3x16", graphs[g]);
+        for (uint32_t t = 0; t < f.workload->task_count; t++) {
+            for (uint32_t c = 0; c < f.workload->class_count; c++) {
+                bool gpu = f.machine->classes[c].kind == SY_GPU;
+                f.workload->time_ns[(size_t)t * f.workload->class_count + c] =
+                    (gpu ? 1 : 8) * SECOND_NS;
+            }
+            f.workload->best_ns[t] = SECOND_NS;
+        }
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        struct sy_scheduler_ops shell = sy_policy_symphony;
+        struct sy_sim_result result;
+        struct sy_error error = {0};
+        watched = &sy_policy_symphony;
+        shell.decide = watch_long;
+        seconds = 0;
+        assert_int_equal(sy_sim_run_ops(sim, &shell, NULL, &result, &error), 0);
+        assert_int_equal(seconds > 0, g == 0);
+        sy_sim_destroy(sim);
+        fixture_finish(&f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_overdue_core_is_not_free),
         cmocka_unit_test(nor_is_an_overdue_accelerator),
         cmocka_unit_test(a_second_task_only_behind_what_ends_soon),
         cmocka_unit_test(nor_behind_what_was_just_decided),
+        cmocka_unit_test(a_copy_counts_where_links_are_shared),
         cmocka_unit_test(so_it_is_in_whole_runs),
+        cmocka_unit_test(a_plan_keeps_a_second_task_that_has_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
