@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * When late binding commits: a device whose task should have ended is not free, and an accelerator
- * takes a second task only while what it holds ends soon.
+ * takes a second task only while what it holds ends soon, unless a plan has chosen it. And where: a
+ * copy that holds up others counts against a device.
  */
 #include "fixture.h"
 #include "view.h"
