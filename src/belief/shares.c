@@ -67,11 +67,15 @@ void sy_shares_add(struct sy_shares *s, struct sy_draw draw) {
     s->draw_count++;
 }
 
+double sy_shares_weight(const struct sy_shares *s, uint32_t r, double others) {
+    return sy_most(1, others / s->typical[r]);
+}
+
 double sy_shares_level(const struct sy_shares *s, uint32_t r, double others, bool newcomer) {
     uint32_t count = s->user_count[r];
     const double *wants = &s->wants[(size_t)r * s->draw_capacity];
     double rest = s->machine->resources[r].bytes_per_s;
-    double weight = sy_most(1, others / s->typical[r]), each = others / weight;
+    double weight = sy_shares_weight(s, r, others), each = others / weight;
     double share = count + newcomer + (others > 0 ? weight : 0);
     for (uint32_t i = 0; i <= count; i++) {
         double next = i < count ? wants[i] : INFINITY;

@@ -34,6 +34,8 @@ void sy_shares_add(struct sy_shares *shares, struct sy_draw draw);
 void sy_shares_solve(struct sy_shares *shares, const double *others_bytes_per_s);
 /* What our draws take of a resource. */
 double sy_shares_taken(const struct sy_shares *shares, uint32_t resource);
+/* Others who want so much of a resource share it like so many draws of ours. */
+double sy_shares_weight(const struct sy_shares *shares, uint32_t resource, double others);
 /* What a draw without limit gets of a resource if others want so much of it. newcomer: it is not
  * among ours yet. */
 double sy_shares_level(const struct sy_shares *shares, uint32_t resource, double others,

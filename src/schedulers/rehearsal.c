@@ -10,18 +10,17 @@
 #define MORE            1024 /* of both, whatever the number of tasks */
 #define FETCHES         1024 /* copies under way ahead of any commitment */
 
-int sy_rehearsal_init(struct rehearsal *r, struct sy_arena *arena, const struct sy_view *view,
-                      enum sy_world_sharing sharing) {
-    r->sharing = sharing;
+int sy_rehearsal_init(struct rehearsal *r, struct sy_arena *arena, const struct sy_view *view) {
     r->data_capacity = DATA_PER_TASK * view->task_capacity + MORE;
     r->access_capacity = ACCESS_PER_TASK * view->task_capacity + MORE;
-    struct sy_world_options options = {.sharing = sharing,
+    struct sy_world_options options = {.shared = view->shared_links,
                                        .task_capacity = view->task_capacity,
                                        .data_capacity = r->data_capacity,
                                        .access_capacity = r->access_capacity,
                                        .job_capacity = view->job_capacity,
                                        .copy_capacity = r->access_capacity + FETCHES,
-                                       .fetched_limit = FETCHES};
+                                       .fetched_limit = FETCHES,
+                                       .flow_count = view->machine->resource_count};
     return sy_world_init(&r->world, arena, view->machine, &options);
 }
 
@@ -95,11 +94,18 @@ static void begin_device(struct rehearsal *r, const struct sy_view *view, uint32
     sy_world_resume(&r->world, device, left_ns * (r->factor ? r->factor[v->running] : 1));
 }
 
+static void begin_loads(struct rehearsal *r, const struct sy_view *view) {
+    for (uint32_t i = 0; r->loads && r->world.shared && i < view->machine->resource_count; i++) {
+        if (r->loads[i].bytes_per_s > 0) {
+            sy_world_load(&r->world, i, i, r->loads[i].bytes_per_s, r->loads[i].weight);
+        }
+    }
+}
+
 static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
     struct sy_world *w = &r->world;
     sy_world_see(w, view);
-    w->sharing = view->shared_links ? r->sharing : SY_WORLD_ALONE;
     w->task_factor = r->factor;
     sy_world_clear(w);
     w->access_first = view->access_start[j->first_task];
@@ -113,6 +119,7 @@ static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job)
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         begin_device(r, view, d);
     }
+    begin_loads(r, view);
 }
 
 double sy_rehearsal_run(struct rehearsal *r, const struct sy_view *view, uint32_t job,

@@ -3,30 +3,30 @@
  * A small world inside a policy: one job from where it stands now to its end under another policy,
  * with given task times. What would happen, asked before it does.
  *
- * In: the real view, a job that has the machine for itself, a policy, a factor per task. Out: when
- * the job ends, and where and when each task ran (world.task_device, begin_ns, end_ns). It is the
- * simulator's world (world/world.h) without noise, counters and a trace; where links are shared,
- * copies take turns unless the caller asks for flows. Never knows: the truth. Invariant: nothing is
- * allocated after init.
+ * In: the real view, a job that has the machine for itself, a policy, a factor per task, what
+ * others take of the links. Out: when the job ends, and where and when each task ran
+ * (world.task_device, begin_ns, end_ns). It is the simulator's world (world/world.h) without noise,
+ * counters and a trace. Never knows: the truth. Invariant: nothing is allocated after init.
  */
 #ifndef SY_SCHEDULERS_REHEARSAL_H
 #define SY_SCHEDULERS_REHEARSAL_H
 
+#include "belief/senses.h"
 #include "schedulers/policy.h"
 #include "world/world.h"
 
 struct rehearsal {
     struct sy_world world;
-    enum sy_world_sharing sharing; /* where links are shared */
     uint32_t data_capacity, access_capacity;
     const double *factor;                  /* per task: true over estimated time; NULL: 1 */
     const double *committed, *promised_ns; /* per task: of decisions already made; NULL: none */
+    const struct sy_load *loads; /* per resource: of others, where links are shared; NULL: none */
     bool failed;
 };
 
 /* Allocates for view's capacities. */
 SY_MUST_CHECK int sy_rehearsal_init(struct rehearsal *rehearsal, struct sy_arena *arena,
-                                    const struct sy_view *view, enum sy_world_sharing sharing);
+                                    const struct sy_view *view);
 void sy_rehearsal_finish(struct rehearsal *rehearsal);
 /* Whether this job can be rehearsed from here: it is alone on the machine, and not too large. */
 bool sy_rehearsal_fits(const struct rehearsal *rehearsal, const struct sy_view *view, uint32_t job);

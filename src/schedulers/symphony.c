@@ -60,7 +60,8 @@ struct symphony {
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
     double uneven;      /* the most that one device slows a kernel more than another does */
     uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
-    double budget_ns;   /* left for doubts */
+    struct sy_load *loads; /* per resource: what others take of links */
+    double budget_ns;      /* left for doubts */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -122,8 +123,24 @@ static int init_actors(struct symphony *y, const struct sy_view *view, uint64_t 
     if (!code) {
         ((struct shadow *)y->actors[FOLLOW].state)->beside = &y->follow;
     }
-    return code ? code
-                : sy_rehearsal_init(&y->stage, y->follow.late.base.arena, view, SY_WORLD_TURNS);
+    return code ? code : sy_rehearsal_init(&y->stage, y->follow.late.base.arena, view);
+}
+
+static bool take(struct symphony *y, const struct sy_view *view) {
+    struct sy_arena *arena = y->follow.late.base.arena;
+    size_t tasks = view->task_capacity + 1u;
+    size_t pairs = (size_t)view->kernel_count * view->machine->device_count;
+    y->factor = sy_arena_alloc(arena, tasks, sizeof *y->factor);
+    y->committed = sy_arena_alloc(arena, tasks, sizeof *y->committed);
+    y->promised_ns = sy_arena_alloc(arena, tasks, sizeof *y->promised_ns);
+    y->usual_device = sy_arena_alloc(arena, tasks, sizeof *y->usual_device);
+    y->usual_begin_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_begin_ns);
+    y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
+    y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
+    y->loads = sy_arena_alloc(arena, view->machine->resource_count + 1u, sizeof *y->loads);
+    y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
+    return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
+           y->usual_end_ns && y->known_of && y->loads && (y->slowdown || pairs > PAIRS_MOST);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -133,24 +150,8 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
         return code;
     }
     struct symphony *y = s->state;
-    struct sy_arena *arena = y->follow.late.base.arena;
-    size_t tasks = view->task_capacity + 1u;
     y->acting = NOBODY;
-    y->factor = sy_arena_alloc(arena, tasks, sizeof *y->factor);
-    y->committed = sy_arena_alloc(arena, tasks, sizeof *y->committed);
-    y->promised_ns = sy_arena_alloc(arena, tasks, sizeof *y->promised_ns);
-    y->usual_device = sy_arena_alloc(arena, tasks, sizeof *y->usual_device);
-    y->usual_begin_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_begin_ns);
-    y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
-    bool usual = y->usual_device && y->usual_begin_ns && y->usual_end_ns;
-    size_t pairs = (size_t)view->kernel_count * view->machine->device_count;
-    y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
-    y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
-    code = usual && y->factor && y->committed && y->promised_ns && y->known_of &&
-                   (y->slowdown || pairs > PAIRS_MOST)
-               ? 0
-               : -ENOMEM;
-    code = code ? code : sy_portfolio_init(&y->plans, &y->follow.late.base, view);
+    code = take(y, view) ? sy_portfolio_init(&y->plans, &y->follow.late.base, view) : -ENOMEM;
     if (!code && view->task_capacity <= REHEARSE_MOST) {
         code = init_actors(y, view, s->seed);
     }
@@ -275,6 +276,23 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     return best;
 }
 
+/* What others take of links slows copies in rehearsals; what they take of memory slows tasks. */
+static bool believe(struct symphony *y, const struct sy_view *view) {
+    const struct sy_machine *m = view->machine;
+    y->stage.loads = NULL;
+    if (!view->readings || y->follow.late.base.without & SY_PART_BELIEF) {
+        return false;
+    }
+    sy_sharing_update(&y->follow.late.sharing, view);
+    for (uint32_t r = 0; r < m->resource_count; r++) {
+        y->loads[r] = m->resources[r].kind == SY_RES_DRAM
+                          ? (struct sy_load){0}
+                          : sy_slowdown_load(y->follow.late.sharing.slowdown, r);
+    }
+    y->stage.loads = y->loads;
+    return true;
+}
+
 /* Plans are made for the machine as it is believed to be: what others take of it now, as far as
  * that lasts, slows the tasks that lean on it. NULL: nothing is slowed. */
 static const double *believed_slowdown(struct symphony *y, const struct sy_view *view,
@@ -283,10 +301,9 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     uint32_t devices = view->machine->device_count;
     double most = 1;
     y->uneven = 1;
-    if (!view->readings || !y->slowdown || y->follow.late.base.without & SY_PART_BELIEF) {
+    if (!believe(y, view) || !y->slowdown) {
         return NULL;
     }
-    sy_sharing_update(&y->follow.late.sharing, view);
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
         uint32_t kernel = view->task_kernel[t];
         if (y->known_of[kernel] == job + 1) {
@@ -467,6 +484,7 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
         !sy_rehearsal_fits(&y->stage, view, y->job)) {
         return;
     }
+    believe(y, view);
     enum actor better = doubt(y, view, sigma);
     if (better == y->acting && better > STRICT) {
         remind(s, view, better);

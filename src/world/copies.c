@@ -42,12 +42,10 @@ static void launch(struct sy_world *w, uint32_t index) {
     sy_world_start_copy(w, index);
 }
 
-/* As flows only so many copies enter a memory at a time; the others queue. In turns it is the links
- * that they queue for. */
+/* As flows only so many copies enter a memory at a time; the others queue. */
 static void enqueue(struct sy_world *w, uint32_t index) {
     struct sy_world_channel *channel = &w->channels[w->copies[index].to];
-    if (w->sharing != SY_WORLD_FLOWS ||
-        channel->active < w->machine->memories[w->copies[index].to].dma_count) {
+    if (!w->shared || channel->active < w->machine->memories[w->copies[index].to].dma_count) {
         channel->active++;
         launch(w, index);
         return;

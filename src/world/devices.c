@@ -279,7 +279,7 @@ static void configured(struct sy_world *w, uint32_t device) {
 /* Its event stays where it is if the next one can take its place. */
 void sy_world_device_event(struct sy_world *w, uint32_t device) {
     const struct sy_world_device *d = &w->devices[device];
-    bool kept = w->sharing != SY_WORLD_FLOWS;
+    bool kept = !w->shared;
     if (!kept) {
         sy_heap_unset(&w->events, device);
     }

@@ -49,7 +49,7 @@ static bool take_events(struct sy_world *w, struct sy_arena *arena, uint32_t dri
 int sy_world_init(struct sy_world *w, struct sy_arena *arena, const struct sy_machine *machine,
                   const struct sy_world_options *options) {
     *w = (struct sy_world){.machine = machine,
-                           .sharing = options->sharing,
+                           .shared = options->shared,
                            .copy_capacity = options->copy_capacity,
                            .fetched_limit = options->fetched_limit};
     bool taken = take_tasks(w, arena, options) && take_machine(w, arena, options) &&

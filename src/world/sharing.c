@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How fast tasks and copies go: alone, in turns, or as fair flows over the machine's resources.
- *
- * As flows, weights make the sharing fair in bytes. In turns, a copy occupies each resource that it
- * crosses for as long as its bytes need there, and a task never waits but is slowed.
+ * How fast tasks and copies go: alone, or as fair flows over the machine's resources. Weights make
+ * the sharing fair in bytes.
  */
 #include "world/flow.h"
 #include "world/inside.h"
 #include <errno.h>
 #include <math.h>
-#include <string.h>
-
-#define SPEED_LEAST 1e-3 /* of a task that shares a resource in turns */
 
 static bool take_flows(struct sy_world *w, struct sy_arena *arena) {
     const struct sy_machine *m = w->machine;
@@ -24,14 +19,6 @@ static bool take_flows(struct sy_world *w, struct sy_arena *arena) {
     return w->flow_free && w->net;
 }
 
-static bool take_turns(struct sy_world *w, struct sy_arena *arena) {
-    size_t resources = w->machine->resource_count + 1u;
-    w->link_free_ns = sy_arena_alloc(arena, resources, sizeof *w->link_free_ns);
-    w->wanted_bytes_per_s = sy_arena_alloc(arena, resources, sizeof *w->wanted_bytes_per_s);
-    w->demands = sy_arena_alloc(arena, w->machine->device_count, sizeof *w->demands);
-    return w->link_free_ns && w->wanted_bytes_per_s && w->demands;
-}
-
 int sy_world_sharing_init(struct sy_world *w, struct sy_arena *arena,
                           const struct sy_world_options *options) {
     w->flow_driver = w->machine->device_count;
@@ -41,24 +28,19 @@ int sy_world_sharing_init(struct sy_world *w, struct sy_arena *arena,
         w->flow_count += w->machine->memories[i].dma_count;
     }
     w->flows = sy_arena_alloc(arena, w->flow_count + 1u, sizeof *w->flows);
-    bool taken = w->flows && (options->sharing != SY_WORLD_FLOWS || take_flows(w, arena)) &&
-                 (options->sharing != SY_WORLD_TURNS || take_turns(w, arena));
-    return taken ? 0 : -ENOMEM;
+    return w->flows && (!w->shared || take_flows(w, arena)) ? 0 : -ENOMEM;
 }
 
 void sy_world_sharing_clear(struct sy_world *w) {
     w->unsettled = false;
-    if (w->sharing == SY_WORLD_FLOWS) {
-        sy_flow_reset(w->net);
-        w->flow_free_count = 0;
-        for (uint32_t f = w->flow_count; f-- > w->flow_copy;) {
-            w->flow_free[w->flow_free_count++] = f;
-            w->flows[f].route = NULL;
-        }
-    } else if (w->sharing == SY_WORLD_TURNS) {
-        for (uint32_t r = 0; r < w->machine->resource_count; r++) {
-            w->link_free_ns[r] = world_now(w);
-        }
+    if (!w->shared) {
+        return;
+    }
+    sy_flow_reset(w->net);
+    w->flow_free_count = 0;
+    for (uint32_t f = w->flow_count; f-- > w->flow_copy;) {
+        w->flow_free[w->flow_free_count++] = f;
+        w->flows[f].route = NULL;
     }
 }
 
@@ -112,28 +94,22 @@ static void start_flow(struct sy_world *w, uint32_t device, double work_ns) {
 }
 
 void sy_world_start_task(struct sy_world *w, uint32_t device, double work_ns) {
-    if (w->sharing == SY_WORLD_FLOWS) {
+    if (w->shared) {
         start_flow(w, device, work_ns);
         return;
     }
-    double speed = w->devices[device].speed, bytes_per_s;
+    double speed = w->devices[device].speed;
     w->flows[device] = (struct sy_world_flow){work_ns, speed, world_now(w), device, NULL};
     sy_heap_set(&w->events, device, world_now(w) + work_ns / speed);
-    if (w->sharing == SY_WORLD_TURNS) {
-        demand_of(w, device, &w->demands[device], &bytes_per_s);
-        w->unsettled |= w->demands[device].count > 0;
-    }
 }
 
 void sy_world_end_task(struct sy_world *w, uint32_t device) {
-    if (w->sharing == SY_WORLD_FLOWS) {
+    if (w->shared) {
         sy_flow_remove(w->net, device);
         if (w->hooks.occupied) {
             w->hooks.occupied(w->driver, device);
         }
         w->unsettled = true;
-    } else if (w->sharing == SY_WORLD_TURNS) {
-        w->unsettled |= w->demands[device].count > 0;
     }
 }
 
@@ -141,38 +117,23 @@ void sy_world_retune(struct sy_world *w, uint32_t device) {
     if (!sy_world_executes(w, device)) {
         return;
     }
-    if (w->sharing == SY_WORLD_FLOWS) {
+    if (w->shared) {
         sy_flow_set_bound(w->net, device, speed_of(w, device));
         w->unsettled = true;
     } else {
         go_on_at(w, device, w->devices[device].speed);
-        w->unsettled |= w->sharing == SY_WORLD_TURNS;
     }
 }
 
 /* --- copies ------------------------------------------------------------------------------------
  */
-/* When a copy that sets out now has arrived, if it takes turns. */
-static double turn_ns(struct sy_world *w, const struct sy_route *route, double bytes) {
-    double start_ns = world_now(w);
-    for (uint32_t k = 0; k < route->resource_count; k++) {
-        start_ns = fmax(start_ns, w->link_free_ns[route->resources[k]]);
-    }
-    for (uint32_t k = 0; k < route->resource_count; k++) {
-        uint32_t resource = route->resources[k];
-        w->link_free_ns[resource] =
-            start_ns + bytes / w->machine->resources[resource].bytes_per_s * 1e9;
-    }
-    return start_ns + route->latency_ns + bytes / route->bytes_per_s * 1e9;
-}
-
 void sy_world_start_copy(struct sy_world *w, uint32_t index) {
     static const double ones[SY_ROUTE_MAX] = {1, 1, 1, 1, 1, 1};
     const struct sy_machine *m = w->machine;
     struct sy_world_copy *copy = &w->copies[index];
     const struct sy_route *route = &m->routes[(size_t)copy->from * m->memory_count + copy->to];
     double bytes = w->view.data_bytes[copy->datum];
-    if (w->sharing == SY_WORLD_FLOWS) {
+    if (w->shared) {
         SY_ASSERT(w->flow_free_count > 0);
         copy->flow = w->flow_free[--w->flow_free_count];
         begin(w, copy->flow, w->slot_copy + index,
@@ -181,15 +142,13 @@ void sy_world_start_copy(struct sy_world *w, uint32_t index) {
         sy_flow_add(w->net, copy->flow, route->bytes_per_s, 1, route->resource_count,
                     route->resources, ones);
     } else {
-        double end_ns = w->sharing == SY_WORLD_TURNS
-                            ? turn_ns(w, route, bytes)
-                            : world_now(w) + route->latency_ns + bytes / route->bytes_per_s * 1e9;
-        sy_heap_set(&w->events, w->slot_copy + index, end_ns);
+        sy_heap_set(&w->events, w->slot_copy + index,
+                    world_now(w) + route->latency_ns + bytes / route->bytes_per_s * 1e9);
     }
 }
 
 void sy_world_end_copy(struct sy_world *w, uint32_t index) {
-    if (w->sharing == SY_WORLD_FLOWS) {
+    if (w->shared) {
         uint32_t flow = w->copies[index].flow;
         sy_flow_remove(w->net, flow);
         w->flows[flow].route = NULL;
@@ -200,43 +159,12 @@ void sy_world_end_copy(struct sy_world *w, uint32_t index) {
 
 /* --- rates -------------------------------------------------------------------------------------
  */
-static void settle_turns(struct sy_world *w) {
-    const struct sy_machine *m = w->machine;
-    memset(w->wanted_bytes_per_s, 0, m->resource_count * sizeof *w->wanted_bytes_per_s);
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        const struct sy_demand *demand = &w->demands[d];
-        for (uint32_t i = 0; sy_world_executes(w, d) && i < demand->count; i++) {
-            w->wanted_bytes_per_s[demand->resources[i]] += demand->bytes_per_s[i];
-        }
-    }
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        const struct sy_demand *demand = &w->demands[d];
-        if (!sy_world_executes(w, d)) {
-            continue;
-        }
-        double share = 1;
-        for (uint32_t i = 0; i < demand->count; i++) {
-            uint32_t resource = demand->resources[i];
-            share =
-                fmin(share, m->resources[resource].bytes_per_s / w->wanted_bytes_per_s[resource]);
-        }
-        double rate = fmax(share, SPEED_LEAST) * w->devices[d].speed;
-        if (rate != w->flows[d].rate) {
-            go_on_at(w, d, rate);
-        }
-    }
-}
-
 void sy_world_settle(struct sy_world *w) {
     const uint32_t *changed;
     if (!w->unsettled) {
         return;
     }
     w->unsettled = false;
-    if (w->sharing != SY_WORLD_FLOWS) {
-        settle_turns(w);
-        return;
-    }
     if (w->hooks.flows_change) {
         w->hooks.flows_change(w->driver);
     }

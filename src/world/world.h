@@ -18,14 +18,6 @@
 #include "trace/trace.h"
 #include <symph/scheduler.h>
 
-/* What tasks and copies that use the same resources do to each other. */
-enum sy_world_sharing {
-    SY_WORLD_ALONE, /* nothing */
-    SY_WORLD_TURNS, /* A copy waits until the links before it are free, and tasks that want more of
-                       a resource than there is are slowed by the same ratio. Cheap. */
-    SY_WORLD_FLOWS, /* All are flows that share each resource fairly. */
-};
-
 enum sy_world_phase {
     SY_PHASE_IDLE,
     SY_PHASE_STALLED,   /* holds a task whose inputs are on their way */
@@ -102,7 +94,7 @@ struct sy_world_hooks {
 };
 
 struct sy_world_options {
-    enum sy_world_sharing sharing; /* memory is taken for it */
+    bool shared; /* tasks and copies are flows that share each resource fairly; or as if alone */
     /* No index of the view will reach these; accesses are counted within a job if it is alone. */
     uint32_t task_capacity, data_capacity, access_capacity, job_capacity;
     uint32_t copy_capacity; /* at least the accesses and fetches that can wait at a time */
@@ -120,7 +112,7 @@ struct sy_world {
     struct sy_scheduler *policy;
     struct sy_world_hooks hooks;
     void *driver;
-    enum sy_world_sharing sharing;
+    bool shared;
     /* True over given time per task and per [kernel * class_count + class]; NULL: 1. */
     const double *task_factor, *kernel_factor;
 
@@ -171,8 +163,6 @@ struct sy_world {
     struct sy_world_flow *flows;
     uint32_t flow_driver, flow_copy, flow_count;
     uint32_t *flow_free, flow_free_count;
-    struct sy_demand *demands; /* per device: what it executes wants; of turns */
-    double *link_free_ns, *wanted_bytes_per_s;
     bool unsettled; /* rates are to be found again */
 
     uint64_t event_count, decision_count, transfer_count, reconfigure_count;
