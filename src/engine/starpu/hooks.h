@@ -61,6 +61,10 @@ const char *sy_starpu_misfit(char *text, size_t size);
  * After starpu_init. */
 SY_MUST_CHECK int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error);
 
+/* Bytes that a bus of StarPU's has carried since the policy's start; buses.c. */
+double sy_bus_bytes(int bus);
+void sy_bus_restart(void);
+
 /* After starpu_init, before the first task, which would otherwise wait for it: opens counters,
  * makes room for a plan. The calling thread keeps off the cores that drive accelerators from now
  * on. */

@@ -92,6 +92,7 @@ static void start_record(void) {
     if (s->recorder) {
         return;
     }
+    sy_bus_restart();
     if (recorder_open(++s->starts, &s->recorder, &error)) {
         complain(sy_error_format(&error, text, sizeof text));
         complain("the program cannot be recorded and is not started");

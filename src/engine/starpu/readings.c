@@ -9,7 +9,7 @@
  * (at_ns < 0), and the policy goes on without. Not under SimGrid: there is no machine to watch.
  */
 #include "belief/watch.h"
-#include "engine/starpu/recorder.h"
+#include "engine/starpu/shared.h"
 #include "schedulers/schedulers.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct watcher {
     struct sy_listing *listing;
     struct sy_watch eyes; /* its senses under the lock */
     double offset_ns;     /* of the policies' clock against the counters' */
-    bool copies;          /* StarPU's own account of them may be read, which resets it */
+    double *copied;       /* per bus: bytes so far; NULL: StarPU's account of them is its user's */
 };
 
 static double clock_ns(void) {
@@ -49,20 +49,18 @@ static bool has_work(void) {
  * for nobody knows how long. */
 static void count_copies(struct watcher *w) {
     const struct sy_machine *m = sy_shared.machine;
-    for (int bus = 0; w->copies && bus < starpu_bus_get_count(); bus++) {
+    for (int bus = 0; w->copied && bus < starpu_bus_get_count(); bus++) {
         int from = starpu_bus_get_src(bus), to = starpu_bus_get_dst(bus);
-        struct starpu_profiling_bus_info info;
         if (from < 0 || to < 0 || (uint32_t)from >= m->memory_count ||
-            (uint32_t)to >= m->memory_count || starpu_bus_get_profiling_info(bus, &info)) {
+            (uint32_t)to >= m->memory_count) {
             continue;
         }
-        recorder_moved(sy_shared.recorder, (uint32_t)from, (uint32_t)to,
-                       (double)info.transferred_bytes);
+        double bytes = sy_bus_bytes(bus) - w->copied[bus];
+        w->copied[bus] += bytes;
         const struct sy_route *route =
             &m->routes[(size_t)from * m->memory_count + (size_t)(uint32_t)to];
-        for (uint32_t i = 0; w->opened && i < route->resource_count && info.transferred_bytes > 0;
-             i++) {
-            sy_senses_moved(w->eyes.senses, route->resources[i], (double)info.transferred_bytes);
+        for (uint32_t i = 0; w->opened && i < route->resource_count && bytes > 0; i++) {
+            sy_senses_moved(w->eyes.senses, route->resources[i], bytes);
         }
     }
 }
@@ -101,7 +99,9 @@ static bool open_eyes(struct watcher *w) {
     if (sy_listing_open(NULL, NULL, &w->listing, NULL)) {
         w->listing = NULL; /* then perf counts the kernel's generic events */
     }
-    w->copies = !getenv("STARPU_BUS_STATS") && !getenv("STARPU_PROFILING");
+    if (!getenv("STARPU_BUS_STATS") && !getenv("STARPU_PROFILING")) {
+        w->copied = calloc((size_t)starpu_bus_get_count() + 1, sizeof *w->copied);
+    }
     struct sy_sources_options options = {.only = SOURCES, .listing = w->listing};
     if (sy_watch_open(sy_shared.machine, &options, &w->eyes, NULL)) {
         return false;
@@ -138,6 +138,7 @@ static void *watch(void *argument) {
     shared_unlock();
     sy_watch_close(&w->eyes);
     sy_listing_destroy(w->listing);
+    free(w->copied);
     return NULL;
 }
 

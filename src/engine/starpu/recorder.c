@@ -139,7 +139,6 @@ void recorder_close(struct recorder *recorder) {
     free(recorder->accesses);
     free(recorder->edges);
     free(recorder->data_bytes);
-    free(recorder->moved_bytes);
     free(recorder->record);
     free(recorder->plot);
     free(recorder->trace);
@@ -314,19 +313,4 @@ void recorder_successors(const struct node *node) {
         }
         STARPU_PTHREAD_MUTEX_UNLOCK(&r->lock);
     }
-}
-
-void recorder_moved(struct recorder *r, uint32_t from, uint32_t to, double bytes) {
-    size_t memories = sy_shared.machine->memory_count;
-    if (!r || from >= memories || to >= memories) {
-        return;
-    }
-    STARPU_PTHREAD_MUTEX_LOCK(&r->lock);
-    if (!r->moved_bytes) {
-        r->moved_bytes = calloc(memories * memories, sizeof *r->moved_bytes);
-    }
-    if (r->moved_bytes) {
-        r->moved_bytes[from * memories + to] += bytes;
-    }
-    STARPU_PTHREAD_MUTEX_UNLOCK(&r->lock);
 }

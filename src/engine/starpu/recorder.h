@@ -65,7 +65,6 @@ struct recorder {
     double *data_bytes;
     uint32_t data_count, data_capacity;
     struct sy_arena *arena; /* names, struct note_datum */
-    double *moved_bytes;    /* [from * memory_count + to], of what others have read already */
 };
 
 /* A program's wish, from its environment: files for this start of StarPU, the first being 1. *ret
@@ -93,8 +92,6 @@ void recorder_note_task(struct node *node);
 /* It has its row and its data; with the lock held that guards these. ordered: among other tasks, by
  * its accesses. */
 void recorder_enter(struct node *node, bool ordered);
-/* StarPU has copied so much since the last time. recorder may be NULL. */
-void recorder_moved(struct recorder *recorder, uint32_t from, uint32_t to, double bytes);
 
 static inline void recorder_create(struct node *node) {
     if (sy_shared.recorder) {

@@ -123,18 +123,19 @@ static int add_model(const struct recorder *r, const uint32_t *order, struct sy_
     return record->model_ns ? sy_record_set_times(record) : -ENOMEM;
 }
 
-/* What StarPU has copied; reading sets its counters back to 0, which is not done to users who have
- * asked StarPU to print them. */
-static void add_moved(struct recorder *r, struct sy_record *record) {
+/* What StarPU has copied, unless its user wants it to print that: reading sets it back to 0. */
+static int add_moved(struct sy_record *record) {
+    uint32_t memories = record->machine->memory_count;
     bool asked = getenv("STARPU_BUS_STATS") || getenv("STARPU_PROFILING");
-    for (int bus = 0; !asked && bus < starpu_bus_get_count(); bus++) {
+    record->moved_bytes =
+        sy_arena_alloc(record->arena, (size_t)memories * memories + 1, sizeof(double));
+    for (int bus = 0; record->moved_bytes && !asked && bus < starpu_bus_get_count(); bus++) {
         int from = starpu_bus_get_src(bus), to = starpu_bus_get_dst(bus);
-        struct starpu_profiling_bus_info info;
-        if (from >= 0 && to >= 0 && starpu_bus_get_profiling_info(bus, &info) == 0) {
-            recorder_moved(r, (uint32_t)from, (uint32_t)to, (double)info.transferred_bytes);
+        if (from >= 0 && to >= 0 && (uint32_t)from < memories && (uint32_t)to < memories) {
+            record->moved_bytes[(uint32_t)from * memories + (uint32_t)to] += sy_bus_bytes(bus);
         }
     }
-    record->moved_bytes = r->moved_bytes;
+    return record->moved_bytes ? 0 : -ENOMEM;
 }
 
 /* --- names --------------------------------------------------------------------------------------
@@ -202,10 +203,7 @@ static int make(struct recorder *r, struct sy_record *record, struct sy_error *e
     code = code ? code : add_tasks(r, order, record);
     code = code ? code : add_decisions(r, order, record);
     code = code ? code : add_model(r, order, record);
-    if (!code) {
-        add_moved(r, record);
-    }
-    return code;
+    return code ? code : add_moved(record);
 }
 
 static int write_picture(const struct sy_record *record, const char *path, sy_trace_writer *writer,

@@ -25,16 +25,14 @@ static uint32_t node_memory(const struct sy_engine *engine, int node) {
     return node == STARPU_MAIN_RAM ? machine->devices[0].host_memory : SY_NONE;
 }
 
-/* Reading sets StarPU's counters back to 0. */
-static void read_buses(struct sy_engine *engine) {
+/* What the buses have carried so far, counted with that sign. */
+static void count_moved(struct sy_engine *engine, double sign) {
     uint32_t count = engine->machine->memory_count;
-    memset(engine->moved_bytes, 0, (size_t)count * count * sizeof(double));
     for (int bus = 0; bus < starpu_bus_get_count(); bus++) {
-        struct starpu_profiling_bus_info info;
         uint32_t from = node_memory(engine, starpu_bus_get_src(bus));
         uint32_t to = node_memory(engine, starpu_bus_get_dst(bus));
-        if (starpu_bus_get_profiling_info(bus, &info) == 0 && from < count && to < count) {
-            engine->moved_bytes[from * count + to] += (double)info.transferred_bytes;
+        if (from < count && to < count) {
+            engine->moved_bytes[from * count + to] += sign * sy_bus_bytes(bus);
         }
     }
 }
@@ -88,14 +86,16 @@ static int run_round(struct sy_engine *engine, struct sy_error *error) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     atomic_store(&engine->progress_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
     atomic_store(&engine->page->done_count, 0);
-    read_buses(engine);
+    size_t memories = engine->machine->memory_count;
+    memset(engine->moved_bytes, 0, memories * memories * sizeof(double));
+    count_moved(engine, -1);
     start_energy(engine);
     int code = session_drive(engine->session, error);
     if (code) {
         return code;
     }
     stop_energy(engine);
-    read_buses(engine);
+    count_moved(engine, 1);
     const char *failure = engine->ours ? sy_starpu_failure() : NULL;
     return failure ? sy_fail(error, -EPROTO, "policy %s: %s", engine->request.policy, failure) : 0;
 }
