@@ -33,6 +33,8 @@
 #define REHEARSE_MOST 20000  /* tasks of all jobs: with more, none is rehearsed */
 #define PAIRS_MOST    100000 /* of kernels and devices: with more, plans do not see the load */
 #define SLOWED        1.02   /* somewhere, at least: else there is no load to plan with */
+#define RISKY         20     /* times as long as on the best class, and */
+#define RISKY_SHARE   0.5    /* of the time that the best classes take for all: not planned there */
 /* When another policy takes over: */
 #define BETTER        0.002 /* by so much it must end sooner */
 #define SAMPLES_LEAST 4
@@ -61,6 +63,8 @@ struct symphony {
     double uneven;      /* the most that one device slows a kernel more than another does */
     uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
     struct sy_load *loads; /* per resource: what others take of links */
+    double *time_ns;       /* [task * class_count + class]: those that are planned with, */
+    double *best_ns;       /* and per class: what it has to do if all go where they are fastest */
     double budget_ns;      /* left for doubts */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
@@ -138,9 +142,12 @@ static bool take(struct symphony *y, const struct sy_view *view) {
     y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
     y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
     y->loads = sy_arena_alloc(arena, view->machine->resource_count + 1u, sizeof *y->loads);
+    y->time_ns = sy_arena_alloc(arena, tasks * view->machine->class_count, sizeof *y->time_ns);
+    y->best_ns = sy_arena_alloc(arena, view->machine->class_count, sizeof *y->best_ns);
     y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
     return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
-           y->usual_end_ns && y->known_of && y->loads && (y->slowdown || pairs > PAIRS_MOST);
+           y->usual_end_ns && y->known_of && y->loads && y->time_ns && y->best_ns &&
+           (y->slowdown || pairs > PAIRS_MOST);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -324,11 +331,62 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     return most > SLOWED ? y->slowdown : NULL;
 }
 
+/* The time that the job takes if each task goes where it is fastest, as far as areas tell. */
+static double fast_ns(struct symphony *y, const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    const struct sy_machine *m = view->machine;
+    double most = 0;
+    memset(y->best_ns, 0, m->class_count * sizeof *y->best_ns);
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        uint32_t best = 0;
+        while (best + 1 < m->class_count &&
+               view->time_ns[(size_t)t * m->class_count + best] > view->best_ns[t]) {
+            best++;
+        }
+        y->best_ns[best] += view->best_ns[t];
+    }
+    for (uint32_t c = 0; c < m->class_count; c++) {
+        most = fmax(most, y->best_ns[c] / m->classes[c].device_count);
+    }
+    return fmax(most, j->isolated_ns);
+}
+
+/* Times are known to spread: they were measured. */
+static bool spreads(const struct sy_view *view, uint32_t task) {
+    uint32_t classes = view->machine->class_count;
+    const double *sigma = &view->log_sigma[(size_t)view->task_kernel[task] * classes];
+    double most = 0;
+    for (uint32_t c = 0; c < classes; c++) {
+        most = fmax(most, sigma[c]);
+    }
+    return most > 0;
+}
+
+/* A core that takes over a GPU's task for half of the job frees the GPU for next to nothing, and
+ * holds all up if it is late: where times spread such are not planned. */
+static const double *sensible_times(struct symphony *y, const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    uint32_t classes = view->machine->class_count;
+    double limit_ns = RISKY_SHARE * fast_ns(y, view, job);
+    bool risky = false;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        const double *times = &view->time_ns[(size_t)t * classes];
+        double most_ns = spreads(view, t) ? fmax(limit_ns, RISKY * view->best_ns[t]) : INFINITY;
+        for (uint32_t c = 0; c < classes; c++) {
+            bool leave_out = times[c] > most_ns;
+            risky = risky || (leave_out && isfinite(times[c]));
+            y->time_ns[(size_t)t * classes + c] = leave_out ? INFINITY : times[c];
+        }
+    }
+    return risky ? y->time_ns : view->time_ns;
+}
+
 static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
     struct symphony *y = s->state;
     struct sy_view ahead = *real;
     const struct sy_view *view = &ahead;
     ahead.slowdown = believed_slowdown(y, real, job);
+    ahead.time_ns = sensible_times(y, real, job);
     y->job = job;
     if (y->uneven > SLOWED && real->machine->class_count == 1) {
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */

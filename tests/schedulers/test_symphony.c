@@ -3,7 +3,8 @@
  * What the default adds to its plans: a rehearsal predicts what the simulator does; with known
  * times no usual policy is better; a plan is said to be followed, and given up when times spread;
  * the same seed decides the same; nothing is allocated after init; equal devices that others load
- * unevenly are not planned for, nor are dependencies that are not known.
+ * unevenly are not planned for, nor are dependencies that are not known, nor cores for a GPU's
+ * tasks that they would take half of the job for.
  */
 #include "fixture.h"
 
@@ -379,6 +380,47 @@ static void load_on_equal_devices_is_not_planned(void **state) {
     assert_false(is_planned("stencil:6", 7e9, UINT32_MAX));
 }
 
+/* Tasks that cores run, out of 60 that take a GPU 1 ms each and a core 40: with four cores all are
+ * done 4 ms sooner, if none of those is late. */
+static uint32_t count_on_cores(double log_sigma) {
+    struct fixture f;
+    struct sy_trace trace;
+    struct sy_kernel_desc kernel = {.name = "k"};
+    sy_kernel_id id;
+    sy_task_id task;
+    uint32_t count = 0;
+    kernel.variants[SY_CPU] =
+        (struct sy_variant){.present = true, .fixed_ns = 40e6, .log_sigma = log_sigma};
+    kernel.variants[SY_GPU] =
+        (struct sy_variant){.present = true, .fixed_ns = 1e6, .log_sigma = log_sigma};
+    struct sy_graph *graph = sy_graph_create("lopsided", true);
+    assert_non_null(graph);
+    assert_int_equal(sy_graph_add_kernel(graph, &kernel, &id), 0);
+    for (uint32_t i = 0; i < 60; i++) {
+        struct sy_task_desc desc = {.kernel = id};
+        assert_int_equal(sy_graph_add_task(graph, &desc, &task), 0);
+    }
+    assert_int_equal(sy_graph_seal(graph, NULL), 0);
+    fixture_init(&f, "cpu:4 gpu:1");
+    fixture_add(&f, graph, 0, 0, 1);
+    fixture_seal(&f);
+    fixture_simulate(f.workload, "symphony", &trace);
+    for (uint32_t t = 0; t < 60; t++) {
+        const struct sy_span *span = fixture_span(&trace, SY_SPAN_TASK, t);
+        const struct sy_device *device = &f.machine->devices[span->place];
+        count += device->kind == SY_CPU;
+    }
+    sy_trace_finish(&trace);
+    fixture_finish(&f);
+    return count;
+}
+
+static void cores_do_not_hold_up_a_gpu(void **state) {
+    (void)state;
+    assert_int_equal(count_on_cores(0), 4);
+    assert_int_equal(count_on_cores(0.1), 0);
+}
+
 /* What waits though nothing is known that it waits for: a chain, perhaps, that a plan would deal
  * out to all devices. One or two may just be on their way. */
 static void unknown_dependencies_are_not_planned(void **state) {
@@ -399,6 +441,7 @@ int main(void) {
         cmocka_unit_test(plans_are_named),
         cmocka_unit_test(spread_makes_it_fall_back),
         cmocka_unit_test(load_on_equal_devices_is_not_planned),
+        cmocka_unit_test(cores_do_not_hold_up_a_gpu),
         cmocka_unit_test(unknown_dependencies_are_not_planned),
     };
     return cmocka_run_group_tests_name("schedulers_symphony", tests, NULL, NULL);

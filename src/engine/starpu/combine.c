@@ -172,9 +172,22 @@ void combine_leave(struct context *context) {
     }
 }
 
+/* Others would otherwise keep the one who drives an accelerator from it for milliseconds, while a
+ * program submits its tasks. */
+static bool has_other_duties(struct context *context) {
+    int worker = starpu_worker_get_id();
+    return worker >= 0 && sy_shared.machine->devices[worker].kind != SY_CPU &&
+           somebody_is_idle(context);
+}
+
 void combine(struct context *context, int self) {
-    if (shared_try_lock()) {
-        serve(context, self);
+    if (!shared_try_lock()) {
+        return;
+    }
+    serve(context, self);
+    if (has_other_duties(context)) {
+        shared_unlock();
+    } else {
         combine_leave(context);
     }
 }

@@ -36,11 +36,6 @@ static int start(void) {
     return code;
 }
 
-/* An idle core works for everybody. */
-static bool somebody_is_idle(struct context *context) {
-    return WORKERS_POLL && atomic_load_explicit(&context->idle, memory_order_relaxed) > 0;
-}
-
 /* StarPU asks nobody about a task that its program puts on a worker: it is met when it begins. And
  * when a task is ready it may be taken away from us, by a prologue (with fault tolerance it runs
  * nowhere, and others in its place) or because its transaction is cancelled: such tasks are met
@@ -230,6 +225,11 @@ static void set_idle(struct context *context, uint32_t worker, bool idle) {
     }
 }
 
+/* An accelerator's worker that has something to drive. */
+static bool is_driving(const struct context *context, uint32_t worker) {
+    return sy_shared.machine->devices[worker].kind != SY_CPU && context->running[worker];
+}
+
 /* Who took its last task sees to it that there is another; an accelerator also that inputs are on
  * their way. */
 static bool looks_ahead(struct context *context, uint32_t worker) {
@@ -264,7 +264,8 @@ static struct starpu_task *on_pop(unsigned id) {
     struct node *node = boxes_take(context, worker);
     bool clock = context->boxes[worker].polls++ % CLOCK_POLLS == 0;
     asks(context, worker);
-    if (!node && combine_is_due(context, worker, clock) && !lets_others_go_first(context, worker)) {
+    bool waits = !node && !(is_driving(context, worker) && somebody_is_idle(context));
+    if (waits && combine_is_due(context, worker, clock) && !lets_others_go_first(context, worker)) {
         combine(context, (int)worker);
         node = boxes_take(context, worker);
     } else if (node && looks_ahead(context, worker)) {

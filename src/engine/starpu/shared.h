@@ -266,6 +266,10 @@ bool combine_is_due(struct context *context, uint32_t worker, bool look_at_clock
 /* Without the lock: tells the world what happened and asks the policy, unless somebody else is at
  * it, who then sees what we left, too. self: the worker that has nothing to do; -1: none. */
 void combine(struct context *context, int self);
+/* An idle core works for everybody. */
+static inline bool somebody_is_idle(const struct context *context) {
+    return WORKERS_POLL && atomic_load_explicit(&context->idle, memory_order_relaxed) > 0;
+}
 /* With the lock held: only tells. For all contexts: before somebody looks at what was learned. */
 void combine_drain(struct context *context);
 void combine_drain_all(void);
