@@ -32,8 +32,10 @@ struct sy_view_device {
     uint32_t image;      /* kernel whose image an FPGA region holds; SY_NONE: empty or no region */
     uint32_t last_image; /* the image it will hold once its queue is done */
     bool lost;           /* takes no work now */
+    bool preemptible;    /* SY_PREEMPT may push aside what runs now */
+    uint32_t suspended;  /* tasks that were pushed aside, and go on when what runs has ended */
     double running_end_ns; /* expected end of the running task, from its expected_ns */
-    double queued_ns;      /* sum of expected_ns over the queue */
+    double queued_ns;      /* sum of expected_ns over the queue, and of what suspended ones need */
 };
 
 struct sy_view_job {
@@ -117,7 +119,7 @@ struct sy_view {
     const struct sy_truth *truth;
 };
 
-enum sy_decision_kind { SY_RUN, SY_RECONFIGURE, SY_FETCH };
+enum sy_decision_kind { SY_RUN, SY_RECONFIGURE, SY_FETCH, SY_PREEMPT };
 
 /* What made a policy decide so, for the record alone. A policy that has nothing to say leaves all
  * 0.
@@ -141,7 +143,9 @@ struct sy_reason {
 /* SY_RUN: run task on device, queued behind what has a higher or equal priority there. A task may
  * be committed before it is ready: it starts once it is, in its turn, and its inputs are fetched as
  * they appear. SY_RECONFIGURE: put the image of a kernel into an FPGA region that is idle.
- * SY_FETCH: bring what exists of the task's inputs into the device's memory and commit nothing. */
+ * SY_FETCH: bring what exists of the task's inputs into the device's memory and commit nothing.
+ * SY_PREEMPT: like SY_RUN, on a device that is preemptible, and before all that waits there: once
+ * the task's inputs are there, what runs is pushed aside, and goes on by itself afterwards. */
 struct sy_decision {
     enum sy_decision_kind kind;
     uint32_t task; /* SY_RECONFIGURE: the kernel */
@@ -193,7 +197,7 @@ struct sy_scheduler {
 
 /* A policy in a shared object of its own: `symph simulate --policy ./mine.so,dmdas`. The object
  * needs nothing but this header and says SY_SCHEDULER_PLUGIN(my_ops); once. */
-#define SY_SCHEDULER_ABI 4
+#define SY_SCHEDULER_ABI 5
 #define SY_SCHEDULER_PLUGIN(ops)                                                                   \
     SY_API extern const struct sy_scheduler_ops *const sy_scheduler_plugin;                        \
     SY_API extern const uint32_t sy_scheduler_plugin_abi;                                          \

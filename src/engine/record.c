@@ -31,8 +31,8 @@ void sy_record_destroy(struct sy_record *record) {
 }
 
 const char *sy_record_span_name(uint32_t kind) {
-    static const char *const names[] = {"task",        "stall", "transfer",
-                                        "reconfigure", "lost",  "aborted"};
+    static const char *const names[] = {"task", "stall",   "transfer", "reconfigure",
+                                        "lost", "aborted", "part"};
     return names[kind];
 }
 

@@ -371,7 +371,7 @@ static int read_decision(struct reader *reader) {
 }
 
 static int read_kind(struct reader *reader, uint32_t *ret_kind) {
-    const char *names[SY_SPAN_ABORTED + 1];
+    const char *names[SY_SPAN_KINDS];
     for (uint32_t i = 0; i < SY_COUNT(names); i++) {
         names[i] = sy_record_span_name(i);
     }

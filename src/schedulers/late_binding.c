@@ -58,9 +58,12 @@ static bool take_arrays(struct late *l, const struct sy_view *view) {
     l->candidates = sy_arena_alloc(arena, devices, sizeof *l->candidates);
     l->fetched = sy_arena_alloc(arena, tasks, sizeof *l->fetched);
     l->ways = sy_arena_alloc(arena, view->machine->memory_count, sizeof *l->ways);
+    l->mind_ns = sy_arena_alloc(arena, tasks, sizeof *l->mind_ns);
+    l->mind_round = sy_arena_alloc(arena, tasks, sizeof *l->mind_round);
     bool of_devices = l->free_ns && l->until_ns && l->room && l->held && l->alike && l->alike_of &&
                       l->waiting && l->candidates;
-    return of_devices && l->key && l->job_key && l->job_round && l->fetched && l->ways;
+    return of_devices && l->key && l->job_key && l->job_round && l->fetched && l->ways &&
+           l->mind_ns && l->mind_round;
 }
 
 int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
@@ -114,6 +117,7 @@ void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint
         sy_learned_task_ready(l->net, &l->base, view, task);
     }
     sy_pool_push(&l->ready, view, task, l->base.rank[task]);
+    l->unseen = true;
 }
 
 void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
@@ -225,12 +229,14 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
         open += l->room[d];
         l->hungry += is_hungry(l, view, d);
     }
-    if (!open) {
-        return 0;
-    }
+    return open;
+}
+
+/* What sharing does there, and which devices are alike. */
+static void look_closely(struct late *l, const struct sy_view *view) {
     if (l->quick) {
         look_quickly(l, view);
-        return open;
+        return;
     }
     if (l->mode.contention) {
         sy_sharing_update(&l->sharing, view);
@@ -240,7 +246,6 @@ static uint32_t look(struct late *l, const struct sy_view *view) {
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         sort_device(l, view, d);
     }
-    return open;
 }
 
 /* The schedule in mind keeps the device busy until then. */
@@ -334,9 +339,8 @@ static void draw_window(struct late *l, const struct sy_view *view) {
     }
 }
 
-/* How long the inputs travel over links as full as they are, or with the links to themselves. */
-static double inputs_ns(const struct late *l, const struct sy_view *view, uint32_t task,
-                        uint32_t memory, bool shared) {
+double sy_late_inputs_ns(const struct late *l, const struct sy_view *view, uint32_t task,
+                         uint32_t memory, bool shared) {
     return l->mode.locality ? sy_estimate_inputs_ns(view, task, memory,
                                                     shared ? l->sharing.open_bytes_per_s : NULL)
                             : 0;
@@ -480,9 +484,10 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
         }
         if (m->devices[d].memory != memory) {
             memory = m->devices[d].memory;
-            travel_ns = inputs_ns(l, view, task, memory, false);
+            travel_ns = sy_late_inputs_ns(l, view, task, memory, false);
             bool shared = travel_ns > 0 && l->mode.contention && view->shared_links;
-            there_ns = view->now_ns + (shared ? inputs_ns(l, view, task, memory, true) : travel_ns);
+            there_ns = view->now_ns +
+                       (shared ? sy_late_inputs_ns(l, view, task, memory, true) : travel_ns);
         }
         struct late_choice it = weigh(l, view, task, g, there_ns, travel_ns);
         if (gate && gated(l, it.slowdown, it.harm_ns, it.exec_ns)) {
@@ -512,8 +517,8 @@ static float use_there(const struct late *l, uint32_t device) {
     return l->net ? fmaxf(l->net->memory_use[device], l->net->link_use[device]) : 0;
 }
 
-static void commit(struct late *l, const struct sy_view *view, uint32_t task,
-                   const struct late_choice *choice, struct sy_decision *ret) {
+void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
+                    const struct late_choice *choice, struct sy_decision *ret) {
     if (choice->travel_ns > 0) {
         sy_late_sent(l, view, task, view->machine->devices[choice->device].memory);
     }
@@ -590,6 +595,8 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
     if (l->quick && may_commit(l, view, &choice)) { /* never on figures that are old */
         choice = sy_quick_choose(l, view, task, true);
     }
+    l->mind_ns[task] = choice.device == SY_NONE ? INFINITY : choice.finish_ns;
+    l->mind_round[task] = l->decide_round;
     if (choice.device != SY_NONE) {
         l->longest_travel_ns = fmax(l->longest_travel_ns, choice.travel_ns);
         book(l, view, choice.device, choice.finish_ns);
@@ -607,7 +614,7 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
         l->room[choice.device] = false;
         --*open;
     }
-    commit(l, view, task, &choice, ret);
+    sy_late_commit(l, view, task, &choice, ret);
     return 1;
 }
 
@@ -630,16 +637,11 @@ static void begin_round(struct late *l, const struct sy_view *view) {
     l->longest_travel_ns = 0;
 }
 
-uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
-                        uint32_t capacity) {
-    struct late *l = s->state;
+/* Goes through the window; pushes: also if no device has room. */
+static uint32_t bind_window(struct late *l, const struct sy_view *view, uint32_t open, bool pushes,
+                            struct sy_decision *ret, uint32_t capacity) {
     uint32_t count = 0, kept = 0, i = 0;
-    uint32_t open = l->window_count + l->ready.count ? look(l, view) : 0;
-    if (!open) {
-        return 0;
-    }
-    begin_round(l, view);
-    for (; i < l->window_count && open && count < capacity; i++) {
+    for (; i < l->window_count && (open || pushes) && count < capacity; i++) {
         if ((i >= LATE_PRECISE && !l->hungry) || (count && enough(l, i))) {
             break;
         }
@@ -649,6 +651,27 @@ uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, stru
         l->window[kept++] = l->window[i++];
     }
     l->window_count = kept;
+    return count;
+}
+
+uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
+                        uint32_t capacity) {
+    struct late *l = s->state;
+    if (!(l->window_count + l->ready.count)) {
+        return 0;
+    }
+    uint32_t open = look(l, view);
+    bool pushes = sy_late_may_push(l, view);
+    if (!open && !pushes) {
+        return 0;
+    }
+    look_closely(l, view);
+    begin_round(l, view);
+    l->decide_round++;
+    uint32_t count = bind_window(l, view, open, pushes, ret, capacity);
+    if (pushes && !count) {
+        count = sy_late_push(l, view, ret, capacity);
+    }
     count += sy_late_send_ahead(l, view, ret + count, capacity - count);
     if (l->quick && !count) {
         sy_quick_renew(l, view);

@@ -107,7 +107,11 @@ struct late {
     /* Per task: behind a gate the memory that its inputs were sent to, + 1; else whether it was
      * looked at for inputs to be sent ahead. */
     uint32_t *fetched;
-    bool busy; /* something runs: a gate may close */
+    double *mind_ns;      /* per task of the window: when it ends in the schedule in mind, */
+    uint64_t *mind_round; /* as of that round of decisions */
+    uint64_t decide_round;
+    bool unseen; /* tasks became ready since it was last asked who could be pushed aside */
+    bool busy;   /* something runs: a gate may close */
     struct sharing sharing;
     struct slowing *slowing; /* [kernel % LATE_KERNELS * device_count + group] */
     uint64_t looks;          /* at what is shared */
@@ -148,6 +152,18 @@ bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, 
 /* Inputs of tasks in the window that shall travel before their task is committed. */
 uint32_t sy_late_send_ahead(struct late *late, const struct sy_view *view,
                             struct sy_decision *ret_decisions, uint32_t capacity);
+
+/* Somebody runs on a core whose job comes after one that waits; look() must have been asked. */
+bool sy_late_may_push(struct late *late, const struct sy_view *view);
+/* Tasks of the window that push aside what runs on a core. */
+uint32_t sy_late_push(struct late *late, const struct sy_view *view,
+                      struct sy_decision *ret_decisions, uint32_t capacity);
+/* How long inputs travel over links as full as they are, or with the links to themselves. */
+double sy_late_inputs_ns(const struct late *late, const struct sy_view *view, uint32_t task,
+                         uint32_t memory, bool shared);
+/* Out of the window, onto its device. */
+void sy_late_commit(struct late *late, const struct sy_view *view, uint32_t task,
+                    const struct late_choice *choice, struct sy_decision *ret);
 
 /* Whether what travels to a memory suffices to keep the way busy, if what comes next takes that
  * long. */

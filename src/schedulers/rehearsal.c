@@ -42,7 +42,8 @@ bool sy_rehearsal_fits(const struct rehearsal *r, const struct sy_view *view, ui
     }
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         uint32_t running = view->devices[d].running;
-        if (view->devices[d].lost || (running != SY_NONE && view->task_job[running] != job)) {
+        if (view->devices[d].lost || view->devices[d].suspended ||
+            (running != SY_NONE && view->task_job[running] != job)) {
             return false;
         }
     }

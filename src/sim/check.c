@@ -5,7 +5,8 @@
  * either cannot hide itself. Invariant checked: one run per task, after its predecessors and its
  * job's arrival, alone on its device while that is there, with the right version of every input in
  * the device's memory, copied from a memory that held it, no faster than the route; the right image
- * in a region, loaded through a port that loads one at a time.
+ * in a region, loaded through a port that loads one at a time. A task that was pushed aside ran in
+ * parts, all on one device.
  */
 #include "sim/sim.h"
 #include <errno.h>
@@ -18,7 +19,9 @@ struct checker {
     const struct sy_machine *m;
     const struct sy_trace *trace;
     struct sy_error *error;
-    uint32_t *run;          /* per task: its span, or SY_NONE */
+    uint32_t *run;          /* per task: its span, the last part of it, or SY_NONE */
+    double *first_ns;       /* per task: when it began */
+    double *aborted_ns;     /* per task: when it last had to begin anew */
     uint32_t *copy_start;   /* per datum: its copies are copies[copy_start[d]] .. */
     uint32_t *copies;       /* spans, by datum then start */
     uint32_t *writer_start; /* per datum */
@@ -41,6 +44,38 @@ static int wrong(const struct checker *c, uint32_t task, const char *what) {
 
 static uint32_t memory_of(const struct checker *c, uint32_t task) {
     return c->m->devices[span_of(c, task)->place].memory;
+}
+
+static double start_of(const struct checker *c, uint32_t task) {
+    return c->first_ns[task];
+}
+
+/* Parts before a device was lost are of no account. */
+static int check_parts(struct checker *c) {
+    for (uint32_t t = 0; t < c->w->task_count; t++) {
+        c->first_ns[t] = span_of(c, t)->start_ns;
+        c->aborted_ns[t] = -INFINITY;
+    }
+    for (uint32_t i = 0; i < c->trace->count; i++) {
+        const struct sy_span *s = &c->trace->spans[i];
+        if (s->kind == SY_SPAN_ABORTED) {
+            c->aborted_ns[s->subject] = fmax(c->aborted_ns[s->subject], s->end_ns);
+        }
+    }
+    for (uint32_t i = 0; i < c->trace->count; i++) {
+        const struct sy_span *s = &c->trace->spans[i];
+        if (s->kind != SY_SPAN_PART || !earlier(c->aborted_ns[s->subject], s->end_ns)) {
+            continue;
+        }
+        if (s->place != span_of(c, s->subject)->place) {
+            return wrong(c, s->subject, "went on on another device");
+        }
+        if (c->m->devices[s->place].kind != SY_CPU) {
+            return wrong(c, s->subject, "was pushed aside where that cannot be");
+        }
+        c->first_ns[s->subject] = fmin(c->first_ns[s->subject], s->start_ns);
+    }
+    return 0;
 }
 
 static int check_spans(struct checker *c) {
@@ -85,11 +120,11 @@ static int check_precedence(const struct checker *c) {
         if (!(s->end_ns > s->start_ns) && s->start_ns + least_ns > s->start_ns) {
             return wrong(c, t, "took no time");
         }
-        if (earlier(s->start_ns, w->jobs[w->task_job[t]].arrive_ns)) {
+        if (earlier(start_of(c, t), w->jobs[w->task_job[t]].arrive_ns)) {
             return wrong(c, t, "started before its job arrived");
         }
         for (uint32_t e = w->pred_start[t]; e < w->pred_start[t + 1]; e++) {
-            if (earlier(s->start_ns, span_of(c, w->pred[e])->end_ns)) {
+            if (earlier(start_of(c, t), span_of(c, w->pred[e])->end_ns)) {
                 return wrong(c, t, "started before a predecessor ended");
             }
         }
@@ -154,8 +189,7 @@ struct start_order {
 
 static int by_task_start(const void *a, const void *b, void *context) {
     const struct checker *c = ((const struct start_order *)context)->c;
-    double x = span_of(c, *(const uint32_t *)a)->start_ns;
-    double y = span_of(c, *(const uint32_t *)b)->start_ns;
+    double x = start_of(c, *(const uint32_t *)a), y = start_of(c, *(const uint32_t *)b);
     return (x > y) - (x < y);
 }
 
@@ -238,7 +272,7 @@ static int check_inputs(const struct checker *c) {
         for (uint32_t a = w->access_start[t]; a < w->access_start[t + 1]; a++) {
             if ((w->access[a].mode & SY_READ) &&
                 !holds(c, w->access[a].datum, w->access_producer[a], memory_of(c, t),
-                       span_of(c, t)->start_ns)) {
+                       start_of(c, t))) {
                 return wrong(c, t, "started without one of its inputs");
             }
         }
@@ -292,7 +326,7 @@ static int check_images(const struct checker *c) {
             const struct sy_span *s = &c->trace->spans[i];
             bool loss = s->kind == SY_SPAN_LOST; /* a region that was lost comes back empty */
             if ((loss || s->kind == SY_SPAN_RECONFIGURE) && s->place == run->place &&
-                !earlier(run->start_ns, s->end_ns) && s->end_ns >= loaded) {
+                !earlier(start_of(c, t), s->end_ns) && s->end_ns >= loaded) {
                 loaded = s->end_ns;
                 image = loss ? SY_NONE : s->subject;
             }
@@ -306,6 +340,7 @@ static int check_images(const struct checker *c) {
 
 static int check_all(struct checker *c) {
     int code = check_spans(c);
+    code = code ? code : check_parts(c);
     code = code ? code : check_precedence(c);
     code = code ? code : check_exclusive(c, false);
     code = code || !c->m->board_count ? code : check_exclusive(c, true);
@@ -324,13 +359,16 @@ int sy_sim_check(const struct sy_workload *workload, const struct sy_trace *trac
     size_t data = workload->data_count + 2u;
     if (arena) {
         c.run = sy_arena_alloc(arena, workload->task_count + 1u, sizeof *c.run);
+        c.first_ns = sy_arena_alloc(arena, workload->task_count + 1u, sizeof *c.first_ns);
+        c.aborted_ns = sy_arena_alloc(arena, workload->task_count + 1u, sizeof *c.aborted_ns);
         c.copy_start = sy_arena_alloc(arena, data, sizeof *c.copy_start);
         c.copies = sy_arena_alloc(arena, trace->count + 1u, sizeof *c.copies);
         c.writer_start = sy_arena_alloc(arena, data, sizeof *c.writer_start);
         c.writers = sy_arena_alloc(arena, workload->access_count + 1u, sizeof *c.writers);
     }
     int code = -ENOMEM;
-    if (arena && c.run && c.copy_start && c.copies && c.writer_start && c.writers) {
+    if (arena && c.run && c.first_ns && c.aborted_ns && c.copy_start && c.copies &&
+        c.writer_start && c.writers) {
         for (uint32_t t = 0; t < workload->task_count; t++) {
             c.run[t] = SY_NONE;
         }

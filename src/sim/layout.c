@@ -52,6 +52,7 @@ static int create_world(struct sy_sim *sim) {
     sim->slot_job = hidden + sim->machine->device_count;
     sim->slot_device = sim->slot_job + 1;
     struct sy_world_options options = {.shared = sim->options.contention,
+                                       .preempts = sim->options.preempt,
                                        .task_capacity = w->task_count,
                                        .data_capacity = w->data_count,
                                        .access_capacity = w->access_count,

@@ -75,6 +75,7 @@ struct sy_sim_options {
     double spike_probability, spike_factor;   /* now and then a task takes that much longer */
     double model_error_sigma;                 /* true / estimated per (kernel, class), log-normal */
     bool contention;                          /* shared bandwidth, co-run slowdown */
+    bool preempt;                             /* on cores, by policies that want to */
     const struct sy_interference *smt, *gpu;  /* NULL: group members do not slow each other */
     double hidden_load; /* mean share of each resource that other tenants take, 0..0.9; on/off */
     double throttle; /* mean share of its speed that each device loses to others, 0..0.9; on/off */

@@ -116,8 +116,8 @@ static void put_arguments(struct sy_buffer *buffer, const struct sy_span *span,
 
 static void put_span(struct sy_buffer *buffer, const struct sy_span *span,
                      const struct sy_trace_names *names, struct lanes *lanes) {
-    static const char *const categories[] = {"task",        "stall", "transfer",
-                                             "reconfigure", "lost",  "aborted"};
+    static const char *const categories[] = {"task", "stall",   "transfer", "reconfigure",
+                                             "lost", "aborted", "part"};
     char name[SY_TRACE_NAME_SIZE];
     bool device = sy_span_on_device(span);
     uint64_t start = sy_round_ns(span->start_ns), end = sy_round_ns(span->end_ns);

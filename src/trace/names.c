@@ -13,7 +13,7 @@ bool sy_span_on_device(const struct sy_span *span) {
 
 static bool is_drawable(const struct sy_span *span, const struct sy_trace_names *names) {
     uint32_t places = sy_span_on_device(span) ? names->place_count : names->memory_count;
-    return span->place < places && span->kind <= SY_SPAN_ABORTED && span->start_ns >= 0 &&
+    return span->place < places && span->kind < SY_SPAN_KINDS && span->start_ns >= 0 &&
            isfinite(span->end_ns) && span->end_ns >= span->start_ns && span->end_ns < 9e18;
 }
 
@@ -92,7 +92,7 @@ const char *sy_name_group(const struct sy_trace_names *names, const struct sy_sp
 }
 
 static bool has_kernel(const struct sy_span *span) {
-    return span->kind == SY_SPAN_TASK || span->kind == SY_SPAN_ABORTED;
+    return sy_span_executes(span) || span->kind == SY_SPAN_ABORTED;
 }
 
 void sy_groups_init(struct sy_groups *groups, const struct sy_trace *sorted,

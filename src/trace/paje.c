@@ -97,7 +97,7 @@ static void put_state(struct sy_buffer *buffer, const struct sy_span *span,
                       const struct sy_groups *groups, const struct sy_trace_names *names) {
     static const char *const states[] = {"", "S_stall", "", "S_reconfigure", "S_lost", "S_aborted"};
     char name[SY_TRACE_NAME_SIZE];
-    if (span->kind == SY_SPAN_TASK) {
+    if (sy_span_executes(span)) {
         sy_buffer_printf(buffer, "K%u ", sy_groups_find(groups, sy_name_group(names, span)));
     } else {
         sy_buffer_printf(buffer, "%s ", states[span->kind]);

@@ -137,7 +137,7 @@ static void measure(struct sy_chart *chart) {
         const struct sy_span *span = &chart->sorted.spans[i];
         end = fmax(end, span->end_ns);
         chart->used[sy_chart_style(chart, span)] = true;
-        if (span->kind == SY_SPAN_TASK) {
+        if (sy_span_executes(span)) {
             chart->makespan_ns = fmax(chart->makespan_ns, span->end_ns);
             chart->busy_ns[span->place] += span->end_ns - span->start_ns;
         }

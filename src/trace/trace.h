@@ -18,6 +18,8 @@ enum sy_span_kind {
     SY_SPAN_RECONFIGURE, /* subject: kernel; place: device */
     SY_SPAN_LOST,        /* place: device took no work */
     SY_SPAN_ABORTED,     /* subject: task, cut short because its device was lost */
+    SY_SPAN_PART, /* subject: task, up to where it was pushed aside; SY_SPAN_TASK: the rest */
+    SY_SPAN_KINDS,
 };
 
 struct sy_span {
@@ -25,6 +27,11 @@ struct sy_span {
     uint32_t kind, subject, place, from;
     double bytes; /* transfers */
 };
+
+/* A task, or a part of one. */
+static inline bool sy_span_executes(const struct sy_span *span) {
+    return span->kind == SY_SPAN_TASK || span->kind == SY_SPAN_PART;
+}
 
 struct sy_trace {
     struct sy_span *spans;

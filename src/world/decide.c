@@ -17,6 +17,19 @@ static void refuse(struct sy_world *w, uint32_t task, const char *why) {
     }
 }
 
+static bool commits(enum sy_decision_kind kind) {
+    return kind == SY_RUN || kind == SY_PREEMPT;
+}
+
+static const char *illegal_commitment(const struct sy_world *w, const struct sy_decision *d) {
+    if (d->kind == SY_PREEMPT && !w->view_devices[d->device].preemptible) {
+        return "nothing there can be pushed aside";
+    }
+    return isnan(d->priority) || !(d->expected_ns >= 0)
+               ? "priority or expected time is not a number"
+               : NULL;
+}
+
 /* The reason a decision cannot be carried out, or NULL. */
 static const char *illegal(const struct sy_world *w, const struct sy_decision *d) {
     if (d->device >= w->machine->device_count) {
@@ -44,12 +57,7 @@ static const char *illegal(const struct sy_world *w, const struct sy_decision *d
     if (!isfinite(w->view.time_ns[(size_t)d->task * w->machine->class_count + class_index])) {
         return "its kernel has no variant for that device";
     }
-    if (d->kind == SY_FETCH) {
-        return NULL;
-    }
-    return isnan(d->priority) || !(d->expected_ns >= 0)
-               ? "priority or expected time is not a number"
-               : NULL;
+    return commits(d->kind) ? illegal_commitment(w, d) : NULL;
 }
 
 static bool is_charged(const struct sy_world *w) {
@@ -64,7 +72,7 @@ static void hold(struct sy_world *w, const struct sy_decision *d) {
     if (d) {
         *held = (struct sy_world_held){held->at_ns, d->kind, d->task, d->device};
     }
-    if (d && d->kind == SY_RUN) {
+    if (d && commits(d->kind)) {
         w->task_delayed[d->task] = true;
         w->task_device[d->task] = d->device; /* taken, so that nobody decides it twice */
     }
@@ -85,10 +93,12 @@ static void take_back(struct sy_world *w, uint32_t task) {
 
 static void carry_out(struct sy_world *w, const struct sy_world_held *d) {
     bool lost = w->view_devices[d->device].lost;
-    if (d->kind == SY_RUN) {
+    if (commits(d->kind)) {
         w->task_delayed[d->task] = false;
         if (lost) {
             take_back(w, d->task);
+        } else if (d->kind == SY_PREEMPT) {
+            sy_world_push_aside(w, d->task, d->device);
         } else {
             sy_world_commit(w, d->task, d->device);
         }
@@ -122,8 +132,8 @@ static void decided(struct sy_world *w, const struct sy_decision *d) {
         refuse(w, d->kind == SY_RECONFIGURE ? SY_NONE : d->task, why);
         return;
     }
-    if (d->kind == SY_RUN) {
-        w->task_priority[d->task] = d->priority;
+    if (commits(d->kind)) {
+        w->task_priority[d->task] = d->kind == SY_PREEMPT ? INFINITY : d->priority;
         w->task_expected_ns[d->task] = d->expected_ns;
         w->scheduler_free_ns += w->decision_ns;
     }

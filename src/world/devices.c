@@ -2,9 +2,13 @@
  *
  * Devices at work: a committed task waits in its device's queue, stalls until its inputs are there,
  * has its image put into an FPGA region if another one is resident, executes, and releases its
- * successors. Invariant: a device does one thing at a time.
+ * successors. A core that is told to puts aside what executes for another task, and goes on with it
+ * afterwards. Invariant: a device does one thing at a time.
  */
 #include "world/inside.h"
+
+/* What a task that was pushed aside needs more: what it had in caches is gone. A model. */
+#define ASIDE_NS 20e3
 
 static void span(struct sy_world *w, enum sy_span_kind kind, uint32_t subject, uint32_t device,
                  double start_ns) {
@@ -35,20 +39,31 @@ double sy_world_work_ns(const struct sy_world *w, uint32_t task, uint32_t device
     return ns;
 }
 
+/* One at a time: what pushed another aside ends before a third comes. */
+static void see_preemptible(struct sy_world *w, uint32_t device) {
+    const struct sy_world_device *d = &w->devices[device];
+    w->view_devices[device].preemptible =
+        w->preempts && w->machine->devices[device].kind == SY_CPU &&
+        d->phase == SY_PHASE_EXECUTING && d->aside == SY_NONE && d->pusher == SY_NONE;
+}
+
 static void execute(struct sy_world *w, uint32_t device, double work_ns) {
     struct sy_world_device *d = &w->devices[device];
     d->phase = SY_PHASE_EXECUTING;
     d->phase_start_ns = world_now(w);
     w->live_events++;
+    see_preemptible(w, device);
     sy_world_start_task(w, device, work_ns);
 }
 
 static void execute_running(struct sy_world *w, uint32_t device) {
+    w->devices[device].ran_ns = 0;
     execute(w, device, sy_world_work_ns(w, w->view_devices[device].running, device));
 }
 
 void sy_world_resume(struct sy_world *w, uint32_t device, double work_left_ns) {
     w->begin_ns[w->view_devices[device].running] = world_now(w);
+    w->devices[device].ran_ns = 0;
     execute(w, device, work_left_ns);
 }
 
@@ -124,15 +139,18 @@ static void proceed(struct sy_world *w, uint32_t device) {
 static void try_start(struct sy_world *w, uint32_t device) {
     struct sy_world_device *d = &w->devices[device];
     struct sy_view_device *v = &w->view_devices[device];
-    if (d->phase != SY_PHASE_IDLE || v->lost || d->queue == SY_NONE ||
+    bool holds_aside = d->aside != SY_NONE && d->pusher == SY_NONE; /* that goes on first */
+    if (d->phase != SY_PHASE_IDLE || v->lost || d->queue == SY_NONE || holds_aside ||
         w->task_state[d->queue] != SY_TASK_READY) {
         return;
     }
     uint32_t task = d->queue;
     d->queue = sy_queues_pop(&w->queues, task);
     v->queue_length--;
+    d->pusher = task == d->pusher ? SY_NONE : d->pusher;
     double queued_ns = v->queued_ns - w->task_expected_ns[task];
-    v->queued_ns = v->queue_length && queued_ns > 0 ? queued_ns : 0;
+    bool more = v->queue_length || v->suspended;
+    v->queued_ns = more && queued_ns > 0 ? queued_ns : 0;
     v->running = task;
     v->running_end_ns = world_now(w) + w->task_expected_ns[task];
     w->task_state[task] = SY_TASK_RUNNING;
@@ -146,10 +164,65 @@ static void try_start(struct sy_world *w, uint32_t device) {
     }
 }
 
+/* --- pushing aside ------------------------------------------------------------------------------
+ */
+static bool can_push(const struct sy_world *w, uint32_t device) {
+    const struct sy_world_device *d = &w->devices[device];
+    return d->pusher != SY_NONE && d->phase == SY_PHASE_EXECUTING && d->aside == SY_NONE &&
+           w->task_state[d->pusher] == SY_TASK_READY && !w->task_missing[d->pusher];
+}
+
+/* What executes waits; the pusher is the first of the queue. */
+static void put_aside(struct sy_world *w, uint32_t device) {
+    struct sy_world_device *d = &w->devices[device];
+    struct sy_view_device *v = &w->view_devices[device];
+    double rest_ns = v->running_end_ns - world_now(w);
+    d->aside = v->running;
+    d->aside_work_ns = sy_world_pause_task(w, device) + ASIDE_NS;
+    d->aside_ran_ns = d->ran_ns + world_now(w) - d->phase_start_ns;
+    d->aside_rest_ns = (rest_ns > 0 ? rest_ns : 0) + ASIDE_NS;
+    w->live_events--;
+    if (world_now(w) > d->phase_start_ns) {
+        span(w, SY_SPAN_PART, d->aside, device, d->phase_start_ns);
+    }
+    d->phase = SY_PHASE_IDLE;
+    v->running = SY_NONE;
+    v->suspended = 1;
+    v->queued_ns += d->aside_rest_ns;
+    try_start(w, device);
+}
+
+static void go_on(struct sy_world *w, uint32_t device) {
+    struct sy_world_device *d = &w->devices[device];
+    struct sy_view_device *v = &w->view_devices[device];
+    double queued_ns = v->queued_ns - d->aside_rest_ns;
+    v->queued_ns = v->queue_length && queued_ns > 0 ? queued_ns : 0;
+    v->suspended = 0;
+    v->running = d->aside;
+    v->running_end_ns = world_now(w) + d->aside_rest_ns;
+    d->aside = SY_NONE;
+    d->ran_ns = d->aside_ran_ns;
+    execute(w, device, d->aside_work_ns);
+}
+
+void sy_world_push_aside(struct sy_world *w, uint32_t task, uint32_t device) {
+    struct sy_world_device *d = &w->devices[device];
+    if (w->view_devices[device].preemptible) { /* it may have ended since that was decided */
+        d->pusher = task;
+        see_preemptible(w, device);
+    }
+    sy_world_commit(w, task, device);
+    if (can_push(w, device)) {
+        put_aside(w, device);
+    }
+}
+
 void sy_world_inputs_ready(struct sy_world *w, uint32_t task) {
     uint32_t device = w->task_device[task];
     if (w->view_devices[device].running == task) {
         proceed(w, device);
+    } else if (w->devices[device].pusher == task && can_push(w, device)) {
+        put_aside(w, device);
     }
 }
 
@@ -232,8 +305,9 @@ static void task_done(struct sy_world *w, uint32_t device) {
     struct sy_world_device *d = &w->devices[device];
     struct sy_view_device *v = &w->view_devices[device];
     uint32_t task = v->running;
-    double duration_ns = world_now(w) - d->phase_start_ns;
+    double duration_ns = d->ran_ns + world_now(w) - d->phase_start_ns;
     d->phase = SY_PHASE_IDLE;
+    see_preemptible(w, device);
     w->end_ns[task] = world_now(w);
     sy_world_end_task(w, device);
     span(w, SY_SPAN_TASK, task, device, d->phase_start_ns);
@@ -257,7 +331,11 @@ static void task_done(struct sy_world *w, uint32_t device) {
             task_ready(w, next);
         }
     }
-    try_start(w, device);
+    if (d->aside != SY_NONE) {
+        go_on(w, device);
+    } else {
+        try_start(w, device);
+    }
 }
 
 static void configured(struct sy_world *w, uint32_t device) {
@@ -338,7 +416,8 @@ static uint32_t abort_running(struct sy_world *w, uint32_t device) {
         sy_heap_unset(&w->events, device);
         w->live_events--;
     }
-    d->pending_kernel = SY_NONE;
+    d->pending_kernel = d->pusher = SY_NONE;
+    see_preemptible(w, device);
     w->view_devices[device].running = SY_NONE;
     w->view_devices[device].image = w->view_devices[device].last_image = SY_NONE;
     if (was == SY_PHASE_CONFIGURING) {
@@ -361,11 +440,16 @@ void sy_world_lose(struct sy_world *w, uint32_t device) {
     if (w->policy->ops->device_lost) {
         w->policy->ops->device_lost(w->policy, &w->view, device);
     }
-    uint32_t task = abort_running(w, device);
-    v->queue_length = 0;
+    uint32_t task = abort_running(w, device), aside = w->devices[device].aside;
+    v->queue_length = v->suspended = 0;
     v->queued_ns = 0;
     if (task != SY_NONE) {
         give_back(w, task);
+    }
+    if (aside != SY_NONE) {
+        w->devices[device].aside = SY_NONE;
+        span(w, SY_SPAN_ABORTED, aside, device, world_now(w));
+        give_back(w, aside);
     }
     while ((task = w->devices[device].queue) != SY_NONE) {
         w->devices[device].queue = sy_queues_pop(&w->queues, task);

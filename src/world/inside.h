@@ -13,6 +13,7 @@ static inline double world_now(const struct sy_world *world) {
 
 /* devices.c */
 void sy_world_commit(struct sy_world *world, uint32_t task, uint32_t device);
+void sy_world_push_aside(struct sy_world *world, uint32_t task, uint32_t device);
 void sy_world_inputs_ready(struct sy_world *world, uint32_t task);
 void sy_world_device_event(struct sy_world *world, uint32_t device); /* its slot came up */
 void sy_world_configure(struct sy_world *world, uint32_t device, uint32_t kernel);
@@ -29,7 +30,8 @@ SY_MUST_CHECK int sy_world_sharing_init(struct sy_world *world, struct sy_arena 
                                         const struct sy_world_options *options);
 void sy_world_sharing_clear(struct sy_world *world);
 void sy_world_start_task(struct sy_world *world, uint32_t device, double work_ns);
-void sy_world_end_task(struct sy_world *world, uint32_t device); /* it executes no more */
+double sy_world_pause_task(struct sy_world *world, uint32_t device); /* returns work left */
+void sy_world_end_task(struct sy_world *world, uint32_t device);     /* it executes no more */
 void sy_world_start_copy(struct sy_world *world, uint32_t copy);
 void sy_world_end_copy(struct sy_world *world, uint32_t copy);
 void sy_world_settle(struct sy_world *world); /* rates and ends, after changes */

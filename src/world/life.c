@@ -50,6 +50,7 @@ int sy_world_init(struct sy_world *w, struct sy_arena *arena, const struct sy_ma
                   const struct sy_world_options *options) {
     *w = (struct sy_world){.machine = machine,
                            .shared = options->shared,
+                           .preempts = options->preempts,
                            .copy_capacity = options->copy_capacity,
                            .fetched_limit = options->fetched_limit};
     bool taken = take_tasks(w, arena, options) && take_machine(w, arena, options) &&
@@ -79,8 +80,12 @@ static void clear_machine(struct sy_world *w) {
     for (uint32_t d = 0; d < m->device_count; d++) {
         w->view_devices[d] =
             (struct sy_view_device){.running = SY_NONE, .image = SY_NONE, .last_image = SY_NONE};
-        w->devices[d] = (struct sy_world_device){
-            .queue = SY_NONE, .port_next = SY_NONE, .pending_kernel = SY_NONE, .speed = 1};
+        w->devices[d] = (struct sy_world_device){.queue = SY_NONE,
+                                                 .port_next = SY_NONE,
+                                                 .pending_kernel = SY_NONE,
+                                                 .pusher = SY_NONE,
+                                                 .aside = SY_NONE,
+                                                 .speed = 1};
     }
     for (uint32_t b = 0; b < m->board_count; b++) {
         w->boards[b] = (struct sy_world_board){.first_waiting = SY_NONE, .last_waiting = SY_NONE};

@@ -113,6 +113,14 @@ void sy_world_end_task(struct sy_world *w, uint32_t device) {
     }
 }
 
+double sy_world_pause_task(struct sy_world *w, uint32_t device) {
+    const struct sy_world_flow *f = &w->flows[device];
+    double rest_ns = f->rest - f->rate * (world_now(w) - f->since_ns);
+    sy_heap_unset(&w->events, device);
+    sy_world_end_task(w, device);
+    return rest_ns > 0 ? rest_ns : 0;
+}
+
 void sy_world_retune(struct sy_world *w, uint32_t device) {
     if (!sy_world_executes(w, device)) {
         return;

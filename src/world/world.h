@@ -32,8 +32,12 @@ struct sy_world_device {
     uint32_t port_next;      /* next device waiting for the same port */
     uint32_t pending_kernel; /* a reconfiguration without a task; SY_NONE otherwise */
     uint32_t losses;         /* reasons why it is lost now */
+    uint32_t pusher;         /* committed to push aside what runs; SY_NONE */
+    uint32_t aside;          /* task that was pushed aside; SY_NONE */
+    double aside_work_ns, aside_ran_ns, aside_rest_ns; /* what it has left, and so far; expected */
     double phase_start_ns, stall_ns, lost_at_ns;
-    double speed; /* 1: tasks take the time they are said to */
+    double ran_ns; /* of what executes, before it was pushed aside */
+    double speed;  /* 1: tasks take the time they are said to */
 };
 
 struct sy_world_board {
@@ -102,6 +106,7 @@ struct sy_world_options {
     uint32_t slot_count;    /* events of the driver */
     uint32_t flow_count;    /* flows of the driver; they do not end by themselves */
     bool accounts;          /* sum up the bytes that each memory holds */
+    bool preempts;          /* cores may be told to put one task aside for another */
 };
 
 #define SY_WORLD_BATCH 64 /* decisions taken at once */
@@ -112,7 +117,7 @@ struct sy_world {
     struct sy_scheduler *policy;
     struct sy_world_hooks hooks;
     void *driver;
-    bool shared;
+    bool shared, preempts;
     /* True over given time per task and per [kernel * class_count + class]; NULL: 1. */
     const double *task_factor, *kernel_factor;
 

@@ -67,11 +67,12 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
     const struct sy_simulate_args *args = simulate->args;
     sy_json_print(writer,
                   "options: {seed: %llu, seeds: %u, accelerate: %g, noise: %g, "
-                  "spike_probability: %g, spike_factor: %g, model_error: %g, contention: %d",
+                  "spike_probability: %g, spike_factor: %g, model_error: %g, contention: %d, "
+                  "preempt: %d",
                   (unsigned long long)args->seed, args->seeds,
                   args->accelerate_given ? (double)args->accelerate : NAN, args->noise,
                   simulate->spike_probability, simulate->spike_factor, args->model_error,
-                  args->contention);
+                  args->contention, args->preempt);
     sy_json_print(writer,
                   "hidden_load: %g, throttle: %g, counter_noise: %g, counters: %u, "
                   "counter_events: %s, counter_outliers: %g, belief: %s",

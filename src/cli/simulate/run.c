@@ -66,6 +66,7 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .spike_factor = simulate->spike_factor,
         .model_error_sigma = args->model_error,
         .contention = args->contention,
+        .preempt = args->preempt,
         .smt = simulate->smt,
         .gpu = simulate->gpu,
         .hidden_load = args->hidden_load,

@@ -37,7 +37,7 @@ struct sy_simulate_args {
     uint32_t threads;
     const char *plot, *trace, *paje;
     bool accelerate_given, stream;
-    bool contention, judge, timing, check, per_graph, list_policies;
+    bool contention, preempt, judge, timing, check, per_graph, list_policies;
 };
 
 /* A device that is lost, and perhaps comes back. Times are ns, or a share of the lower bound. */
