@@ -7,9 +7,9 @@
  */
 #include "schedulers/late_binding.h"
 
-#define PUSH_MOST 16    /* tasks of the window, from the first on */
-#define SWITCH_NS 100e3 /* of a core, there and back, and what a task needs that lost its caches   \
-                         */
+#define PUSH_MOST 16 /* tasks of the window, from the first on */
+/* Of a core, there and back, and what a task needs that lost its caches: */
+#define SWITCH_NS 100e3
 
 static double rest_ns(const struct sy_view *view, uint32_t device) {
     return view->devices[device].running_end_ns - view->now_ns;

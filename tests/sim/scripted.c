@@ -34,6 +34,18 @@ static uint32_t place(const struct sy_view *view, uint32_t task) {
     return device != SY_NONE && view->devices[device].lost ? SY_NONE : device;
 }
 
+static struct sy_decision commitment(const struct sy_view *view, uint32_t task, uint32_t device) {
+    const struct sy_machine *m = view->machine;
+    bool preempt = script.preempt && view->devices[device].preemptible;
+    return (struct sy_decision){
+        .kind = preempt ? SY_PREEMPT : SY_RUN,
+        .task = task,
+        .device = device,
+        .priority = script.priority ? script.priority[task] : 0,
+        .expected_ns =
+            view->time_ns[(size_t)task * m->class_count + m->devices[device].class_index]};
+}
+
 static uint32_t decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                        struct sy_decision *ret, uint32_t capacity) {
     (void)scheduler;
@@ -52,14 +64,7 @@ static uint32_t decide(struct sy_scheduler *scheduler, const struct sy_view *vie
                      (script.ahead && view->task_state[t] == SY_TASK_WAITING));
         uint32_t device = open ? place(view, t) : SY_NONE;
         if (device != SY_NONE) {
-            const struct sy_machine *m = view->machine;
-            ret[count++] = (struct sy_decision){
-                .kind = SY_RUN,
-                .task = t,
-                .device = device,
-                .priority = script.priority ? script.priority[t] : 0,
-                .expected_ns =
-                    view->time_ns[(size_t)t * m->class_count + m->devices[device].class_index]};
+            ret[count++] = commitment(view, t, device);
         }
     }
     return count;

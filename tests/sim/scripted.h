@@ -13,6 +13,7 @@ struct script {
     const uint32_t *fallback;        /* where it goes if that is lost; NULL: it waits */
     const double *priority;          /* NULL: all 0 */
     bool ahead;                      /* commits tasks before they are ready */
+    bool preempt;                    /* pushes aside what can be */
     bool idle;                       /* decides nothing but the first decisions */
     const struct sy_decision *first; /* at its first call, as they stand */
     uint32_t first_count;
