@@ -119,7 +119,7 @@ struct sy_view {
     const struct sy_truth *truth;
 };
 
-enum sy_decision_kind { SY_RUN, SY_RECONFIGURE, SY_FETCH, SY_PREEMPT };
+enum sy_decision_kind { SY_RUN, SY_RECONFIGURE, SY_FETCH, SY_PREEMPT, SY_RECALL };
 
 /* What made a policy decide so, for the record alone. A policy that has nothing to say leaves all
  * 0.
@@ -145,7 +145,10 @@ struct sy_reason {
  * they appear. SY_RECONFIGURE: put the image of a kernel into an FPGA region that is idle.
  * SY_FETCH: bring what exists of the task's inputs into the device's memory and commit nothing.
  * SY_PREEMPT: like SY_RUN, on a device that is preemptible, and before all that waits there: once
- * the task's inputs are there, what runs is pushed aside, and goes on by itself afterwards. */
+ * the task's inputs are there, what runs is pushed aside, and goes on by itself afterwards.
+ * SY_RECALL: take back a task that is committed to the device and has not begun: it is nobody's
+ * again, and if it is ready, task_ready says so once more. Copies under way arrive all the same. A
+ * world whose device has turned to it meanwhile leaves it there. */
 struct sy_decision {
     enum sy_decision_kind kind;
     uint32_t task; /* SY_RECONFIGURE: the kernel */
@@ -174,7 +177,7 @@ struct sy_scheduler_ops {
     void (*finish)(struct sy_scheduler *scheduler);
     void (*job_arrived)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
     void (*job_left)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t job);
-    /* Also called for a task that comes back from a lost device. */
+    /* Also called for a task that was recalled, or comes back from a lost device. */
     void (*task_ready)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task);
     void (*task_done)(struct sy_scheduler *scheduler, const struct sy_view *view, uint32_t task,
                       uint32_t device, double duration_ns);

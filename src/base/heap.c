@@ -129,3 +129,24 @@ uint32_t sy_queues_pop(struct sy_queues *q, uint32_t queue) {
     }
     return melded;
 }
+
+/* All leave in order, and all but that one come back with the turns that they had. */
+uint32_t sy_queues_remove(struct sy_queues *q, uint32_t queue, uint32_t item, uint32_t *ret_last) {
+    uint32_t out = SY_NONE, kept = SY_NONE;
+    while (queue != SY_NONE) {
+        uint32_t first = queue;
+        queue = sy_queues_pop(q, first);
+        if (first != item) {
+            q->sibling[first] = out;
+            out = first;
+        }
+    }
+    *ret_last = out;
+    while (out != SY_NONE) {
+        uint32_t next = q->sibling[out];
+        q->child[out] = SY_NONE;
+        kept = meld(q, kept, out);
+        out = next;
+    }
+    return kept;
+}

@@ -40,5 +40,8 @@ SY_MUST_CHECK int sy_queues_init(struct sy_queues *queues, struct sy_arena *aren
 /* The queue with the item in it, or without its first one. */
 uint32_t sy_queues_push(struct sy_queues *queues, uint32_t queue, uint32_t item);
 uint32_t sy_queues_pop(struct sy_queues *queues, uint32_t queue);
+/* The queue without an item of it; *ret_last: the last of those that stay, SY_NONE: none. */
+uint32_t sy_queues_remove(struct sy_queues *queues, uint32_t queue, uint32_t item,
+                          uint32_t *ret_last);
 
 #endif

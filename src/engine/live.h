@@ -113,11 +113,13 @@ void sy_live_restore_load(struct sy_live *live, const struct sy_live *old);
 /* --- decisions ---------------------------------------------------------------------------------
  */
 /* Asks the policy until it has nothing more to say. told is called for each task that is now
- * committed and ready, and for each fetch (fetch true); decided, if not NULL, for every decision
+ * committed and ready, and for each fetch (fetch true); taken_back for one that is ready and
+ * nobody's again; decided, if not NULL, for every decision
  * when options.explain. */
 struct sy_live_listener {
     void *context;
     void (*told)(void *context, uint32_t task, uint32_t device, bool fetch);
+    void (*taken_back)(void *context, uint32_t task);
     void (*decided)(void *context, const struct sy_decided *decided);
 };
 void sy_live_decide(struct sy_live *live, const struct sy_live_listener *listener);

@@ -205,11 +205,30 @@ static const char *illegal(const struct sy_live *live, const struct sy_decision 
         (live->task_device[d->task] != SY_NONE || live->task_state[d->task] > SY_TASK_READY)) {
         return "placed a task twice";
     }
+    if (d->kind == SY_RECALL &&
+        (live->task_device[d->task] != d->device || live->task_state[d->task] > SY_TASK_READY)) {
+        return "took back a task that does not wait there";
+    }
     uint32_t class_index = m->devices[d->device].class_index;
     if (!isfinite(live->time_ns[(size_t)d->task * m->class_count + class_index])) {
         return "placed a task on a device that cannot run it";
     }
     return live->devices[d->device].lost ? "placed a task on a lost device" : NULL;
+}
+
+/* What its device has in hand already stays there. */
+static void take_back(struct sy_live *live, uint32_t task,
+                      const struct sy_live_listener *listener) {
+    if (live->committed_at[task] == LIVE_HANDED) {
+        return;
+    }
+    if (live->task_state[task] == SY_TASK_READY) {
+        sy_live_recall(live, task);
+        listener->taken_back(listener->context, task);
+    } else {
+        live_uncommit(live, task);
+        live->task_device[task] = SY_NONE;
+    }
 }
 
 static void carry_out(struct sy_live *live, const struct sy_decision *d,
@@ -218,6 +237,10 @@ static void carry_out(struct sy_live *live, const struct sy_decision *d,
     if (d->kind == SY_FETCH) {
         inputs_coming(live, d->task, live->view.machine->devices[d->device].memory);
         listener->told(listener->context, d->task, d->device, true);
+        return;
+    }
+    if (d->kind == SY_RECALL) {
+        take_back(live, d->task, listener);
         return;
     }
     if (live->explain && listener->decided) {

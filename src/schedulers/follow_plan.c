@@ -373,9 +373,10 @@ static bool has_inputs(const struct sy_view *view, uint32_t task) {
 static bool has_room(const struct follow *y, const struct sy_view *view, uint32_t device) {
     double lasts_ns = y->free_ns[device] - view->now_ns;
     uint32_t next = y->plan.first[device];
-    bool second = !y->uncertain && next != SY_NONE && has_inputs(view, next);
+    bool second = next != SY_NONE && ((!y->uncertain && has_inputs(view, next)) ||
+                                      sy_late_ends_soon(lasts_ns, travel_ns(view, next, device)));
     return !view->devices[device].lost &&
-           sy_late_hungry(view, device, y->held[device], second ? 0 : lasts_ns, lasts_ns);
+           sy_late_hungry(view, device, y->held[device], second, lasts_ns);
 }
 
 static void look(struct follow *y, const struct sy_view *view) {

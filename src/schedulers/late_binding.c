@@ -60,10 +60,12 @@ static bool take_arrays(struct late *l, const struct sy_view *view) {
     l->ways = sy_arena_alloc(arena, view->machine->memory_count, sizeof *l->ways);
     l->mind_ns = sy_arena_alloc(arena, tasks, sizeof *l->mind_ns);
     l->mind_round = sy_arena_alloc(arena, tasks, sizeof *l->mind_round);
+    l->recalls = sy_arena_alloc(arena, tasks, sizeof *l->recalls);
+    l->behind = sy_arena_alloc(arena, devices, sizeof *l->behind);
     bool of_devices = l->free_ns && l->until_ns && l->room && l->held && l->alike && l->alike_of &&
-                      l->waiting && l->candidates;
+                      l->waiting && l->candidates && l->behind;
     return of_devices && l->key && l->job_key && l->job_round && l->fetched && l->ways &&
-           l->mind_ns && l->mind_round;
+           l->mind_ns && l->mind_round && l->recalls;
 }
 
 int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
@@ -99,6 +101,7 @@ void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uin
     }
     /* A rehearsal may have been here before. */
     memset(l->fetched + j->first_task, 0, j->task_count * sizeof *l->fetched);
+    memset(l->recalls + j->first_task, 0, j->task_count * sizeof *l->recalls);
     memset(l->ways, 0, view->machine->memory_count * sizeof *l->ways);
 }
 
@@ -181,11 +184,16 @@ static void sort_device(struct late *l, const struct sy_view *view, uint32_t dev
     }
 }
 
-bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
+bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, bool second,
                     double wait_ns) {
     bool core = view->machine->devices[device].kind == SY_CPU;
-    return held == 0 || (held == 1 && !core && lasts_ns < LATE_SECOND_NS) ||
+    return held == 0 || (held == 1 && !core && second) ||
            (held < LATE_DEPTH && wait_ns < (core ? LATE_CORE_NS : LATE_ACCELERATOR_NS));
+}
+
+static bool may_have_second(const struct late *l, const struct sy_view *view, uint32_t device) {
+    return sy_late_ends_soon(l->until_ns[device] - view->now_ns,
+                             fmax(l->usual_travel_ns, l->longest_travel_ns));
 }
 
 /* A hungry device takes a task. Further tasks are committed only when what the device holds would
@@ -197,14 +205,14 @@ static bool soon_enough(const struct late *l, const struct sy_view *view, uint32
     if (l->mode.gate || held == 0) {
         return held == 0;
     }
-    return sy_late_hungry(view, device, held, l->until_ns[device] - view->now_ns, wait_ns) ||
+    return sy_late_hungry(view, device, held, may_have_second(l, view, device), wait_ns) ||
            (held < LATE_DEPTH && wait_ns < 2 * travel_ns);
 }
 
 /* The schedule in mind has booked it already: how long that lasts is not the question. */
 static bool is_hungry(const struct late *l, const struct sy_view *view, uint32_t device) {
-    double lasts_ns = l->until_ns[device] - view->now_ns;
-    return l->room[device] && sy_late_hungry(view, device, l->held[device], lasts_ns, INFINITY);
+    bool second = may_have_second(l, view, device);
+    return l->room[device] && sy_late_hungry(view, device, l->held[device], second, INFINITY);
 }
 
 /* Groups of devices do not change there. */
@@ -249,7 +257,7 @@ static void look_closely(struct late *l, const struct sy_view *view) {
 }
 
 /* The schedule in mind keeps the device busy until then. */
-static void book(struct late *l, const struct sy_view *view, uint32_t device, double until_ns) {
+void sy_late_book(struct late *l, const struct sy_view *view, uint32_t device, double until_ns) {
     uint32_t g = l->alike_of[device], best = device;
     l->free_ns[device] = until_ns;
     if (l->quick) {
@@ -499,7 +507,7 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
     return l->net && best.device != SY_NONE ? correct(l, view, task, count, best) : best;
 }
 
-static struct late_choice best_of(struct late *l, const struct sy_view *view, uint32_t task) {
+struct late_choice sy_late_best(struct late *l, const struct sy_view *view, uint32_t task) {
     return l->quick ? sy_quick_choose(l, view, task, false) : choose(l, view, task, false);
 }
 
@@ -522,6 +530,7 @@ void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
     if (choice->travel_ns > 0) {
         sy_late_sent(l, view, task, view->machine->devices[choice->device].memory);
     }
+    sy_late_put_behind(l, view, task, choice);
     l->busy = true;
     count_waiting(l, view, task, UINT32_MAX); /* minus one */
     sy_order_charge(&l->base, view, task, choice->exec_ns);
@@ -585,9 +594,9 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
         return 1;
     }
     if (!l->mode.gate) {
-        choice = precise ? best_of(l, view, task) : glance(l, view, task);
+        choice = precise ? sy_late_best(l, view, task) : glance(l, view, task);
         if (!precise && choice.device != SY_NONE && is_hungry(l, view, choice.device)) {
-            choice = best_of(l, view, task);
+            choice = sy_late_best(l, view, task);
         } else if (!precise) { /* what is held for its inputs' sake can wait for its turn */
             choice.wait_ns = INFINITY;
         }
@@ -599,7 +608,7 @@ static uint32_t consider(struct late *l, const struct sy_view *view, uint32_t ta
     l->mind_round[task] = l->decide_round;
     if (choice.device != SY_NONE) {
         l->longest_travel_ns = fmax(l->longest_travel_ns, choice.travel_ns);
-        book(l, view, choice.device, choice.finish_ns);
+        sy_late_book(l, view, choice.device, choice.finish_ns);
     }
     if (!may_commit(l, view, &choice)) {
         l->window[(*kept)++] = task;
@@ -657,18 +666,23 @@ static uint32_t bind_window(struct late *l, const struct sy_view *view, uint32_t
 uint32_t sy_late_decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                         uint32_t capacity) {
     struct late *l = s->state;
-    if (!(l->window_count + l->ready.count)) {
+    bool wait = l->window_count + l->ready.count > 0;
+    bool recalls = sy_late_may_recall(l, view);
+    if (!wait && !recalls) {
         return 0;
     }
     uint32_t open = look(l, view);
-    bool pushes = sy_late_may_push(l, view);
-    if (!open && !pushes) {
+    bool pushes = wait && sy_late_may_push(l, view);
+    if (!open && !pushes && !recalls) {
         return 0;
     }
     look_closely(l, view);
     begin_round(l, view);
     l->decide_round++;
     uint32_t count = bind_window(l, view, open, pushes, ret, capacity);
+    if (recalls && !count) {
+        count = sy_late_recall(l, view, ret, capacity);
+    }
     if (pushes && !count) {
         count = sy_late_push(l, view, ret, capacity);
     }

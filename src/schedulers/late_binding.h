@@ -25,9 +25,15 @@
  * and to launch it on an accelerator tens of them. */
 #define LATE_CORE_NS        20e3
 #define LATE_ACCELERATOR_NS 200e3
-/* An accelerator holds a second task only while the first ends within this time, a hundred
- * launches: the second cannot be taken back when a shorter job comes or the first takes longer. */
-#define LATE_SECOND_NS 20e6
+/* An accelerator holds a second task while what it holds ends within a hundred times what it should
+ * last anyway: without one, it would idle for 1 % of the time. And while that ends within so many
+ * times what inputs need to travel, since they shall travel meanwhile, beside the copies of others,
+ * and nobody asks again before something ends. No longer: a second task keeps out those whose turn
+ * comes sooner when the first one ends. */
+#define LATE_SECOND_NS (100 * LATE_ACCELERATOR_NS)
+#define LATE_TRAVELS   8
+/* Second tasks of an accelerator that are remembered, to be taken back. */
+#define LATE_BEHIND 4
 
 /* Where copies disturb each other, those of a task hold up the ones behind them: that much of the
  * time that its inputs travel counts against a device. With one accelerator nobody waits but
@@ -80,6 +86,12 @@ struct late_way {
     double due_ns[LATE_ON_WAY];
 };
 
+/* Tasks that were committed to a device and had not begun when last looked at. */
+struct late_behind {
+    uint32_t task[LATE_BEHIND], count;
+    double exec_ns[LATE_BEHIND];
+};
+
 struct late {
     struct policy base;
     struct late_mode mode;
@@ -112,6 +124,8 @@ struct late {
     uint64_t decide_round;
     bool unseen; /* tasks became ready since it was last asked who could be pushed aside */
     bool busy;   /* something runs: a gate may close */
+    struct late_behind *behind; /* per device */
+    uint8_t *recalls;           /* per task: how often it was taken back */
     struct sharing sharing;
     struct slowing *slowing; /* [kernel % LATE_KERNELS * device_count + group] */
     uint64_t looks;          /* at what is shared */
@@ -142,12 +156,27 @@ static inline double sy_late_burden(const struct sy_view *view) {
     return view->shared_links && view->machine->memory_count > 2 ? LATE_BURDEN : 0;
 }
 
+/* What a device holds lasts so short a time that an accelerator takes a second task; travel_ns: of
+ * the inputs that would travel longest. */
+static inline bool sy_late_ends_soon(double lasts_ns, double travel_ns) {
+    return lasts_ns < LATE_SECOND_NS || lasts_ns < LATE_TRAVELS * travel_ns;
+}
+
 /* It holds less than it needs to go on: nothing; on an accelerator, where a launch costs time too,
- * one task that ends soon; or tasks that last for so short a time that handing out the next one
- * would leave it idle. lasts_ns: how long what it holds lasts; wait_ns: until it is free in the
- * schedule in mind. */
-bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
+ * one task, if second says that it may have another; or tasks that last for so short a time that
+ * handing out the next one would leave it idle. wait_ns: until it is free in the schedule in mind.
+ */
+bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, bool second,
                     double wait_ns);
+
+/* A task was committed, as chosen. */
+void sy_late_put_behind(struct late *late, const struct sy_view *view, uint32_t task,
+                        const struct late_choice *choice);
+/* Something waits behind another task while a device is idle. */
+bool sy_late_may_recall(struct late *late, const struct sy_view *view);
+/* Takes back what would end sooner on an idle device that nobody else wanted. */
+uint32_t sy_late_recall(struct late *late, const struct sy_view *view, struct sy_decision *ret,
+                        uint32_t capacity);
 
 /* Inputs of tasks in the window that shall travel before their task is committed. */
 uint32_t sy_late_send_ahead(struct late *late, const struct sy_view *view,
@@ -158,6 +187,10 @@ bool sy_late_may_push(struct late *late, const struct sy_view *view);
 /* Tasks of the window that push aside what runs on a core. */
 uint32_t sy_late_push(struct late *late, const struct sy_view *view,
                       struct sy_decision *ret_decisions, uint32_t capacity);
+/* The schedule in mind keeps the device busy until then. */
+void sy_late_book(struct late *late, const struct sy_view *view, uint32_t device, double until_ns);
+/* Where its turn takes the task in that schedule. */
+struct late_choice sy_late_best(struct late *late, const struct sy_view *view, uint32_t task);
 /* How long inputs travel over links as full as they are, or with the links to themselves. */
 double sy_late_inputs_ns(const struct late *late, const struct sy_view *view, uint32_t task,
                          uint32_t memory, bool shared);

@@ -216,6 +216,9 @@ void sy_quick_booked(struct late *l, const struct sy_view *view, uint32_t device
     for (; at + 1 < end && sooner(l, q->members[at + 1], device); at++) {
         q->members[at] = q->members[at + 1];
     }
+    for (; at > q->member_start[g] && sooner(l, device, q->members[at - 1]); at--) {
+        q->members[at] = q->members[at - 1];
+    }
     q->members[at] = device;
     tell_first(l, view, g);
 }

@@ -14,12 +14,13 @@
 #include "schedulers/learned.h"
 #include "schedulers/sharing.h"
 
-#define QUICK_GROUPS 8   /* of devices alike: with more, figures are kept */
-#define QUICK_TASKS  128 /* whose figures can be kept */
-#define QUICK_LOOK   8   /* what is shared is looked at anew once in so many calls of decide(), */
-#define QUICK_STARTS 8   /* or when so many tasks were committed since */
-#define QUICK_MADE   6   /* so many tasks may be scored in full for one decision */
-#define QUICK_RENEW  2   /* and so many that wait in a call that decides nothing */
+#define QUICK_GROUPS 8 /* of devices alike: with more, figures are kept */
+#define QUICK_TASKS                                                                                \
+    129 /* whose figures can be kept: those of the window, and one that may be taken back */
+#define QUICK_LOOK   8 /* what is shared is looked at anew once in so many calls of decide(), */
+#define QUICK_STARTS 8 /* or when so many tasks were committed since */
+#define QUICK_MADE   6 /* so many tasks may be scored in full for one decision */
+#define QUICK_RENEW  2 /* and so many that wait in a call that decides nothing */
 
 struct late;
 struct late_choice;

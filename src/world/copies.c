@@ -119,6 +119,7 @@ void sy_world_request_inputs(struct sy_world *w, uint32_t task, uint32_t memory)
     const struct sy_view *v = &w->view;
     uint32_t missing = 0;
     for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
+        waiting(w, a)->copy = SY_NONE;
         if (v->access[a].mode & SY_READ) {
             missing += !is_available(w, a) || waits(w, task, a, memory);
         }
@@ -158,6 +159,27 @@ void sy_world_detach_inputs(struct sy_world *w, uint32_t task) {
         *link = waiting(w, a)->next;
         waiting(w, a)->copy = SY_NONE;
     }
+}
+
+/* Its copies go on as if they had been fetched, if there is room for so many of these. */
+bool sy_world_release_inputs(struct sy_world *w, uint32_t task) {
+    const struct sy_view *v = &w->view;
+    uint32_t under_way = 0;
+    for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
+        under_way += waiting(w, a)->copy != SY_NONE;
+    }
+    if (w->fetched_count + under_way > w->fetched_limit) {
+        return false;
+    }
+    for (uint32_t a = v->access_start[task]; a < v->access_start[task + 1]; a++) {
+        uint32_t index = waiting(w, a)->copy;
+        if (index != SY_NONE && !w->copies[index].fetched) {
+            w->copies[index].fetched = true;
+            w->fetched_count++;
+        }
+    }
+    sy_world_detach_inputs(w, task);
+    return true;
 }
 
 static void account(struct sy_world *w, uint32_t memory, double bytes) {

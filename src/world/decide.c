@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Decisions: asked for, judged, and carried out when the scheduler's own time is over. In virtual
- * time deciding is free, unless decision_ns is charged for each task placed, or what the calls of
- * the policy really took. The scheduler is one thread: what it decides waits for
- * all it was busy with before, in order.
+ * time deciding is free, unless decision_ns is charged for each task placed or taken back, or what
+ * the calls of the policy really took. The scheduler is one thread: what it decides waits for all
+ * it was busy with before, in order.
  */
 #include "world/inside.h"
 #include <errno.h>
@@ -50,6 +50,9 @@ static const char *illegal(const struct sy_world *w, const struct sy_decision *d
     }
     if (d->task >= w->view.task_capacity || w->view.task_job[d->task] >= w->view.job_count) {
         return "no such task has arrived";
+    }
+    if (d->kind == SY_RECALL) {
+        return sy_world_holds(w, d->task, d->device) ? NULL : "it does not wait there";
     }
     if (w->task_device[d->task] != SY_NONE || w->task_state[d->task] > SY_TASK_READY) {
         return "it is committed already";
@@ -102,6 +105,8 @@ static void carry_out(struct sy_world *w, const struct sy_world_held *d) {
         } else {
             sy_world_commit(w, d->task, d->device);
         }
+    } else if (d->kind == SY_RECALL) {
+        sy_world_recall(w, d->task, d->device);
     } else if (d->kind == SY_FETCH && !lost && w->task_state[d->task] <= SY_TASK_READY) {
         sy_world_fetch(w, d->task, w->machine->devices[d->device].memory);
     } else if (d->kind == SY_RECONFIGURE && !lost && w->devices[d->device].phase == SY_PHASE_IDLE) {
@@ -135,6 +140,8 @@ static void decided(struct sy_world *w, const struct sy_decision *d) {
     if (commits(d->kind)) {
         w->task_priority[d->task] = d->kind == SY_PREEMPT ? INFINITY : d->priority;
         w->task_expected_ns[d->task] = d->expected_ns;
+    }
+    if (commits(d->kind) || d->kind == SY_RECALL) {
         w->scheduler_free_ns += w->decision_ns;
     }
     if (is_charged(w)) {

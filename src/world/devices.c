@@ -390,6 +390,34 @@ static void give_back(struct sy_world *w, uint32_t task) {
     }
 }
 
+/* last: the task that will have run there last; SY_NONE: none that is known. */
+static uint32_t last_image(const struct sy_world *w, uint32_t device, uint32_t last) {
+    uint32_t pending = w->devices[device].pending_kernel;
+    uint32_t now = pending == SY_NONE ? w->view_devices[device].image : pending;
+    return last == SY_NONE ? now : w->view.task_kernel[last];
+}
+
+/* It may have begun since that was decided. */
+void sy_world_recall(struct sy_world *w, uint32_t task, uint32_t device) {
+    struct sy_world_device *d = &w->devices[device];
+    struct sy_view_device *v = &w->view_devices[device];
+    if (!sy_world_holds(w, task, device) || !sy_world_release_inputs(w, task)) {
+        return;
+    }
+    uint32_t last;
+    double queued_ns = v->queued_ns - w->task_expected_ns[task];
+    d->queue = sy_queues_remove(&w->queues, d->queue, task, &last);
+    bool more = --v->queue_length || v->suspended;
+    v->queued_ns = more && queued_ns > 0 ? queued_ns : 0;
+    v->last_image = last_image(w, device, last == SY_NONE ? v->running : last);
+    if (d->pusher == task) {
+        d->pusher = SY_NONE;
+        see_preemptible(w, device);
+    }
+    give_back(w, task);
+    try_start(w, device);
+}
+
 static void leave_port(struct sy_world *w, uint32_t device) {
     struct sy_world_board *board = &w->boards[w->machine->devices[device].board];
     uint32_t *link = &board->first_waiting, last = SY_NONE;

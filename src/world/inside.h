@@ -7,6 +7,12 @@
 
 #include "world/world.h"
 
+/* A task is committed there and has not begun. */
+static inline bool sy_world_holds(const struct sy_world *world, uint32_t task, uint32_t device) {
+    return world->task_device[task] == device && !world->task_delayed[task] &&
+           world->task_state[task] <= SY_TASK_READY;
+}
+
 static inline double world_now(const struct sy_world *world) {
     return world->view.now_ns;
 }
@@ -14,6 +20,7 @@ static inline double world_now(const struct sy_world *world) {
 /* devices.c */
 void sy_world_commit(struct sy_world *world, uint32_t task, uint32_t device);
 void sy_world_push_aside(struct sy_world *world, uint32_t task, uint32_t device);
+void sy_world_recall(struct sy_world *world, uint32_t task, uint32_t device);
 void sy_world_inputs_ready(struct sy_world *world, uint32_t task);
 void sy_world_device_event(struct sy_world *world, uint32_t device); /* its slot came up */
 void sy_world_configure(struct sy_world *world, uint32_t device, uint32_t kernel);
@@ -23,6 +30,7 @@ void sy_world_request_access(struct sy_world *world, uint32_t task, uint32_t acc
                              uint32_t memory);
 void sy_world_fetch(struct sy_world *world, uint32_t task, uint32_t memory);
 void sy_world_detach_inputs(struct sy_world *world, uint32_t task);
+SY_MUST_CHECK bool sy_world_release_inputs(struct sy_world *world, uint32_t task);
 void sy_world_copy_done(struct sy_world *world, uint32_t copy);
 void sy_world_write_outputs(struct sy_world *world, uint32_t task, uint32_t memory);
 /* sharing.c */

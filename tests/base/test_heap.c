@@ -99,6 +99,19 @@ static uint32_t first_of(const double *key, const uint32_t *since, const uint32_
     return best;
 }
 
+/* The one that would leave last. */
+static uint32_t last_of(const double *key, const uint32_t *since, const uint32_t *where,
+                        uint32_t device) {
+    uint32_t worst = SY_NONE;
+    for (uint32_t t = 0; t < TASKS; t++) {
+        if (where[t] == device && (worst == SY_NONE || key[t] < key[worst] ||
+                                   (key[t] == key[worst] && since[t] > since[worst]))) {
+            worst = t;
+        }
+    }
+    return worst;
+}
+
 static void queues_as_lists(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -119,6 +132,12 @@ static void queues_as_lists(void **state) {
                 since[task] = step;
                 where[task] = device;
                 first[device] = sy_queues_push(&queues, first[device], task);
+            } else if (where[task] != SY_NONE && !sy_rng_below(&rng, 3)) { /* any one of them */
+                uint32_t last;
+                device = where[task];
+                where[task] = SY_NONE;
+                first[device] = sy_queues_remove(&queues, first[device], task, &last);
+                assert_int_equal(last, last_of(key, since, where, device));
             } else if (first[device] != SY_NONE) {
                 task = first[device];
                 where[task] = SY_NONE;

@@ -30,7 +30,7 @@ struct play {
     double *end_ns;    /* per device: of what it runs; INFINITY: idle */
     uint32_t *running; /* per device */
     double now_ns;
-    uint32_t done, told, decided;
+    uint32_t done, told, decided, taken_back;
 };
 
 static void on_told(void *context, uint32_t task, uint32_t device, bool fetch) {
@@ -42,6 +42,17 @@ static void on_told(void *context, uint32_t task, uint32_t device, bool fetch) {
         p->device[t] = device;
         p->told++;
     }
+}
+
+/* Ready, and nobody's again. */
+static void on_taken_back(void *context, uint32_t task) {
+    struct play *p = context;
+    uint32_t t = p->task_of[task];
+    assert_int_equal(p->state[t], SY_TASK_READY);
+    assert_true(p->committed[t]);
+    assert_int_equal(sy_live_view(p->live)->task_device[task], SY_NONE);
+    p->committed[t] = false;
+    p->taken_back++;
 }
 
 static void on_decided(void *context, const struct sy_decided *d) {
@@ -58,7 +69,7 @@ static void on_decided(void *context, const struct sy_decided *d) {
 }
 
 static void ask(struct play *p) {
-    struct sy_live_listener listener = {p, on_told, on_decided};
+    struct sy_live_listener listener = {p, on_told, on_taken_back, on_decided};
     sy_live_clock(p->live, p->now_ns);
     sy_live_decide(p->live, &listener);
     if (sy_live_failure(p->live)) {

@@ -201,6 +201,11 @@ static void on_told(void *context, uint32_t task, uint32_t device, bool fetch) {
     }
 }
 
+static void on_taken_back(void *context, uint32_t task) {
+    struct pair *p = context;
+    append(&p->live_said, &(struct sy_decision){.kind = SY_RECALL, .task = task});
+}
+
 static void on_decided(void *context, const struct sy_decided *d) {
     struct pair *p = context;
     append(&p->live_said, &(struct sy_decision){.kind = SY_RUN,
@@ -255,7 +260,9 @@ static void on_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t
 static void on_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct pair *p = s->state;
     struct sy_view here = seen(p, view);
-    if (!p->parted) {
+    /* The live world said so itself of what it took back. */
+    bool again = !p->parted && sy_live_view(p->live)->task_state[task] >= SY_TASK_READY;
+    if (!p->parted && !again) {
         catch_up(p, view);
         sy_live_ready(p->live, task);
     }
@@ -279,7 +286,7 @@ static void on_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t
 }
 
 static void ask_live(struct pair *p, const struct sy_view *view) {
-    struct sy_live_listener listener = {p, on_told, on_decided};
+    struct sy_live_listener listener = {p, on_told, on_taken_back, on_decided};
     catch_up(p, view);
     same_views(p, view);
     sy_live_decide(p->live, &listener);
@@ -289,9 +296,13 @@ static void ask_live(struct pair *p, const struct sy_view *view) {
 }
 
 static bool same_decision(const struct sy_decision *a, const struct sy_decision *b) {
-    bool same = a->kind == b->kind && a->task == b->task && a->device == b->device;
-    return same && (a->kind == SY_FETCH ||
-                    (a->priority == b->priority && a->expected_ns == b->expected_ns));
+    bool same = a->kind == b->kind && a->task == b->task;
+    if (a->kind == SY_RECALL) { /* a live world says whose it is no more, and not whose it was */
+        return same;
+    }
+    return same && a->device == b->device &&
+           (a->kind == SY_FETCH ||
+            (a->priority == b->priority && a->expected_ns == b->expected_ns));
 }
 
 static void compare(struct pair *p) {
@@ -314,6 +325,7 @@ static uint32_t on_decide(struct sy_scheduler *s, const struct sy_view *view,
     for (uint32_t i = 0; i < count && !p->parted; i++) {
         append(&p->said, &ret[i]);
         p->runs += ret[i].kind == SY_RUN;
+        p->runs -= ret[i].kind == SY_RECALL;
     }
     if (!count && !p->parted) {
         p->asked = false;

@@ -57,7 +57,7 @@ static uint32_t decide(struct sy_scheduler *scheduler, const struct sy_view *vie
         memcpy(ret, script.first, script.first_count * sizeof *ret);
         return script.first_count;
     }
-    uint32_t count = 0;
+    uint32_t count = script.more ? script.more(view, ret) : 0;
     for (uint32_t t = 0; t < view->task_capacity && count < capacity && !script.idle; t++) {
         bool open = view->task_job[t] < view->job_count && view->task_device[t] == SY_NONE &&
                     (view->task_state[t] == SY_TASK_READY ||

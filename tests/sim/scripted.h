@@ -18,7 +18,9 @@ struct script {
     const struct sy_decision *first; /* at its first call, as they stand */
     uint32_t first_count;
     void (*look)(const struct sy_view *view); /* before each decision */
-    void (*plan)(void);                       /* when a job arrives */
+    /* More to decide, before all else; returns how many. */
+    uint32_t (*more)(const struct sy_view *view, struct sy_decision *ret);
+    void (*plan)(void); /* when a job arrives */
 };
 extern struct script script;
 

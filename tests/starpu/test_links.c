@@ -67,7 +67,7 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
 }
 
 static uint32_t place(void) {
-    struct sy_live_listener listener = {NULL, on_told, NULL};
+    struct sy_live_listener listener = {.told = on_told};
     placed = SY_NONE;
     sy_live_ready(context.live, node.index);
     sy_live_decide(context.live, &listener);

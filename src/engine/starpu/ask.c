@@ -99,6 +99,13 @@ static void on_told(void *argument, uint32_t task, uint32_t device, bool fetch) 
     }
 }
 
+static void on_taken_back(void *argument, uint32_t task) {
+    struct told_list *list = argument;
+    struct node *node = list->context->slots[task];
+    node->state = NODE_READY;
+    row_wait(node->row, node, true);
+}
+
 static void on_decided(void *argument, const struct sy_decided *decided) {
     struct shared *s = &sy_shared;
     struct told_list *list = argument;
@@ -155,7 +162,7 @@ void policy_ask(struct context *context) {
     struct told_list list;
     list.context = context;
     list.count = list.commits = 0;
-    struct sy_live_listener listener = {&list, on_told, on_decided};
+    struct sy_live_listener listener = {&list, on_told, on_taken_back, on_decided};
     double from = shared_now_ns();
     uint32_t version = atomic_load_explicit(&context->version, memory_order_relaxed);
     sy_live_clock(context->live, from);

@@ -2,12 +2,15 @@
  *
  * A worker's box: tasks that it may take without the lock. It holds what its worker needs to go on
  * until somebody has time to fill it again, and no more: what is in a box is not taken back, and
- * what comes later cannot overtake it. A task whose inputs are just being asked for (staged) is not
- * handed out, nor is what comes behind it.
+ * what comes later cannot overtake it: while a long task runs, it holds nothing. A task whose
+ * inputs are just being asked for (staged) is not handed out, nor is what comes behind it.
  */
 #include "engine/starpu/shared.h"
 
-#define BOX_NS 200e3 /* tasks of so long are enough */
+#include "schedulers/policy.h"
+
+#define BOX_NS   200e3 /* tasks of so long are enough */
+#define LASTS_NS 5e6   /* a thousand times what a worker needs to come for its next task */
 
 /* How long what is in the box takes. */
 static double held_ns(const struct sy_ring *ring) {
@@ -44,10 +47,19 @@ static bool may_go(const struct context *context, uint32_t task) {
            !context->slots[task]->staged;
 }
 
+/* What runs there goes on for so long that the next task can wait outside, where the policy may
+ * still take it back: to fetch it from there costs its worker some microseconds. */
+static bool is_far_from_done(const struct context *context, uint32_t worker) {
+    const struct sy_view *view = context->live ? sy_live_view(context->live) : NULL;
+    return view && view->devices[worker].running != SY_NONE &&
+           sy_estimate_end_ns(view, worker) > view->now_ns + LASTS_NS;
+}
+
 void boxes_fill(struct context *context, uint32_t worker) {
     struct box *box = &context->boxes[worker];
     struct sy_ring *ring = &box->ring;
-    uint32_t first = context->live ? sy_live_first(context->live, worker) : SY_NONE;
+    bool far = is_far_from_done(context, worker);
+    uint32_t first = context->live && !far ? sy_live_first(context->live, worker) : SY_NONE;
     while (sy_ring_held(ring) < SY_RING_SIZE && held_ns(ring) <= BOX_NS && may_go(context, first)) {
         sy_live_hand(context->live, worker);
         context->slots[first]->expected_ns = sy_live_expected_ns(context->live, first);
