@@ -60,12 +60,10 @@ static bool take_arrays(struct late *l, const struct sy_view *view) {
     l->ways = sy_arena_alloc(arena, view->machine->memory_count, sizeof *l->ways);
     l->mind_ns = sy_arena_alloc(arena, tasks, sizeof *l->mind_ns);
     l->mind_round = sy_arena_alloc(arena, tasks, sizeof *l->mind_round);
-    l->recalls = sy_arena_alloc(arena, tasks, sizeof *l->recalls);
-    l->behind = sy_arena_alloc(arena, devices, sizeof *l->behind);
     bool of_devices = l->free_ns && l->until_ns && l->room && l->held && l->alike && l->alike_of &&
-                      l->waiting && l->candidates && l->behind;
+                      l->waiting && l->candidates;
     return of_devices && l->key && l->job_key && l->job_round && l->fetched && l->ways &&
-           l->mind_ns && l->mind_round && l->recalls;
+           l->mind_ns && l->mind_round;
 }
 
 int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char *args, size_t size,
@@ -82,6 +80,7 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     l->least = mode.history || view->truth ? 0 : 1;
     l->scale = l->base.scale;
     code = take_arrays(l, view) ? sy_pool_init(&l->ready, &l->base, view) : -ENOMEM;
+    code = code ? code : sy_late_recall_init(l, view);
     code = code ? code : init_models(l, view);
     return code ? code : sy_quick_init(l, view, &l->quick);
 }

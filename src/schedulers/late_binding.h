@@ -169,6 +169,7 @@ static inline bool sy_late_ends_soon(double lasts_ns, double travel_ns) {
 bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, bool second,
                     double wait_ns);
 
+SY_MUST_CHECK int sy_late_recall_init(struct late *late, const struct sy_view *view);
 /* A task was committed, as chosen. */
 void sy_late_put_behind(struct late *late, const struct sy_view *view, uint32_t task,
                         const struct late_choice *choice);

@@ -8,9 +8,17 @@
  * (docs/design/005).
  */
 #include "schedulers/late_binding.h"
+#include <errno.h>
 
 /* Two devices must not pass a task to and fro. */
 #define RECALLS_MOST 4
+
+int sy_late_recall_init(struct late *l, const struct sy_view *view) {
+    struct sy_arena *arena = l->base.arena;
+    l->recalls = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *l->recalls);
+    l->behind = sy_arena_alloc(arena, view->machine->device_count, sizeof *l->behind);
+    return l->recalls && l->behind ? 0 : -ENOMEM;
+}
 
 /* Forgets what has begun, or was taken away. */
 static struct late_behind *look_behind(struct late *l, const struct sy_view *view,
