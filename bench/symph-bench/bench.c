@@ -340,7 +340,7 @@ static bool nothing_ran(const struct bench_args *args, const char *name) {
 /* A bench of policies in virtual time, whose own time is charged. */
 static bool is_simulated(const char *name) {
     const struct sy_sheet *sheet;
-    bool found = strcmp(name, "policy") == 0;
+    bool found = strcmp(name, "policy") == 0 || strcmp(name, "recorded") == 0;
     for (uint32_t i = 0; !found && (sheet = sy_bench_sheet_at(i)); i++) {
         found = strcmp(sheet->bench, name) == 0;
     }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *data_path(struct sy_scene *scene, const char *folder, const char *relative) {
     char *path = NULL;
@@ -29,11 +30,37 @@ void sy_scene_finish(struct sy_scene *scene) {
     for (uint32_t i = 0; i < scene->path_count; i++) {
         free(scene->paths[i]);
     }
+    for (uint32_t i = 0; i < scene->file_count; i++) {
+        close(scene->files[i]);
+    }
 }
 
 /* "data:..." is a path in the data folder; anything else is taken as it stands. */
 static const char *resolve(struct sy_scene *scene, const char *folder, const char *text) {
     return strncmp(text, "data:", 5) == 0 ? data_path(scene, folder, text + 5) : text;
+}
+
+static const char *memory_path(struct sy_scene *scene, int fd) {
+    char *path = NULL;
+    scene->files[scene->file_count++] = fd;
+    if (asprintf(&path, "/proc/self/fd/%d", fd) < 0) {
+        return NULL;
+    }
+    scene->paths[scene->path_count++] = path;
+    return path;
+}
+
+/* What is read for a graph of a scenario; NULL: it cannot be made. */
+static const char *resolve_graph(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
+                                 const struct sy_bench_scenario *from, const char *text) {
+    bool pairs = strncmp(text, "pairs:", 6) == 0;
+    const char *path =
+        pairs ? data_path(scene, worlds->data, text + 6) : resolve(scene, worlds->data, text);
+    int fd = !path                                         ? -1
+             : pairs                                       ? sy_jobs_of_pairs(path)
+             : from->within > 0 && path != text /* data */ ? sy_jobs_choose(path, from->within)
+                                                           : -1;
+    return fd >= 0 ? memory_path(scene, fd) : pairs ? NULL : path;
 }
 
 static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
@@ -49,10 +76,13 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
                                   .noise = from->noise,
                                   .hidden_load = from->hidden_load,
                                   .hidden_period = from->hidden_period,
+                                  .throttle = from->throttle,
+                                  .stragglers = from->stragglers,
                                   .counter_noise = from->counter_noise,
                                   .counters = from->counters,
                                   .belief = from->belief,
                                   .contention = from->contention,
+                                  .preempt = from->preempt,
                                   .decision_time = worlds->decision_time,
                                   .timing = from->timing,
                                   .stream = from->tenants > 0,
@@ -63,9 +93,13 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
     scene->args.machine = resolve(scene, worlds->data, from->machine);
     scene->args.times = data_path(scene, worlds->data, from->costs);
     scene->args.smt_table = data_path(scene, worlds->data, from->smt_table);
+    scene->args.gpu_table = data_path(scene, worlds->data, from->gpu_table);
     for (uint32_t i = 0; i < SY_BENCH_GRAPHS && from->graphs[i]; i++) {
-        const char *spec = resolve(scene, worlds->data, from->graphs[i]);
-        if (!spec || sy_text_list_add(&scene->args.graph_specs, spec) < 0) {
+        const char *spec = resolve_graph(scene, worlds, from, from->graphs[i]);
+        if (!spec) {
+            return SY_EXIT_INPUT;
+        }
+        if (sy_text_list_add(&scene->args.graph_specs, spec) < 0) {
             return sy_no_memory();
         }
     }
@@ -73,9 +107,10 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
 }
 
 bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario) {
-    bool needs = scenario->costs || scenario->smt_table;
+    bool needs = scenario->costs || scenario->smt_table || scenario->gpu_table;
     for (uint32_t i = 0; i < SY_BENCH_GRAPHS && scenario->graphs[i]; i++) {
-        needs = needs || strncmp(scenario->graphs[i], "data:", 5) == 0;
+        needs = needs || strncmp(scenario->graphs[i], "data:", 5) == 0 ||
+                strncmp(scenario->graphs[i], "pairs:", 6) == 0;
     }
     return needs;
 }
