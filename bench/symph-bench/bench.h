@@ -60,8 +60,9 @@ struct sy_bench_scenario {
     bool contention, preempt, timing;
 };
 
-/* Whether it speaks of files in the data folder. */
-bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario);
+/* What it needs and is not there: "--data", where there is no data folder, or a file in it; NULL:
+ * nothing. */
+const char *sy_scenario_lacks(const struct sy_bench_scenario *scenario, const char *data);
 
 struct sy_column {
     const char *title;

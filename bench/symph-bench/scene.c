@@ -8,6 +8,7 @@
  */
 #include "bounds/bounds.h"
 #include "symph-bench/bench.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,13 +107,28 @@ static int scene_args(struct sy_scene *scene, const struct sy_bench_worlds *worl
     return SY_EXIT_OK;
 }
 
-bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario) {
-    bool needs = scenario->costs || scenario->smt_table || scenario->gpu_table;
+/* What follows "data:" or "pairs:"; NULL: a generator. */
+static const char *in_data(const char *graph) {
+    return strncmp(graph, "data:", 5) == 0    ? graph + 5
+           : strncmp(graph, "pairs:", 6) == 0 ? graph + 6
+                                              : NULL;
+}
+
+const char *sy_scenario_lacks(const struct sy_bench_scenario *scenario, const char *data) {
+    const char *files[SY_BENCH_GRAPHS + 4] = {scenario->costs, scenario->smt_table,
+                                              scenario->gpu_table, in_data(scenario->machine)};
+    const char *lacks = NULL;
     for (uint32_t i = 0; i < SY_BENCH_GRAPHS && scenario->graphs[i]; i++) {
-        needs = needs || strncmp(scenario->graphs[i], "data:", 5) == 0 ||
-                strncmp(scenario->graphs[i], "pairs:", 6) == 0;
+        files[i + 4] = in_data(scenario->graphs[i]);
     }
-    return needs;
+    for (uint32_t i = 0; i < SY_COUNT(files) && !lacks; i++) {
+        char path[PATH_MAX];
+        if (files[i] && data) {
+            snprintf(path, sizeof path, "%s/%s", data, files[i]);
+        }
+        lacks = !files[i] ? NULL : !data ? "--data" : access(path, R_OK) < 0 ? files[i] : NULL;
+    }
+    return lacks;
 }
 
 void sy_scene_measure_lp(struct sy_scene *scene) {

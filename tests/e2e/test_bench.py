@@ -81,6 +81,32 @@ class Policy(cli.Case):
             self.assertIn(words, text)
         self.assertIn("none of the policies", self.fails(3, *command, "--policy", "nobody"))
 
+    def test_shared_gpus_and_stragglers(self):
+        """Suites whose files are there run, others are left out aloud."""
+        os.makedirs(os.path.join(self.folder, "data/interference"))
+        self.write("data/interference/gpu-pairs-k80.csv",
+                   "job_a,job_b,a_colocated_ratio,b_colocated_ratio\nA,A,0.5,0.5\nA,B,0.9,0.8\n"
+                   "B,B,0.3,0.3\nB,C,0.7,0.4\n")
+        command = ["bench", "policy", "--suite", "C", "--seeds", "1", "--rollouts", "0", "--decision-time",
+                   "0", "--policy", "lb-cont+wspt", "--data", "data", "--only"]
+        done = self.run_symph(*command, "GPUs shared*0.6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ["(left out: GPUs shared in pairs, P100, load 0.6: needs interference/gpu-pairs-p100.csv)",
+                      "GPUs shared in pairs, K80, load 0.6: 1 seed;", "paragon+srpt", "lb+fair"]:
+            self.assertIn(words, done.stdout)
+        tables = self.ok_json(*command, "GPUs shared*0.6", "--quiet")["tables"]
+        goals = {row["goal"]: row for row in tables[0]["rows"]}
+        self.assertNotEqual(goals["GPUs shared in pairs / best heuristic"]["verdict"], "not measured")
+        self.assertEqual(goals["worst suite / lb-cont+wspt, with its interval"]["verdict"], "hit")
+        slow = {}
+        for suite in ("mixed, load 0.5", "mixed, stragglers, load 0.5", "mixed, others on devices*"):
+            tables = self.ok_json(*command, suite, "--quiet")["tables"]
+            means = {row["policy"]: row["slowdown_mean"]["value"] for row in tables[-1]["rows"]}
+            slow[suite[:9]] = means["lb-cont+wspt"]
+            goals = {row["goal"]: row["verdict"] for row in tables[0]["rows"]}
+            self.assertEqual(goals["tasks within 0 % of alone, load 0.7"], "not measured")
+        self.assertEqual(min(slow, key=slow.get), "mixed, lo")
+
     def test_pages(self):
         os.mkdir(os.path.join(self.folder, "out"))
         self.ok("bench", "policy", "--suite", "S", "--only", "nothing", "--quiet", "--out", "out",
