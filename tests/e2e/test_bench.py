@@ -222,6 +222,9 @@ class Recorded(cli.Case):
         self.assertEqual(len(ratios), 9)
         self.assertLessEqual(max(ratios), 0.85)
         self.assertLessEqual(math.prod(ratios) ** (1 / 9), 0.47)
+        self.assertEqual(rows[-1]["over"], "lb-cont+wspt")
+        self.assertLessEqual(rows[-1]["symphony"]["ratio"], 1.03)
+        self.assertLessEqual(rows[-1]["symphony --preempt"]["ratio"], 0.9)
 
 
 class Adversarial(cli.Case):
