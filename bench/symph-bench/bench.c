@@ -302,9 +302,10 @@ static int run_sheets(const struct bench_args *args, const char *name, struct sy
         if (strcmp(sheet->bench, name) != 0 && (!sheet->also || strcmp(sheet->also, name) != 0)) {
             continue;
         }
-        if (sy_scenario_needs_data(&sheet->scenarios[0]) && !args->data) {
-            sy_message_note(args->common.quiet, "left out: %s: needs --data", sheet->title);
-            sy_buffer_printf(text, "%s\n(left out: needs --data)\n\n", sheet->title);
+        const char *lacks = sy_scenario_lacks(&sheet->scenarios[0], args->data);
+        if (lacks) {
+            sy_message_note(args->common.quiet, "left out: %s: needs %s", sheet->title, lacks);
+            sy_buffer_printf(text, "%s\n(left out: needs %s)\n\n", sheet->title, lacks);
             continue;
         }
         r = run_sheet(args, sheet, out, text);
@@ -340,7 +341,7 @@ static bool nothing_ran(const struct bench_args *args, const char *name) {
 /* A bench of policies in virtual time, whose own time is charged. */
 static bool is_simulated(const char *name) {
     const struct sy_sheet *sheet;
-    bool found = strcmp(name, "policy") == 0;
+    bool found = strcmp(name, "policy") == 0 || strcmp(name, "recorded") == 0;
     for (uint32_t i = 0; !found && (sheet = sy_bench_sheet_at(i)); i++) {
         found = strcmp(sheet->bench, name) == 0;
     }

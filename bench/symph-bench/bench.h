@@ -42,22 +42,27 @@ enum sy_figure {
 
 struct sy_bench_scenario {
     const char *machine;
-    const char *policies;                /* of the sheet's, those that run here; NULL: all */
-    const char *graphs[SY_BENCH_GRAPHS]; /* "data:..." is a path in the data folder */
-    const char *costs, *smt_table;       /* in the data folder; NULL: none */
+    const char *policies; /* of the sheet's, those that run here; NULL: all */
+    /* "data:..." is a path in the data folder; "pairs:..." stands for training jobs, one for each
+     * name in a table of pairs there. */
+    const char *graphs[SY_BENCH_GRAPHS];
+    const char *costs, *smt_table, *gpu_table; /* in the data folder; NULL: none */
     bool accelerate;
     uint64_t accelerate_seed; /* 0: 1 */
     uint32_t max_instances;   /* of a recorded stage; 0: as symph simulate has it */
-    double noise, hidden_load, counter_noise, load;
+    double within; /* of recorded jobs only those near the middle one, sy_jobs_choose; 0: all */
+    double noise, hidden_load, throttle, counter_noise, load;
+    const char *stragglers;             /* as symph simulate takes it; NULL: none */
     const char *belief, *hidden_period; /* NULL: as symph simulate has them */
     uint32_t counters;                  /* that count at a time; 0: all */
     uint32_t seeds;                     /* 0: as asked for */
     uint32_t tenants, jobs;
-    bool contention, timing;
+    bool contention, preempt, timing;
 };
 
-/* Whether it speaks of files in the data folder. */
-bool sy_scenario_needs_data(const struct sy_bench_scenario *scenario);
+/* What it needs and is not there: "--data", where there is no data folder, or a file in it; NULL:
+ * nothing. */
+const char *sy_scenario_lacks(const struct sy_bench_scenario *scenario, const char *data);
 
 struct sy_column {
     const char *title;
@@ -87,8 +92,9 @@ struct sy_scene {
     struct sy_simulate_args args;
     struct sy_simulate simulate;
     struct sy_summary *summary, *against_lp; /* per policy; against_lp NULL: not measured */
-    char *paths[SY_BENCH_GRAPHS + 3];        /* built from the data folder */
-    uint32_t path_count;
+    char *paths[2 * SY_BENCH_GRAPHS + 4];    /* built from the data folder */
+    int files[SY_BENCH_GRAPHS];              /* jobs in memory */
+    uint32_t path_count, file_count;
 };
 /* Prints what is wrong and returns an exit code; to be finished in any case. */
 int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
@@ -96,6 +102,14 @@ int sy_scene_run(struct sy_scene *scene, const struct sy_bench_worlds *worlds,
 /* The same runs against the tighter bound; left out, with a note, where no solver is installed. */
 void sy_scene_measure_lp(struct sy_scene *scene);
 void sy_scene_finish(struct sy_scene *scene);
+
+/* Jobs that no file holds so, as a file in memory: its descriptor, or a negative errno. jobs.c.
+ * Of a .dag file: jobs of three stages and more whose work is at most so many times that of the
+ * middle one, and at least its part. One job of Alibaba has 99.7 % of all work, and a stream with
+ * it is empty but for it. */
+int sy_jobs_choose(const char *path, double within);
+/* Of a table of pairs: for each name a job that trains step by step on GPUs. Says what is wrong. */
+int sy_jobs_of_pairs(const char *path);
 
 /* All sheets, NULL past the end. */
 const struct sy_sheet *sy_bench_sheet_at(uint32_t index);

@@ -67,9 +67,10 @@ bool sy_suite_runs(const struct sy_report *report, const struct sy_suite *suite)
     if (bench->only && fnmatch(bench->only, suite->name, 0) != 0) {
         return false;
     }
-    if (sy_scenario_needs_data(&suite->scenario) && !bench->worlds.data) {
-        sy_message_note(bench->worlds.quiet, "left out: %s: needs --data", suite->name);
-        sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", suite->name);
+    const char *lacks = sy_scenario_lacks(&suite->scenario, bench->worlds.data);
+    if (lacks) {
+        sy_message_note(bench->worlds.quiet, "left out: %s: needs %s", suite->name, lacks);
+        sy_buffer_printf(report->text, "(left out: %s: needs %s)\n", suite->name, lacks);
         return false;
     }
     return true;

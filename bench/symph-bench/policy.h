@@ -55,6 +55,8 @@ enum sy_suite_measure { SY_BY_MAKESPAN, SY_BY_SLOWDOWN, SY_BY_COMPLETION };
 struct sy_suite_outcome {
     const char *name; /* of the suite */
     double load;      /* 0: no stream */
+    bool pairs;       /* pairs of jobs share GPUs */
+    bool traffic;     /* tasks are slowed by traffic alone, others' and their own */
     struct sy_arena *arena;
     const char **policies;
     uint32_t policy_count;
@@ -131,6 +133,7 @@ struct sy_goal {
     double goal;
     bool at_least; /* else at most */
     bool strict;   /* at most, and not equal */
+    bool surely;   /* at most, with the whole interval */
 };
 struct sy_goals {
     struct sy_goal items[256];
@@ -155,7 +158,7 @@ const char *sy_track_page(enum sy_policy_track track);
 bool sy_track_wanted(const struct sy_bench_policy *bench, enum sy_policy_track track);
 /* False if --suite names a track that does not exist: *ret_word is it. */
 bool sy_tracks_known(const char *list, const char **ret_word);
-#define SY_SUITES_MAX 24
+#define SY_SUITES_MAX 40
 #define SY_OURS_MAX   8
 /* Runs the suites of a track that are wanted and possible. outcomes: room for SY_SUITES_MAX, to be
  * finished by the caller in any case. */

@@ -31,11 +31,11 @@ void sy_goals_add(struct sy_goals *goals, struct sy_goal goal) {
 }
 
 static const char *verdict(const struct sy_goal *goal) {
-    double value = goal->value.value;
+    double value = goal->surely ? goal->value.high : goal->value.value;
     bool hit = goal->at_least ? value >= goal->goal
                : goal->strict ? value < goal->goal
                               : value <= goal->goal;
-    return !isfinite(value) ? "not measured" : hit ? "hit" : "miss";
+    return !isfinite(goal->value.value) ? "not measured" : hit ? "hit" : "miss";
 }
 
 void sy_goals_write(const struct sy_goals *goals, enum sy_policy_track track,

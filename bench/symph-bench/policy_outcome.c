@@ -137,7 +137,13 @@ static int run_scene(const struct sy_bench_policy *bench, const struct sy_bench_
 int sy_outcome_run(const struct sy_bench_policy *bench, const struct sy_bench_scenario *scenario,
                    const char *name, const struct sy_text_list *policies,
                    const struct sy_text_list *slow, struct sy_suite_outcome *ret_outcome) {
-    struct sy_suite_outcome o = {.name = name, .load = scenario->load, .arena = sy_arena_create()};
+    bool slow_devices = scenario->throttle > 0 || scenario->stragglers;
+    struct sy_suite_outcome o = {.name = name,
+                                 .load = scenario->load,
+                                 .pairs = scenario->gpu_table,
+                                 .traffic = scenario->hidden_load > 0 && !slow_devices &&
+                                            !(scenario->within > 0), /* recorded: has none */
+                                 .arena = sy_arena_create()};
     uint32_t total = policies->count + (slow ? slow->count : 0);
     sy_message_note(bench->worlds.quiet, "%s", name);
     int r = o.arena ? run_scene(bench, scenario, policies, false, total, &o) : sy_no_memory();

@@ -190,8 +190,9 @@ static int run_pair(const struct sy_report *report, const struct pair *pair,
     struct sy_text_list policies = {0};
     struct sy_suite_outcome o;
     bool quiet = report->bench->worlds.quiet;
-    if (sy_scenario_needs_data(&kind->scenario) && !report->bench->worlds.data) {
-        sy_buffer_printf(report->text, "(left out: %s: needs --data)\n", kind->what);
+    const char *lacks = sy_scenario_lacks(&kind->scenario, report->bench->worlds.data);
+    if (lacks) {
+        sy_buffer_printf(report->text, "(left out: %s: needs %s)\n", kind->what, lacks);
         return SY_EXIT_OK;
     }
     int r = sy_policies_add(&policies, pair->without, false, quiet, report->arena, report->text);

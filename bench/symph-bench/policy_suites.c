@@ -3,7 +3,8 @@
  * The suites of symph-bench policy, as data.
  *
  * Settings are meant to be honest: what policies are told comes from the belief, fed with four
- * counters at a time that are 40 % wrong; hidden load is never announced.
+ * counters at a time that are 40 % wrong; hidden load is never announced, nor are slow devices.
+ * Recorded jobs have no memory traffic: of contention they only meet that of links.
  */
 #include "symph-bench/policy.h"
 
@@ -33,6 +34,37 @@
     .machine = machine_, .graphs = graphs_, .hidden_load = hidden_, .load = load_, .noise = 0.15,  \
     .counter_noise = 0.4, .counters = 4, .belief = "filtered", .contention = true, .tenants = 4,   \
     .jobs = 40
+
+/* The same streams as in symph-bench recorded. */
+#define RECORDED(name_, load_)                                                                     \
+    .machine = "2x(cpu:8 dram:60GB/s) gpu:2@pcie3x16", .graphs = {"data:graphs/" name_ ".dag"},    \
+    .accelerate = true, .accelerate_seed = 7, .max_instances = 8, .within = 40, .noise = 0.2,      \
+    .load = load_, .tenants = 4, .jobs = 60
+
+/* In suite C somebody else loads links and memories, too. */
+#define RECORDED_SUITE(name_, load_)                                                               \
+    {                                                                                              \
+        SY_TRACK_CONTENTION, "recorded " name_ ", load " #load_, {                                 \
+            RECORDED(name_, load_), .hidden_load = 0.3, .counter_noise = 0.4, .counters = 4,       \
+                                    .belief = "filtered", .contention = true                       \
+        }                                                                                          \
+    }
+#define RECORDED_SUITES(name_)                                                                     \
+    RECORDED_SUITE(name_, 0.4), RECORDED_SUITE(name_, 0.7), RECORDED_SUITE(name_, 0.95)
+
+/* Two jobs at a time share a GPU. The load counts both streams of a GPU as a whole one. */
+#define PAIRS_SUITE(name_, table_, load_)                                                          \
+    {                                                                                              \
+        SY_TRACK_CONTENTION, "GPUs shared in pairs, " name_ ", load " #load_, {                    \
+            .machine = "cpu:4 gpu:4@pcie3x16,streams=2", .graphs = {"pairs:interference/" table_}, \
+            .gpu_table = "interference/" table_, .load = load_, .noise = 0.15,                     \
+            .counter_noise = 0.4, .counters = 4, .belief = "filtered", .contention = true,         \
+            .tenants = 4, .jobs = 60                                                               \
+        }                                                                                          \
+    }
+#define PAIRS_SUITES(name_, table_)                                                                \
+    PAIRS_SUITE(name_, table_, 0.4), PAIRS_SUITE(name_, table_, 0.6),                              \
+        PAIRS_SUITE(name_, table_, 0.8)
 
 /* The single graphs of the S and D tracks. */
 #define SINGLE(track_, noise_, seeds_)                                                             \
@@ -112,6 +144,22 @@ static const struct sy_suite suites[] = {
       .counters = 4,
       .belief = "filtered",
       .contention = true}},
+    {SY_TRACK_CONTENTION,
+     "mixed, stragglers, load 0.5",
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.5), .stragglers = "0.1:4"}},
+    {SY_TRACK_CONTENTION,
+     "mixed, others on devices, load 0.5",
+     {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.3, 0.5), .throttle = 0.2}},
+    {SY_TRACK_CONTENTION,
+     "recorded alibaba, stragglers, load 0.7",
+     {RECORDED("alibaba", 0.7), .stragglers = "0.1:4", .contention = true}},
+    PAIRS_SUITES("K80", "gpu-pairs-k80.csv"),
+    PAIRS_SUITES("P100", "gpu-pairs-p100.csv"),
+    RECORDED_SUITES("alibaba"),
+    RECORDED_SUITES("tpch"),
+    RECORDED_SUITES("workflows"),
+    {SY_TRACK_TENANTS, "recorded alibaba, load 0.7", {RECORDED("alibaba", 0.7)}},
+    {SY_TRACK_TENANTS, "recorded workflows, load 0.7", {RECORDED("workflows", 0.7)}},
     {SY_TRACK_TENANTS,
      "mixed, hidden load, load 0.8",
      {HIDDEN(SY_BENCH_MIXED, SY_BENCH_SIX, 0.2, 0.8)}},

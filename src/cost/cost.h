@@ -274,5 +274,7 @@ double sy_cost_isolated_ns(const struct sy_workload *workload, uint32_t job);
  * counts as one, so that it has 1 if nothing delays it and a finite ratio otherwise. */
 #define SY_ALONE_LEAST_NS 1e3
 double sy_cost_slowdown(double taken_ns, double alone_ns);
+/* What a task that should have ended late_ns ago is expected to need still; own_ns is its time. */
+double sy_cost_still_ns(double own_ns, double late_ns);
 
 #endif

@@ -8,6 +8,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The larger of these shares of how late it is and of its own time. */
+#define STILL_LATE 0.5
+#define STILL_OWN  0.3
+
+double sy_cost_still_ns(double own_ns, double late_ns) {
+    return fmax(STILL_LATE * late_ns, STILL_OWN * own_ns);
+}
+
 double sy_cost_slowdown(double taken_ns, double alone_ns) {
     double short_by_ns = fmax(SY_ALONE_LEAST_NS - alone_ns, 0);
     return (taken_ns + short_by_ns) / (alone_ns + short_by_ns);

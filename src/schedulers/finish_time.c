@@ -4,11 +4,6 @@
  */
 #include "schedulers/policy.h"
 
-/* A task that should have ended still needs the larger of these shares of how late it is and of its
- * own time. */
-#define STILL_LATE 0.5
-#define STILL_OWN  0.3
-
 double sy_estimate_free_ns(const struct sy_view *view, uint32_t device) {
     const struct sy_view_device *d = &view->devices[device];
     if (d->lost) {
@@ -31,7 +26,7 @@ double sy_estimate_end_ns(const struct sy_view *view, uint32_t device) {
         return d->running_end_ns;
     }
     double own_ns = sy_estimate_time_ns(view, d->running, device);
-    return view->now_ns + fmax(STILL_LATE * late_ns, STILL_OWN * own_ns);
+    return view->now_ns + sy_cost_still_ns(own_ns, late_ns);
 }
 
 static double route_bytes_per_s(const struct sy_route *route, const double *open_bytes_per_s) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is hidden from policies: how long tasks really take (noise, spikes, errors of the cost
- * model), and other tenants' load on resources and devices, which comes and goes.
+ * model), other tenants' load on resources and devices, which comes and goes, and devices that are
+ * slow for long.
  *
  * In: options, the seed. Out: factors of tasks and kernels, drawn once before any policy acts; in
  * a run, events that switch load on and off. Invariant: all of it depends on the seed alone, so
@@ -68,12 +69,52 @@ static struct hidden hidden_of(double load) {
     return h;
 }
 
-void sy_sim_hidden_reset(struct sy_sim *sim) {
-    for (uint32_t d = 0; d < sim->machine->device_count && sim->options.throttle > 0; d++) {
-        sim->speed_rng[d] = sy_rng_make(sim->options.seed, THROTTLE, d);
-        sy_world_set_event(&sim->world, sim->slot_speed + d,
-                           sy_rng_exponential(&sim->speed_rng[d]) * sim->hidden_period_ns);
+static bool stragglers_wanted(const struct sy_sim *sim) {
+    return sim->options.straggler_share > 0 && sim->options.straggler_factor > 1;
+}
+
+static void set_speed(struct sy_sim *sim, uint32_t d) {
+    double slower = sim->straggling[d] ? sim->options.straggler_factor : 1;
+    sim->world.devices[d].speed = sim->speed_share[d] / slower;
+    sy_world_retune(&sim->world, d);
+}
+
+/* How long the device stays as it is. Exponential, so that it does not matter when one begins to
+ * look. */
+static void plan_straggler(struct sy_sim *sim, uint32_t d) {
+    double share = sim->options.straggler_share, spell_ns = sim->straggler_ns;
+    spell_ns *= sim->straggling[d] ? 1 : (1 - share) / share;
+    sy_world_set_event(&sim->world, sim->slot_straggler + d,
+                       sim_now(sim) + spell_ns * sy_rng_exponential(&sim->straggler_rng[d]));
+}
+
+static void reset_speeds(struct sy_sim *sim) {
+    for (uint32_t d = 0; d < sim->machine->device_count; d++) {
+        sim->speed_share[d] = 1;
+        sim->straggling[d] = false;
+        if (sim->options.throttle > 0) {
+            sim->speed_rng[d] = sy_rng_make(sim->options.seed, THROTTLE, d);
+            sy_world_set_event(&sim->world, sim->slot_speed + d,
+                               sy_rng_exponential(&sim->speed_rng[d]) * sim->hidden_period_ns);
+        }
+        if (stragglers_wanted(sim)) {
+            struct sy_rng *rng = &sim->straggler_rng[d];
+            *rng = sy_rng_make(sim->options.seed, STRAGGLER, d);
+            sim->straggling[d] = sy_rng_uniform(rng) < sim->options.straggler_share;
+            set_speed(sim, d);
+            plan_straggler(sim, d);
+        }
     }
+}
+
+void sy_sim_straggler_event(struct sy_sim *sim, uint32_t d) {
+    sim->straggling[d] = !sim->straggling[d];
+    set_speed(sim, d);
+    plan_straggler(sim, d);
+}
+
+void sy_sim_hidden_reset(struct sy_sim *sim) {
+    reset_speeds(sim);
     for (uint32_t r = 0; r < sim->machine->resource_count && sim->options.contention; r++) {
         sim->hidden_on[r] = false;
         sim->hidden_rng[r] = sy_rng_make(sim->options.seed, HIDDEN, r);
@@ -88,12 +129,12 @@ void sy_sim_hidden_reset(struct sy_sim *sim) {
 void sy_sim_speed_event(struct sy_sim *sim, uint32_t d) {
     struct sy_rng *rng = &sim->speed_rng[d];
     struct hidden hidden = hidden_of(sim->options.throttle);
-    double *speed = &sim->world.devices[d].speed, share = sy_rng_exponential(rng);
-    bool slow = *speed == 1;
+    double share = sy_rng_exponential(rng);
+    bool slow = sim->speed_share[d] == 1;
     double part = hidden.level * (1 + hidden.spread * (2 * sy_rng_uniform(rng) - 1));
-    *speed = slow ? 1 - part : 1;
+    sim->speed_share[d] = slow ? 1 - part : 1;
+    set_speed(sim, d);
     share *= sim->hidden_period_ns * (slow ? hidden.duty : 1 - hidden.duty);
-    sy_world_retune(&sim->world, d);
     sy_world_set_event(&sim->world, sim->slot_speed + d, sim_now(sim) + share);
 }
 

@@ -25,9 +25,10 @@ static bool take_hidden(struct sy_sim *sim) {
            TAKE(kernel_factor, kernels * sim->w->class_count) & TAKE(kernel_smt, kernels) &
            TAKE(kernel_gpu, kernels) & TAKE(group_start, m->group_count + 1u) &
            TAKE(group_devices, m->device_count) & TAKE(hidden_rng, resources) &
-           TAKE(speed_rng, m->device_count) & TAKE(hidden_on, resources) &
-           TAKE(resource_use, resources) & TAKE(resource_others, resources) &
-           TAKE(resource_sum, resources);
+           TAKE(speed_rng, m->device_count) & TAKE(speed_share, m->device_count) &
+           TAKE(straggler_rng, m->device_count) & TAKE(straggling, m->device_count) &
+           TAKE(hidden_on, resources) & TAKE(resource_use, resources) &
+           TAKE(resource_others, resources) & TAKE(resource_sum, resources);
 }
 
 static void record(void *world, const struct sy_span *span) {
@@ -49,7 +50,8 @@ static int create_world(struct sy_sim *sim) {
     uint64_t losses = sim->options.device_event_count;
     uint64_t copies = w->access_count * (losses + 2) + 64;
     sim->slot_speed = hidden;
-    sim->slot_job = hidden + sim->machine->device_count;
+    sim->slot_straggler = sim->slot_speed + sim->machine->device_count;
+    sim->slot_job = sim->slot_straggler + sim->machine->device_count;
     sim->slot_device = sim->slot_job + 1;
     struct sy_world_options options = {.shared = sim->options.contention,
                                        .preempts = sim->options.preempt,
@@ -141,6 +143,8 @@ static void choose_periods(struct sy_sim *sim) {
     double hidden = sim->options.hidden_period_ns, counter = sim->options.counter_period_ns;
     hidden = hidden > 0 ? hidden : longest / 20;
     sim->hidden_period_ns = fmax(hidden, fmax(PERIOD_LEAST_NS, horizon / 100000));
+    double spell_ns = sim->options.straggler_ns > 0 ? sim->options.straggler_ns : longest;
+    sim->straggler_ns = fmax(spell_ns, fmax(PERIOD_LEAST_NS, horizon / 100000));
     counter = counter > 0 ? counter : COUNTER_PERIOD_NS;
     sim->counter_period_ns = fmax(counter, fmax(PERIOD_LEAST_NS, horizon / 300000));
 }

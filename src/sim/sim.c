@@ -134,10 +134,12 @@ static void device_event(struct sy_sim *sim) {
 
 void sy_sim_event(void *world, uint32_t slot) {
     struct sy_sim *sim = world;
-    if (slot >= sim->slot_speed && slot < sim->slot_job) {
+    if (slot < sim->slot_speed) {
+        sy_sim_hidden_event(sim, slot);
+    } else if (slot < sim->slot_straggler) {
         sy_sim_speed_event(sim, slot - sim->slot_speed);
     } else if (slot < sim->slot_job) {
-        sy_sim_hidden_event(sim, slot);
+        sy_sim_straggler_event(sim, slot - sim->slot_straggler);
     } else if (slot == sim->slot_job) {
         arrive(sim);
     } else {

@@ -80,6 +80,9 @@ struct sy_sim_options {
     double hidden_load; /* mean share of each resource that other tenants take, 0..0.9; on/off */
     double throttle; /* mean share of its speed that each device loses to others, 0..0.9; on/off */
     double hidden_period_ns;  /* mean on+off time of both; 0: 1/20 of the longest job alone */
+    double straggler_share;   /* of the time that each device is slow for long, 0..0.9 */
+    double straggler_factor;  /* tasks take so many times longer then, 1 or more */
+    double straggler_ns;      /* mean length of such a spell; 0: the longest job alone */
     double counter_period_ns; /* between two readings; 0: 2 ms, as in the engine */
     double counter_noise;     /* relative error, Student-t(4); default 0 means exact */
     double counter_outliers;  /* share of readings that are ten times too large or too small */
@@ -123,6 +126,7 @@ struct sy_sim_result {
     double makespan_ns;
     double jct_mean_ns, jct_p99_ns;
     double slowdown_mean, slowdown_p99; /* of jobs */
+    double slowdown_long; /* mean of the jobs whose time alone is in the longest fifth */
     double within_0, within_10,
         within_20; /* share of tasks whose stall + run is within x % of alone */
     double bytes_moved;

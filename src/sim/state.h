@@ -3,9 +3,9 @@
  * The inside of the simulator, shared by its files and by nobody else: a world (world/world.h) in
  * virtual time, and what only the simulator adds to it.
  *
- * Its own events: one slot per resource (hidden load that comes and goes), one per device (its
- * speed that others take a part of), one each for the next job and the next device event. Its own
- * flows: the hidden load per resource.
+ * Its own events: one slot per resource (hidden load that comes and goes), two per device (its
+ * speed that others take a part of; long spells in which it is a straggler), one each for the next
+ * job and the next device event. Its own flows: the hidden load per resource.
  */
 #ifndef SY_SIM_STATE_H
 #define SY_SIM_STATE_H
@@ -15,7 +15,7 @@
 #include "sim/sim.h"
 #include "world/world.h"
 
-enum purpose { NOISE = 1, SPIKE, MODEL_ERROR, HIDDEN, COUNTER, POLICY, THROTTLE };
+enum purpose { NOISE = 1, SPIKE, MODEL_ERROR, HIDDEN, COUNTER, POLICY, THROTTLE, STRAGGLER };
 
 /* What a device has done. */
 struct account {
@@ -46,7 +46,7 @@ struct sy_sim {
     int failure; /* negative errno once something went wrong */
 
     /* events */
-    uint32_t slot_speed, slot_job, slot_device; /* slots of hidden load come before */
+    uint32_t slot_speed, slot_straggler, slot_job, slot_device; /* hidden load comes before */
     uint32_t next_device_event;
 
     /* the policy's time */
@@ -61,7 +61,10 @@ struct sy_sim {
     bool watched;                          /* the policy reads counters or the truth */
     struct sy_rng *hidden_rng, *speed_rng; /* per resource; per device */
     bool *hidden_on;
-    double hidden_period_ns;
+    struct sy_rng *straggler_rng;
+    bool *straggling;    /* per device: in such a spell */
+    double *speed_share; /* per device: of its speed, what is not throttled */
+    double hidden_period_ns, straggler_ns;
 
     /* counters, and what they count of */
     struct sy_reading *readings;
@@ -114,6 +117,7 @@ void sy_sim_hidden_draw(struct sy_sim *sim);
 void sy_sim_hidden_reset(struct sy_sim *sim);
 void sy_sim_hidden_event(struct sy_sim *sim, uint32_t resource);
 void sy_sim_speed_event(struct sy_sim *sim, uint32_t device);
+void sy_sim_straggler_event(struct sy_sim *sim, uint32_t device);
 /* sense.c */
 SY_MUST_CHECK int sy_sim_sense_layout(struct sy_sim *sim);
 void sy_sim_sense_reset(struct sy_sim *sim);

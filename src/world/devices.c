@@ -172,15 +172,22 @@ static bool can_push(const struct sy_world *w, uint32_t device) {
            w->task_state[d->pusher] == SY_TASK_READY && !w->task_missing[d->pusher];
 }
 
+/* What was late is as late when it goes on, and until then counts for what such a task still needs:
+ * if it seemed to end at once, others would be committed behind it. */
+static double aside_expected_ns(const struct sy_world *w, const struct sy_world_device *d) {
+    double rest_ns = d->aside_rest_ns - ASIDE_NS;
+    return ASIDE_NS +
+           (rest_ns >= 0 ? rest_ns : sy_cost_still_ns(w->task_expected_ns[d->aside], -rest_ns));
+}
+
 /* What executes waits; the pusher is the first of the queue. */
 static void put_aside(struct sy_world *w, uint32_t device) {
     struct sy_world_device *d = &w->devices[device];
     struct sy_view_device *v = &w->view_devices[device];
-    double rest_ns = v->running_end_ns - world_now(w);
     d->aside = v->running;
     d->aside_work_ns = sy_world_pause_task(w, device) + ASIDE_NS;
     d->aside_ran_ns = d->ran_ns + world_now(w) - d->phase_start_ns;
-    d->aside_rest_ns = (rest_ns > 0 ? rest_ns : 0) + ASIDE_NS;
+    d->aside_rest_ns = v->running_end_ns - world_now(w) + ASIDE_NS;
     w->live_events--;
     if (world_now(w) > d->phase_start_ns) {
         span(w, SY_SPAN_PART, d->aside, device, d->phase_start_ns);
@@ -188,14 +195,14 @@ static void put_aside(struct sy_world *w, uint32_t device) {
     d->phase = SY_PHASE_IDLE;
     v->running = SY_NONE;
     v->suspended = 1;
-    v->queued_ns += d->aside_rest_ns;
+    v->queued_ns += aside_expected_ns(w, d);
     try_start(w, device);
 }
 
 static void go_on(struct sy_world *w, uint32_t device) {
     struct sy_world_device *d = &w->devices[device];
     struct sy_view_device *v = &w->view_devices[device];
-    double queued_ns = v->queued_ns - d->aside_rest_ns;
+    double queued_ns = v->queued_ns - aside_expected_ns(w, d);
     v->queued_ns = v->queue_length && queued_ns > 0 ? queued_ns : 0;
     v->suspended = 0;
     v->running = d->aside;

@@ -34,7 +34,8 @@ struct sy_world_device {
     uint32_t losses;         /* reasons why it is lost now */
     uint32_t pusher;         /* committed to push aside what runs; SY_NONE */
     uint32_t aside;          /* task that was pushed aside; SY_NONE */
-    double aside_work_ns, aside_ran_ns, aside_rest_ns; /* what it has left, and so far; expected */
+    double aside_work_ns, aside_ran_ns, aside_rest_ns; /* what it has left, and so far; expected,
+                                                          less than 0: late */
     double phase_start_ns, stall_ns, lost_at_ns;
     double ran_ns; /* of what executes, before it was pushed aside */
     double speed;  /* 1: tasks take the time they are said to */

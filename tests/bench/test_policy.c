@@ -144,11 +144,20 @@ static void goals_say_hit_or_miss(void **state) {
         &goals,
         (struct sy_goal){
             .policy = "d", .text = "x", .value = {0.9, 0, 1}, .goal = 0.8, .at_least = true});
+    sy_goals_add(
+        &goals,
+        (struct sy_goal){
+            .policy = "e", .text = "x", .value = {0.9, 0.8, 1.1}, .goal = 1, .surely = true});
+    sy_goals_add(
+        &goals, (struct sy_goal){
+                    .policy = "f", .text = "x", .value = {0.9, 0.8, 1}, .goal = 1, .surely = true});
     sy_goals_write(&goals, SY_TRACK_STATIC, &out, &text);
     assert_non_null(strstr(text.text, "x     a            <= 1                 1.000  hit"));
     assert_non_null(strstr(text.text, "miss"));
     assert_non_null(strstr(text.text, "not measured"));
     assert_non_null(strstr(text.text, "0.900 [0.000, 1.000]  hit"));
+    assert_non_null(strstr(text.text, "0.900 [0.800, 1.100]  miss"));
+    assert_non_null(strstr(text.text, "0.900 [0.800, 1.000]  hit"));
     sy_buffer_finish(&text);
     sy_buffer_finish(&out.buffer);
 }

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import subprocess
+import sys
 
 import cli
 
@@ -79,6 +81,32 @@ class Policy(cli.Case):
             self.assertIn(words, text)
         self.assertIn("none of the policies", self.fails(3, *command, "--policy", "nobody"))
 
+    def test_shared_gpus_and_stragglers(self):
+        """Suites whose files are there run, others are left out aloud."""
+        os.makedirs(os.path.join(self.folder, "data/interference"))
+        self.write("data/interference/gpu-pairs-k80.csv",
+                   "job_a,job_b,a_colocated_ratio,b_colocated_ratio\nA,A,0.5,0.5\nA,B,0.9,0.8\n"
+                   "B,B,0.3,0.3\nB,C,0.7,0.4\n")
+        command = ["bench", "policy", "--suite", "C", "--seeds", "1", "--rollouts", "0", "--decision-time",
+                   "0", "--policy", "lb-cont+wspt", "--data", "data", "--only"]
+        done = self.run_symph(*command, "GPUs shared*0.6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ["(left out: GPUs shared in pairs, P100, load 0.6: needs interference/gpu-pairs-p100.csv)",
+                      "GPUs shared in pairs, K80, load 0.6: 1 seed;", "paragon+srpt", "lb+fair"]:
+            self.assertIn(words, done.stdout)
+        tables = self.ok_json(*command, "GPUs shared*0.6", "--quiet")["tables"]
+        goals = {row["goal"]: row for row in tables[0]["rows"]}
+        self.assertNotEqual(goals["GPUs shared in pairs / best heuristic"]["verdict"], "not measured")
+        self.assertEqual(goals["worst suite / lb-cont+wspt, with its interval"]["verdict"], "hit")
+        slow = {}
+        for suite in ("mixed, load 0.5", "mixed, stragglers, load 0.5", "mixed, others on devices*"):
+            tables = self.ok_json(*command, suite, "--quiet")["tables"]
+            means = {row["policy"]: row["slowdown_mean"]["value"] for row in tables[-1]["rows"]}
+            slow[suite[:9]] = means["lb-cont+wspt"]
+            goals = {row["goal"]: row["verdict"] for row in tables[0]["rows"]}
+            self.assertEqual(goals["tasks within 0 % of alone, load 0.7"], "not measured")
+        self.assertEqual(min(slow, key=slow.get), "mixed, lo")
+
     def test_pages(self):
         os.mkdir(os.path.join(self.folder, "out"))
         self.ok("bench", "policy", "--suite", "S", "--only", "nothing", "--quiet", "--out", "out",
@@ -105,24 +133,74 @@ class Recorded(cli.Case):
         self.record("b.dag", "a.dag", "not-me.txt")
         command = ["bench", "recorded", "--data", "data", "--seeds", "2", "--quiet", "--decision-time", "0"]
         rows = self.ok_json(*command)["tables"]
-        self.assertEqual([(row["recording"], row["load"]) for row in rows],
-                         [(name, load) for name in "ab" for load in (0.4, 0.7, 0.95)])
+        self.assertEqual([(row["recording"], row["load"], row["over"]) for row in rows],
+                         [(name, load, "dmdas+srpt") for name in "ab" for load in (0.4, 0.7, 0.95)]
+                         + [("all", None, "dmdas+srpt"), ("all", None, "lb-cont+wspt")])
         for row in rows:
-            self.assertEqual(row["over"], "dmdas+srpt")
-            self.assertEqual(row["dmdas+srpt"]["ratio"], 1)
-            for policy in ("lb+wspt", "symphony"):
-                mine = row[policy]
-                self.assertAlmostEqual(mine["ratio"], mine["slowdown"] / row["dmdas+srpt"]["slowdown"])
-                self.assertTrue(mine["low"] <= mine["ratio"] <= mine["high"])
-        lines = self.ok(*command).splitlines()
-        self.assertTrue(lines[-2].startswith("geometric mean"))
-        self.assertTrue(lines[-1].startswith("largest"))
+            base = row[row["over"]]
+            self.assertEqual(base["ratio"], 1)
+            for policy in ("lb+fair", "lb+wspt", "lb-cont+wspt", "lb+wspt --preempt", "symphony",
+                           "symphony --preempt"):
+                for mine, first in [(row[policy], base)] + [(row[policy][figure], base[figure])
+                                                            for figure in ("p99", "longest_fifth")]:
+                    self.assertAlmostEqual(mine["ratio"], mine["slowdown"] / first["slowdown"])
+                    self.assertTrue(mine["low"] <= mine["ratio"] <= mine["high"])
+        mean = math.prod(row["symphony"]["ratio"] for row in rows[:6]) ** (1 / 6)
+        self.assertAlmostEqual(rows[6]["symphony"]["ratio"], mean)
+        text = self.ok(*command)
+        for words in ["All recordings and loads, ratios to dmdas+srpt", "ratios to lb-cont+wspt",
+                      "Each recording and load", "largest mean ratio"]:
+            self.assertIn(words, text)
         # A cell is what symph simulate says of the same stream.
         run = self.ok_json("simulate", "--quiet", "--machine", "2x(cpu:8 dram:60GB/s) gpu:2@pcie3x16",
-                           "--graphs", "data/graphs/a.dag", "--accelerate", "7", "--max-instances", "64",
-                           "--tenants", "4", "--jobs", "25", "--noise", "0.2", "--load", "0.7", "--seeds",
-                           "2", "--policy", "symphony")["summary"]["symphony"]
-        self.assertAlmostEqual(run["job_slowdown"]["geomean"], rows[1]["symphony"]["slowdown"])
+                           "--graphs", "data/graphs/a.dag", "--accelerate", "7", "--max-instances", "8",
+                           "--tenants", "4", "--jobs", "60", "--noise", "0.2", "--load", "0.7", "--seeds",
+                           "2", "--policy", "symphony")
+        self.assertAlmostEqual(run["summary"]["symphony"]["job_slowdown"]["geomean"],
+                               rows[1]["symphony"]["slowdown"])
+        longest = math.prod(each["slowdown_long"] for each in run["runs"]) ** 0.5
+        self.assertAlmostEqual(longest, rows[1]["symphony"]["longest_fifth"]["slowdown"])
+
+    def test_choice(self):
+        """Jobs of one or two stages, and jobs far longer or shorter than the middle one, are not
+        taken."""
+        self.record("a.dag")
+        command = ["bench", "recorded", "--data", "data", "--seeds", "1", "--quiet", "--decision-time", "0",
+                   "--policy", "dmdas+srpt,lb+wspt"]
+        rows = self.ok_json(*command)["tables"]
+        self.assertEqual(len(rows), 4)
+        self.assertIn("lb+wspt --preempt", rows[0])
+        self.assertNotIn("dmdas+srpt --preempt", rows[0])
+        self.write("data/graphs/a.dag", self.JOBS + "J tiny 1 0\nT 0 work 1e-9 1 0\n"
+                   "J huge 3 0\nT 0 work 1e9 9 0\nT 1 work 1 1 0\nT 2 work 1 1 0\n")
+        self.assertEqual(self.ok_json(*command)["tables"], rows)
+        self.write("data/graphs/a.dag", self.JOBS + "J bad 1 0\nT 0 work much 1 0\n")
+        self.assertIn("a.dag:", self.fails(3, *command))
+
+    VERSIONS = os.path.join(cli.ROOT, "bench", "versions.py")
+
+    def versions(self, there, *options):
+        done = subprocess.run([sys.executable, self.VERSIONS, cli.SYMPH, there, "--data", "data",
+                               "--recordings", "a,b", "--seeds", "2", "--loads", "0.7", "--jobs", "20",
+                               *options], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_versions(self):
+        self.record("a.dag", "b.dag")
+        text = self.versions(cli.SYMPH, "-o", "out.json")
+        ratios = json.loads(self.read("out.json"))["ratios"]
+        for figure in ("a", "b", "mean", "p99", "longest fifth"):
+            self.assertEqual(ratios["lb+wspt"][figure], {"value": 1, "low": 1, "high": 1})
+            mine = ratios["symphony --preempt"][figure]
+            self.assertTrue(mine["low"] <= mine["value"] <= mine["high"])
+        self.assertEqual(text.count("asked for"), 6)
+        self.write("old", "#!/bin/sh\n%s \"$@\" | sed 's/\"slowdown_long\": [^,]*, //'\n" % cli.SYMPH)
+        os.chmod(os.path.join(self.folder, "old"), 0o755)
+        text = self.versions("./old", "--preempting", "")
+        self.assertIn("left out: longest fifth", text)
+        self.assertNotIn("--preempt", text)
+        self.assertIn("| lb+wspt | 1.000 | 1.000 | 1.000 [1.000, 1.000] | 1.000", text)
 
     def test_mistakes(self):
         done = self.run_symph("bench", "recorded", env={"SYMPH_DATA": ""})
@@ -144,6 +222,9 @@ class Recorded(cli.Case):
         self.assertEqual(len(ratios), 9)
         self.assertLessEqual(max(ratios), 0.85)
         self.assertLessEqual(math.prod(ratios) ** (1 / 9), 0.47)
+        self.assertEqual(rows[-1]["over"], "lb-cont+wspt")
+        self.assertLessEqual(rows[-1]["symphony"]["ratio"], 1.03)
+        self.assertLessEqual(rows[-1]["symphony --preempt"]["ratio"], 0.9)
 
 
 class Adversarial(cli.Case):

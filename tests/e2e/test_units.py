@@ -13,6 +13,7 @@ TRAIN = ["train", "--generations", "1"]
 OPTIONS = [
     ([*SIMULATE, "--contention", "--hidden-period", "{}"], ["20ms", "1e-3s", "2min"]),
     ([*SIMULATE, "--contention", "--counter-period", "{}"], ["300us"]),
+    ([*SIMULATE, "--stragglers", "0.1:4", "--straggler-time", "{}"], ["10s", "1min"]),
     ([*SIMULATE, "--decision-time", "{}"], ["5us", "0", "measured"]),
     ([*SIMULATE, "--fail", "gpu0@{}"], ["2ms", "1s-2s", "0-3ms", "30%", "0-50%"]),
     ([*SIMULATE, "--machine", "cpu:2 dram:{}"], ["40GB/s"]),

@@ -82,6 +82,35 @@ static void inputs_come_first(void **state) {
     fixture_finish(&f);
 }
 
+static double late_ns, queued_ns; /* of core 0, when last seen */
+
+static void see_late(const struct sy_view *view) {
+    const struct sy_view_device *core = &view->devices[0];
+    late_ns = core->running == 0 ? view->now_ns - core->running_end_ns : late_ns;
+    queued_ns = core->suspended ? core->queued_ns : queued_ns;
+}
+
+/* Everything takes three times as long as expected. What was 1 ms late when it was put aside is as
+ * late afterwards: nobody may believe that it is about to end. */
+static void late_before_and_after(void **state) {
+    (void)state;
+    struct fixture f;
+    open_two(&f, "cpu:1", 2 * LONG, 0);
+    script.device = (uint32_t[]){0, 0};
+    script.look = see_late;
+    struct sy_sim_options options = {
+        .record = true, .preempt = true, .spike_probability = 1, .spike_factor = 3};
+    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    fixture_run(sim, f.workload, "script");
+    assert_part(sim, 0, 0, 0, 2 * LONG);
+    assert_ran(sim, 1, 0, 2 * LONG, 2 * LONG + 3 * SHORT);
+    assert_ran(sim, 0, 0, 2 * LONG + 3 * SHORT, 3 * LONG + 3 * SHORT + ASIDE);
+    assert_true(late_ns == LONG - ASIDE);
+    assert_true(queued_ns == LONG / 2 + ASIDE);
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
+}
+
 static void lost_with_what_is_aside(void **state) {
     (void)state;
     struct fixture f;
@@ -246,6 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_goes_on_afterwards),
         cmocka_unit_test(inputs_come_first),
+        cmocka_unit_test(late_before_and_after),
         cmocka_unit_test(lost_with_what_is_aside),
         cmocka_unit_test(too_late),
         cmocka_unit_test(only_where_it_is_allowed),

@@ -185,6 +185,46 @@ static void devices_slow_down(void **state) {
     fixture_finish(&f);
 }
 
+static double makespan_ns(const struct fixture *f, const struct sy_sim_options *options) {
+    struct sy_sim *sim = fixture_sim(f->workload, options);
+    double end_ns = fixture_run(sim, f->workload, "script").makespan_ns;
+    sy_sim_destroy(sim);
+    return end_ns;
+}
+
+/* A device that is slow for long is so at once, for its share of the worlds; what changes often
+ * slows by its mean. Seeds decide, not contention; a throttled straggler is slower than either. */
+static void stragglers(void **state) {
+    (void)state;
+    struct fixture f;
+    uint32_t slow = 0;
+    open_pair(&f, "cpu:2 dram:10GB/s", 1e3, 3e6, 0, 0, false);
+    script.device = (uint32_t[]){0, 1};
+    struct sy_sim_options options = {
+        .record = true, .straggler_share = 0.3, .straggler_factor = 4, .straggler_ns = 1e15};
+    for (options.seed = 0; options.seed < 400; options.seed++) {
+        double end_ns = makespan_ns(&f, &options);
+        assert_true(fabs(end_ns - 3e6) < 1 || fabs(end_ns - 12e6) < 1);
+        slow += end_ns > 6e6;
+    }
+    assert_true(slow > 90 && slow < 150); /* 120 expected, standard deviation 9 */
+    options.seed = 1;
+    options.straggler_ns = 3e3;
+    double often_ns = makespan_ns(&f, &options);
+    assert_near(often_ns, 3e6 / (1 - 0.3 * 0.75), 0.15e6);
+    options.contention = true;
+    assert_near(makespan_ns(&f, &options), often_ns, 1);
+    options.throttle = 0.4;
+    options.hidden_period_ns = 1e4;
+    double both_ns = makespan_ns(&f, &options);
+    options.straggler_share = 0;
+    double throttled_ns = makespan_ns(&f, &options);
+    assert_true(both_ns > 1.15 * throttled_ns && both_ns > 1.3 * often_ns && both_ns < 10e6);
+    options.throttle = 0;
+    assert_near(makespan_ns(&f, &options), 3e6, 1e-3);
+    fixture_finish(&f);
+}
+
 /* --- counters ---------------------------------------------------------------------------------
  */
 static struct sy_reading seen[16][4]; /* per look, per resource */
@@ -306,7 +346,7 @@ int main(void) {
         cmocka_unit_test(link_bandwidth),      cmocka_unit_test(other_tenants),
         cmocka_unit_test(devices_slow_down),   cmocka_unit_test(counters_show_the_mean),
         cmocka_unit_test(counters_take_turns), cmocka_unit_test(counters_are_noisy),
-        cmocka_unit_test(no_counters),
+        cmocka_unit_test(no_counters),         cmocka_unit_test(stragglers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

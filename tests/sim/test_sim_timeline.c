@@ -406,6 +406,32 @@ static void arrivals(void **state) {
     fixture_finish(&f);
 }
 
+/* Of 1 to 5 units alone, one after the other, the last two are as long as each other: both are of
+ * the longest fifth. A job without tasks is none of them. */
+static void longest_fifth(void **state) {
+    (void)state;
+    static const double alone_ns[] = {1e5, 2e5, 0, 3e5, 5e5, 5e5};
+    struct fixture f;
+    struct sy_error error = {0};
+    fixture_init(&f, "cpu:1");
+    for (uint32_t j = 0; j < SY_COUNT(alone_ns); j++) {
+        struct sy_graph *graph = explicit_graph();
+        if (alone_ns[j] > 0) {
+            script_task(graph, script_kernel(graph, "k", alone_ns[j], 0, 0, 0), NULL);
+        }
+        assert_int_equal(sy_graph_seal(graph, &error), 0);
+        fixture_add(&f, graph, 0, j, 1);
+    }
+    fixture_seal(&f);
+    script = (struct script){.device = (uint32_t[]){0, 0, 0, 0, 0}};
+    struct sy_sim *sim = fixture_sim(f.workload, &(struct sy_sim_options){.record = true});
+    struct sy_sim_result result = fixture_run(sim, f.workload, "script");
+    assert_near(result.slowdown_mean, (1 + 1.5 + 2 + 2.2 + 3.2) / 5, 1e-9);
+    assert_near(result.slowdown_long, (2.2 + 3.2) / 2, 1e-9);
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
+}
+
 /* --- what a policy must not do ------------------------------------------------------------------
  */
 static void assert_refused(struct fixture *f, const struct sy_decision *decision, uint32_t count,
@@ -617,6 +643,7 @@ int main(void) {
         cmocka_unit_test(measured_searches),
         cmocka_unit_test(slow_decision_for_a_lost_device),
         cmocka_unit_test(arrivals),
+        cmocka_unit_test(longest_fifth),
         cmocka_unit_test(impossible_decisions),
         cmocka_unit_test(impossible_reconfigurations),
         cmocka_unit_test(lost_device_is_refused),

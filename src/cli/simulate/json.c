@@ -74,11 +74,13 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
                   simulate->spike_probability, simulate->spike_factor, args->model_error,
                   args->contention, args->preempt);
     sy_json_print(writer,
-                  "hidden_load: %g, throttle: %g, counter_noise: %g, counters: %u, "
+                  "hidden_load: %g, throttle: %g, straggler_share: %g, straggler_factor: %g, "
+                  "straggler_ns: %g, counter_noise: %g, counters: %u, "
                   "counter_events: %s, counter_outliers: %g, belief: %s",
-                  args->hidden_load, args->throttle, args->counter_noise, args->counters,
-                  args->counter_events ? args->counter_events : "listing", args->counter_outliers,
-                  args->belief ? args->belief : "filtered");
+                  args->hidden_load, args->throttle, simulate->straggler_share,
+                  simulate->straggler_factor, simulate->straggler_ns, args->counter_noise,
+                  args->counters, args->counter_events ? args->counter_events : "listing",
+                  args->counter_outliers, args->belief ? args->belief : "filtered");
     if (simulate->charge) {
         sy_json_member_string(writer, "decision_time", "measured");
     } else {
@@ -94,10 +96,11 @@ static void put_run(const struct sy_simulate *simulate, const struct sy_case *it
     bool timed = simulate->timed;
     sy_json_print(writer,
                   "{policy: %s, graph: %s, seed: %llu, makespan_ns: %g, lower_bound_ns: %g, "
-                  "jct_mean_ns: %g, jct_p99_ns: %g, slowdown_mean: %g, slowdown_p99: %g",
+                  "jct_mean_ns: %g, jct_p99_ns: %g, slowdown_mean: %g, slowdown_p99: %g, "
+                  "slowdown_long: %g",
                   simulate->policies.items[policy], item->graph, (unsigned long long)item->seed,
                   run->makespan_ns, item->bound_ns, run->jct_mean_ns, run->jct_p99_ns,
-                  run->slowdown_mean, run->slowdown_p99);
+                  run->slowdown_mean, run->slowdown_p99, run->slowdown_long);
     put_within(writer, run->within_0, run->within_10, run->within_20);
     put_decision(writer, timed ? run->decision_p50_ns : NAN, timed ? run->decision_p99_ns : NAN);
     sy_json_print(writer,
@@ -122,8 +125,9 @@ static void put_summary(const struct sy_simulate *simulate, const struct sy_summ
     put_spread(writer, "makespan_over_bound", &summary->over_bound);
     put_spread(writer, "over_best", &summary->over_best);
     put_spread(writer, "job_slowdown", &summary->slowdown);
-    sy_json_print(writer, "slowdown_mean: %g, slowdown_p99: %g, jct_mean_ns: %g",
-                  summary->slowdown_mean, summary->slowdown_p99, summary->jct_mean_ns);
+    sy_json_print(writer, "slowdown_mean: %g, slowdown_p99: %g, slowdown_long: %g, jct_mean_ns: %g",
+                  summary->slowdown_mean, summary->slowdown_p99, summary->slowdown_long,
+                  summary->jct_mean_ns);
     put_within(writer, summary->within_0, summary->within_10, summary->within_20);
     put_decision(writer, summary->decision_p50_ns, summary->decision_p99_ns);
     sy_json_print(writer, "policy_share: %g, fairness: %g, energy_joules: %g, bytes_moved: %g",

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIKE_MAX 1e6
+#define SPIKE_MAX     1e6
+#define STRAGGLER_MAX 1e3
 
 static int add_policy(struct sy_simulate *simulate, const char *name, size_t length) {
     char *copy = sy_need(sy_arena_strndup(simulate->arena, name, length));
@@ -101,6 +102,28 @@ static int read_spikes(struct sy_simulate *simulate) {
     return SY_EXIT_OK;
 }
 
+static int read_stragglers(struct sy_simulate *simulate) {
+    const char *text = simulate->args->stragglers, *colon = text ? strchr(text, ':') : NULL;
+    double share = 0, factor = 0;
+    if (!text) {
+        return simulate->args->straggler_time
+                   ? sy_options_usage(sy_simulate_command(),
+                                      "--straggler-time says nothing without --stragglers")
+                   : SY_EXIT_OK;
+    }
+    if (!colon || !sy_parse_double(text, (size_t)(colon - text), &share) ||
+        !sy_parse_double(colon + 1, strlen(colon + 1), &factor) || !(share >= 0 && share <= 0.9) ||
+        !(factor >= 1 && factor <= STRAGGLER_MAX)) {
+        return sy_options_usage(sy_simulate_command(),
+                                "--stragglers takes SHARE:FACTOR such as 0.1:4 (a share of 0 to "
+                                "0.9, a factor of 1 to 1000), not '%s'",
+                                text);
+    }
+    simulate->straggler_share = share;
+    simulate->straggler_factor = factor;
+    return SY_EXIT_OK;
+}
+
 static int read_period(const char *option, const char *text, double *ret_ns) {
     double ns;
     if (!text) {
@@ -161,6 +184,7 @@ static int read_belief(struct sy_simulate *simulate) {
     simulate->belief = kinds[kind];
     simulate->counter_events = event ? SY_SIM_TRAFFIC : SY_SIM_LISTING;
     r = r ? r : read_period("hidden-period", args->hidden_period, &simulate->hidden_period_ns);
+    r = r ? r : read_period("straggler-time", args->straggler_time, &simulate->straggler_ns);
     return r ? r
              : read_period("counter-period", args->counter_period, &simulate->counter_period_ns);
 }
@@ -294,6 +318,7 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
     }
     int r = read_policies(simulate);
     r = r ? r : read_spikes(simulate);
+    r = r ? r : read_stragglers(simulate);
     r = r ? r : read_belief(simulate);
     r = r ? r
           : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,

@@ -64,6 +64,10 @@ static const struct sy_option options[] = {
     {SY_OPTION_NUMBER, "throttle", "X", AT(throttle),
      "mean share of its speed that each device loses, to heat or to programs that are not seen", 0,
      0.9},
+    {SY_OPTION_TEXT, "stragglers", "SHARE:FACTOR", AT(stragglers),
+     "for SHARE of the time, in long spells, a device takes FACTOR times longer for its tasks"},
+    {SY_OPTION_TEXT, "straggler-time", "T", AT(straggler_time),
+     "mean length of these spells, such as 10s (default: the longest job alone)"},
     {SY_OPTION_TEXT, "hidden-period", "T", AT(hidden_period),
      "mean time between changes of the hidden load and of speeds, such as 20ms (default: 1/20 of "
      "the longest job)"},

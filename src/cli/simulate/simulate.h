@@ -23,11 +23,11 @@ struct sy_simulate_args {
     uint64_t accelerate;
     const char *times;
     double noise;
-    const char *noise_file, *spikes;
+    const char *noise_file, *spikes, *stragglers;
     double model_error;
     const char *smt_table, *gpu_table;
     double hidden_load, throttle, counter_noise, counter_outliers;
-    const char *belief, *counter_events, *hidden_period, *counter_period;
+    const char *belief, *counter_events, *hidden_period, *counter_period, *straggler_time;
     uint32_t counters;
     struct sy_text_list fails, replays;
     const char *decision_time;
@@ -52,6 +52,7 @@ enum sy_picture { SY_PICTURE_GANTT, SY_PICTURE_TRACE, SY_PICTURE_PAJE, SY_PICTUR
 /* What is kept of one run. */
 struct sy_run {
     double makespan_ns, jct_mean_ns, jct_p99_ns, slowdown_mean, slowdown_p99;
+    double slowdown_long; /* of the jobs that are the longest fifth alone */
     double within_0, within_10, within_20;
     double bytes_moved, energy_joules, fairness;
     double decision_p50_ns, decision_p99_ns;
@@ -78,6 +79,7 @@ struct sy_simulate {
     struct sy_interference *smt, *gpu;
     struct sy_noise_table noise;
     double spike_probability, spike_factor;
+    double straggler_share, straggler_factor, straggler_ns;
     enum sy_sim_belief belief;
     enum sy_sim_events counter_events;
     double hidden_period_ns, counter_period_ns, decision_ns;
@@ -137,6 +139,7 @@ struct sy_summary {
     struct sy_spread over_best;  /* score / score of the best policy, run by run, geometric mean */
     struct sy_spread slowdown;   /* of runs' mean job slowdowns, geometric mean */
     double slowdown_mean, slowdown_p99; /* over all jobs of all runs */
+    double slowdown_long;               /* of each run's longest fifth, mean over runs */
     double within_0, within_10, within_20, fairness, energy_joules, bytes_moved, jct_mean_ns;
     struct sy_sim_accuracy accuracy;         /* means over runs; args->judge */
     double decision_p50_ns, decision_p99_ns; /* medians of the runs' values; NAN: not timed */

@@ -145,6 +145,7 @@ static void add_means(const struct sy_simulate *simulate, uint32_t policy,
         summary->energy_joules += run->energy_joules * share;
         summary->bytes_moved += run->bytes_moved * share;
         summary->jct_mean_ns += run->jct_mean_ns * share;
+        summary->slowdown_long += run->slowdown_long * share;
         add_accuracy(&run->accuracy, share, &summary->accuracy);
     }
 }
