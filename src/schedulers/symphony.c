@@ -66,6 +66,7 @@ struct symphony {
     double *time_ns;       /* [task * class_count + class]: those that are planned with, */
     double *best_ns;       /* and per class: what it has to do if all go where they are fastest */
     double budget_ns;      /* left for doubts */
+    double spent_ns;       /* on plans, rehearsals and doubts so far */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -191,6 +192,7 @@ static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor
  */
 static double rehearse(struct symphony *y, const struct sy_view *view, enum actor actor,
                        const double *factor) {
+    y->spent_ns += cost_ns(view, y->job, actor);
     y->stage.factor = factor;
     y->stage.committed = y->committed;
     y->stage.promised_ns = y->promised_ns;
@@ -269,6 +271,7 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
         return FOLLOW; /* nor is a plan improved that cannot be rehearsed: it may follow badly */
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
+    y->spent_ns += budget_ns;
     double plan_ns = rehearse_plan(y, view, FOLLOW), strict_ns = rehearse_plan(y, view, STRICT);
     enum actor best = sooner(view, strict_ns, plan_ns) ? STRICT : FOLLOW;
     if (sooner(view, usual_ns, best == STRICT ? strict_ns : plan_ns)) {
@@ -392,6 +395,7 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
     }
     sy_portfolio_plan(&y->plans, view, job);
+    y->spent_ns += DRAFT_NS * y->plans.drafts * view->jobs[job].task_count;
     if (!isfinite(y->plans.best.makespan_ns)) {
         return;
     }
@@ -657,6 +661,10 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         }
     }
     return count;
+}
+
+double sy_scheduler_planning_ns(const struct sy_scheduler *s) {
+    return s->ops == &sy_policy_symphony ? ((const struct symphony *)s->state)->spent_ns : 0;
 }
 
 const struct sy_scheduler_ops sy_policy_symphony = {
