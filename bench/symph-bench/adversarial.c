@@ -50,6 +50,9 @@ static const struct adversarial_kind kinds[] = {
      .bytes_most = 1e9, .slack_ns = US, .hidden_load = 0.4, .seeds = 6},
     {.name = "device lost", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .bytes_least = 1e3,
      .bytes_most = 1e8, .slack_ns = US, .goal = 1.10, .loses = true},
+    {.name = "device lost, then", .time_least_ns = 20 * US, .time_most_ns = 1 * S,
+     .bytes_least = 1e3, .bytes_most = 1e8, .slack_ns = US, .goal = 1.10, .loses = true,
+     .then = true},
     {.name = "1 to 20 us", .time_least_ns = 1 * US, .time_most_ns = 20 * US, .bytes_least = 1e3,
      .bytes_most = 1e7, .slack_ns = US, .goal = 1.2, .charged = true},
     {.name = "two jobs", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .nothing = 0.15,
@@ -317,6 +320,7 @@ static int hunt_class(const struct sy_bench_adversarial *bench, uint32_t index,
 
 int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_json_writer *writer,
                          struct sy_buffer *buffer) {
+    const char *policy = bench->policy ? bench->policy : sy_scheduler_default();
     struct sy_table table;
     int r = SY_EXIT_OK;
     sy_table_init(&table,
@@ -332,11 +336,10 @@ int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_jso
             "Adversarial search: makespan of %s / least makespan of heft, peft, dmdas, heteroprio, "
             "dmda and lb\nin the same world; mean over graphs that were drawn, and the worst that "
             "a search found (at most %d tasks; seed %llu).\nTwo jobs: mean completion times, by "
-            "+wspt (dmdas by +srpt). Device lost: for good, after 0.3 to 0.7 of the bound.\n"
+            "+wspt (dmdas by +srpt). Device lost: for good, after 0.3 to 0.7 of the bound; then:\nheuristics begin where %s stands.\n"
             "1 to 20 us: a decision costs 0.5 us, planning what the default and heft count for "
             "it. Large: 2,000 to 10,000 tasks.\n\n",
-            bench->policy ? bench->policy : sy_scheduler_default(), ADVERSARIAL_TASKS,
-            (unsigned long long)bench->seed);
+            policy, ADVERSARIAL_TASKS, (unsigned long long)bench->seed, policy);
         sy_table_write(&table, 0, false, buffer);
     }
     sy_buffer_finish(&table.text);

@@ -31,6 +31,7 @@ struct adversarial_kind {
     bool contention;     /* copies and tasks share links and memory */
     double hidden_load;  /* share of each resource that others take */
     bool loses;          /* a device is lost for good */
+    bool then;           /* heuristics go on from where the policy stood when it was lost */
     bool charged;        /* the virtual clock runs while policies plan and decide */
     bool two_jobs;       /* the second comes while the first runs; mean completion counts */
 };

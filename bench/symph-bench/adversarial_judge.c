@@ -22,7 +22,7 @@ static const char *const usual_alone[ADVERSARIAL_USUAL] = {"heft",       "peft",
 static const char *const usual_stream[ADVERSARIAL_USUAL] = {
     "heft+wspt", "peft+wspt", "dmdas+srpt", "heteroprio+wspt", "dmda+wspt", "lb+wspt"};
 
-/* --- a policy whose plans cost time ------------------------------------------------------------
+/* --- a policy whose plans cost time, or that another one follows ------------------------------------------------------------
  */
 /* The clock of the simulation in this thread: what policies have paid so far. */
 static _Thread_local double paid_ns;
@@ -31,103 +31,145 @@ static double paid_clock_ns(void) {
     return paid_ns;
 }
 
-struct payer {
-    struct sy_scheduler inner;
-    const char *args;
+/* Runs a policy, and from the moment a device is lost another one, if there is one. */
+struct shell {
+    struct sy_scheduler first, second, *acting;
+    const char *first_args, *second_args;
     bool drafts;
+    bool due; /* the other one, before the next decision */
 };
 
-static void pay(const struct payer *payer, double drafted_tasks) {
-    double planned_ns = sy_scheduler_planning_ns(&payer->inner);
+static void pay(const struct shell *shell, double drafted_tasks) {
+    double planned_ns = sy_scheduler_planning_ns(&shell->first);
     paid_ns = planned_ns > paid_ns ? planned_ns : paid_ns;
-    paid_ns += payer->drafts ? DRAFT_NS * drafted_tasks : 0;
+    paid_ns += shell->drafts ? DRAFT_NS * drafted_tasks : 0;
 }
 
-static int payer_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    struct payer *payer = s->state;
+static int init_one(struct sy_scheduler *one, const struct sy_scheduler *s,
+                    const struct sy_view *view, const char *args) {
+    one->seed = s->seed;
+    one->setup = s->setup;
+    return one->ops->init(one, view, args);
+}
+
+static int shell_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
+    struct shell *shell = s->state;
     (void)args;
     paid_ns = 0;
-    payer->inner.seed = s->seed;
-    payer->inner.setup = s->setup;
-    return payer->inner.ops->init(&payer->inner, view, payer->args);
+    shell->acting = &shell->first;
+    int code = init_one(&shell->first, s, view, shell->first_args);
+    return code || !shell->second.ops ? code
+                                      : init_one(&shell->second, s, view, shell->second_args);
 }
 
-static void payer_finish(struct sy_scheduler *s) {
-    struct payer *payer = s->state;
-    if (payer->inner.ops->finish) {
-        payer->inner.ops->finish(&payer->inner);
+static void shell_finish(struct sy_scheduler *s) {
+    struct shell *shell = s->state;
+    struct sy_scheduler *both[] = {&shell->first, &shell->second};
+    for (size_t i = 0; i < SY_COUNT(both); i++) {
+        if (both[i]->state && both[i]->ops->finish) {
+            both[i]->ops->finish(both[i]);
+        }
     }
 }
 
-static void payer_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    struct payer *payer = s->state;
-    if (payer->inner.ops->job_arrived) {
-        payer->inner.ops->job_arrived(&payer->inner, view, job);
+static void shell_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
+    struct shell *shell = s->state;
+    if (shell->acting->ops->job_arrived) {
+        shell->acting->ops->job_arrived(shell->acting, view, job);
     }
-    pay(payer, view->jobs[job].task_count);
+    pay(shell, view->jobs[job].task_count);
 }
 
 #define FORWARD(member)                                                                            \
-    static void payer_##member(struct sy_scheduler *s, const struct sy_view *view,                 \
+    static void shell_##member(struct sy_scheduler *s, const struct sy_view *view,                 \
                                uint32_t index) {                                                   \
-        struct payer *payer = s->state;                                                            \
-        if (payer->inner.ops->member) {                                                            \
-            payer->inner.ops->member(&payer->inner, view, index);                                  \
+        struct shell *shell = s->state;                                                            \
+        if (shell->acting->ops->member && !shell->due) {                                           \
+            shell->acting->ops->member(shell->acting, view, index);                                \
         }                                                                                          \
-        pay(payer, 0);                                                                             \
+        pay(shell, 0);                                                                             \
     }
 FORWARD(job_left)
 FORWARD(task_ready)
-FORWARD(device_lost)
 FORWARD(device_returned)
 
-static void payer_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
-                       uint32_t device, double duration_ns) {
-    struct payer *payer = s->state;
-    if (payer->inner.ops->task_done) {
-        payer->inner.ops->task_done(&payer->inner, view, task, device, duration_ns);
+static void shell_device_lost(struct sy_scheduler *s, const struct sy_view *view, uint32_t device) {
+    struct shell *shell = s->state;
+    shell->due = shell->second.ops && shell->acting != &shell->second;
+    if (!shell->due && shell->acting->ops->device_lost) {
+        shell->acting->ops->device_lost(shell->acting, view, device);
     }
-    pay(payer, 0);
 }
 
-static uint32_t payer_decide(struct sy_scheduler *s, const struct sy_view *view,
+static void shell_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
+                       uint32_t device, double duration_ns) {
+    struct shell *shell = s->state;
+    if (shell->acting->ops->task_done) {
+        shell->acting->ops->task_done(shell->acting, view, task, device, duration_ns);
+    }
+    pay(shell, 0);
+}
+
+/* It is told of the jobs that are left, and of what is ready of them. */
+static void change_over(struct shell *shell, const struct sy_view *view) {
+    struct sy_scheduler *to = shell->acting = &shell->second;
+    shell->due = false;
+    for (uint32_t j = 0; j < view->job_count; j++) {
+        const struct sy_view_job *job = &view->jobs[j];
+        if (job->tasks_left && to->ops->job_arrived) {
+            to->ops->job_arrived(to, view, j);
+        }
+        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+            bool open = view->task_state[t] == SY_TASK_READY && view->task_device[t] == SY_NONE;
+            if (open && to->ops->task_ready) {
+                to->ops->task_ready(to, view, t);
+            }
+        }
+    }
+}
+
+static uint32_t shell_decide(struct sy_scheduler *s, const struct sy_view *view,
                              struct sy_decision *ret_decisions, uint32_t capacity) {
-    struct payer *payer = s->state;
-    uint32_t count = payer->inner.ops->decide(&payer->inner, view, ret_decisions, capacity);
-    pay(payer, 0);
+    struct shell *shell = s->state;
+    if (shell->due) {
+        change_over(shell, view);
+    }
+    uint32_t count = shell->acting->ops->decide(shell->acting, view, ret_decisions, capacity);
+    pay(shell, 0);
     return count;
 }
 
-static int run_paid(struct sy_sim *sim, const char *policy, struct sy_sim_result *ret_result,
-                    struct sy_error *error) {
-    struct payer payer = {.args = ""};
-    payer.inner.ops = sy_scheduler_find(policy, &payer.args, error);
-    if (!payer.inner.ops) {
+static int run_in_shell(struct sy_sim *sim, const char *policy, const char *then,
+                        struct sy_sim_result *ret_result, struct sy_error *error) {
+    struct shell shell = {.first_args = ""};
+    shell.first.ops = sy_scheduler_find(policy, &shell.first_args, error);
+    shell.second.ops = then ? sy_scheduler_find(then, &shell.second_args, error) : NULL;
+    if (!shell.first.ops || (then && !shell.second.ops)) {
         return -EINVAL;
     }
-    const struct sy_scheduler_ops ops = {.name = payer.inner.ops->name,
-                                         .needs_readings = payer.inner.ops->needs_readings,
-                                         .net = payer.inner.ops->net,
-                                         .init = payer_init,
-                                         .finish = payer_finish,
-                                         .job_arrived = payer_arrived,
-                                         .job_left = payer_job_left,
-                                         .task_ready = payer_task_ready,
-                                         .task_done = payer_done,
-                                         .device_lost = payer_device_lost,
-                                         .device_returned = payer_device_returned,
-                                         .decide = payer_decide};
-    payer.drafts = strncmp(policy, "heft", 4) == 0 || strncmp(policy, "peft", 4) == 0;
-    return sy_sim_run_ops(sim, &ops, &payer, ret_result, error);
+    const struct sy_scheduler_ops ops = {.name = shell.first.ops->name,
+                                         .needs_readings = shell.first.ops->needs_readings,
+                                         .net = shell.first.ops->net,
+                                         .init = shell_init,
+                                         .finish = shell_finish,
+                                         .job_arrived = shell_arrived,
+                                         .job_left = shell_job_left,
+                                         .task_ready = shell_task_ready,
+                                         .task_done = shell_done,
+                                         .device_lost = shell_device_lost,
+                                         .device_returned = shell_device_returned,
+                                         .decide = shell_decide};
+    shell.drafts = strncmp(policy, "heft", 4) == 0 || strncmp(policy, "peft", 4) == 0;
+    return sy_sim_run_ops(sim, &ops, &shell, ret_result, error);
 }
 
 /* --- judging -----------------------------------------------------------------------------------
  */
 static int run(struct sy_sim *sim, const struct adversarial_kind *kind, const char *policy,
-               double *ret_ns, struct sy_error *error) {
+               const char *then, double *ret_ns, struct sy_error *error) {
     struct sy_sim_result result;
-    int code = kind->charged ? run_paid(sim, policy, &result, error)
-                             : sy_sim_run(sim, policy, &result, error);
+    int code = kind->charged || then ? run_in_shell(sim, policy, then, &result, error)
+                                     : sy_sim_run(sim, policy, &result, error);
     if (!code) {
         *ret_ns = (kind->two_jobs ? result.jct_mean_ns : result.makespan_ns) + kind->slack_ns;
     }
@@ -155,7 +197,9 @@ static int judge_world(const struct adversarial_kind *kind, const char *policy,
     int code = sy_sim_create(workload, options, &sim, error);
     for (uint32_t i = 0; !code && i <= ADVERSARIAL_USUAL; i++) {
         double ns = INFINITY;
-        int ended = run(sim, kind, i ? usual[i - 1] : policy, &ns, error);
+        const char *name = i ? usual[i - 1] : policy;
+        int ended = run(sim, kind, kind->then ? policy : name, kind->then && i ? name : NULL, &ns,
+                        error);
         code = ended == -ENOMEM || ended == -EINVAL ? ended : 0;
         log_sum[i] += log(ns);
     }

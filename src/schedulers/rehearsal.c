@@ -28,6 +28,16 @@ void sy_rehearsal_finish(struct rehearsal *r) {
     sy_world_finish(&r->world);
 }
 
+/* A job of this one task: it ends some time, and nothing follows. */
+static bool may_stay(const struct rehearsal *r, const struct sy_view *view, uint32_t task) {
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        if (view->access[a].datum >= r->data_capacity) {
+            return false;
+        }
+    }
+    return view->jobs[view->task_job[task]].task_count == 1;
+}
+
 bool sy_rehearsal_fits(const struct rehearsal *r, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
     uint32_t first = view->access_start[j->first_task];
@@ -42,8 +52,8 @@ bool sy_rehearsal_fits(const struct rehearsal *r, const struct sy_view *view, ui
     }
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         uint32_t running = view->devices[d].running;
-        if (view->devices[d].lost || view->devices[d].suspended ||
-            (running != SY_NONE && view->task_job[running] != job)) {
+        if (view->devices[d].suspended ||
+            (running != SY_NONE && view->task_job[running] != job && !may_stay(r, view, running))) {
             return false;
         }
     }
@@ -118,6 +128,12 @@ static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job)
     }
     w->jobs_left = w->jobs[job].tasks_left > 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        uint32_t running = view->devices[d].running, other;
+        if (running != SY_NONE && (other = view->task_job[running]) != job) {
+            begin_task(r, view, running);
+            w->jobs[other] = view->jobs[other];
+            w->jobs[other].tasks_left = 2; /* it does not end here: nobody is told that it leaves */
+        }
         begin_device(r, view, d);
     }
     begin_loads(r, view);

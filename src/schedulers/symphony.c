@@ -11,6 +11,7 @@
  * beside it. docs/design/006-default-policy.md.
  */
 #include "schedulers/follow_plan.h"
+#include "schedulers/plan_on_arrival.h"
 #include "schedulers/plan_portfolio.h"
 #include "schedulers/rehearsal.h"
 #include <errno.h>
@@ -36,7 +37,8 @@
 #define RISKY         20     /* times as long as on the best class, and */
 #define RISKY_SHARE   0.5    /* of the time that the best classes take for all: not planned there */
 /* When another policy takes over: */
-#define BETTER        0.002 /* by so much it must end sooner */
+#define BETTER        0.002 /* by so much it must end sooner, */
+#define EARLY         0.02  /* or so much if it commits all at once and cannot take it back */
 #define SAMPLES_LEAST 4
 #define SAMPLES_MOST  16
 #define DOUBT_TASKS   8    /* that have ended, at least */
@@ -53,6 +55,8 @@ struct symphony {
     bool rehearses;
     enum actor acting;      /* for the job that is planned */
     bool fell_back;         /* it acts because the plan was given up */
+    bool early;             /* HEFT or PEFT has committed tasks of the job before they were ready */
+    bool relook;            /* a device was lost or came back: what is left is planned anew */
     uint32_t job;           /* that is planned */
     uint32_t job_count;     /* present jobs of more than one task */
     double *factor;         /* per task: of a sampled world */
@@ -192,6 +196,9 @@ static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor
  */
 static double rehearse(struct symphony *y, const struct sy_view *view, enum actor actor,
                        const double *factor) {
+    if (actor == HEFT || actor == PEFT) {
+        sy_arrival_forget(&y->actors[actor], view);
+    }
     y->spent_ns += cost_ns(view, y->job, actor);
     y->stage.factor = factor;
     y->stage.committed = y->committed;
@@ -245,8 +252,12 @@ static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view,
     return best;
 }
 
+static bool sooner_by(const struct sy_view *view, double share, double ns, double than_ns) {
+    return ns - view->now_ns < (1 - share) * (than_ns - view->now_ns);
+}
+
 static bool sooner(const struct sy_view *view, double ns, double than_ns) {
-    return ns - view->now_ns < (1 - BETTER) * (than_ns - view->now_ns);
+    return sooner_by(view, BETTER, ns, than_ns);
 }
 
 /* What may still be spent once the drafts are made. */
@@ -257,8 +268,23 @@ static double spare_ns(double tasks, double drafts, double planned_ns) {
     return fmax(most_ns - DRAFT_NS * drafts * tasks, least_ns);
 }
 
+/* HEFT's or PEFT's plan is followed to the letter, whatever the drafts believe of theirs. Where
+ * inputs must travel as early as they let them, so that following ends later, they act. */
+static enum actor adopt(struct symphony *y, const struct sy_view *view, enum actor usual,
+                        double usual_ns) {
+    y->plans.best.makespan_ns = INFINITY;
+    sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
+                       y->usual_end_ns);
+    double strict_ns = rehearse_plan(y, view, STRICT);
+    if (!sooner_by(view, EARLY, usual_ns, strict_ns)) {
+        return STRICT;
+    }
+    sy_arrival_forget(&y->actors[usual], view);
+    return usual;
+}
+
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
-    double tasks = view->jobs[y->job].task_count, usual_ns = INFINITY;
+    double tasks = view->jobs[y->job].tasks_left, usual_ns = INFINITY;
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
     double budget_ns = spare_ns(tasks, y->plans.drafts, planned_ns);
     enum actor usual = FOLLOW;
@@ -267,21 +293,15 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
         budget_ns -= needs_ns;
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
-    if (usual == FOLLOW) {
-        return FOLLOW; /* nor is a plan improved that cannot be rehearsed: it may follow badly */
+    if (usual == FOLLOW) { /* nor is a plan improved that cannot be rehearsed: it may follow badly, */
+        return view->shared_links ? NOBODY : FOLLOW; /* and worse where copies disturb each other */
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
     y->spent_ns += budget_ns;
     double plan_ns = rehearse_plan(y, view, FOLLOW), strict_ns = rehearse_plan(y, view, STRICT);
     enum actor best = sooner(view, strict_ns, plan_ns) ? STRICT : FOLLOW;
     if (sooner(view, usual_ns, best == STRICT ? strict_ns : plan_ns)) {
-        if (usual < HEFT) {
-            return usual;
-        }
-        best = STRICT; /* its plan, whatever the drafts believe of theirs */
-        y->plans.best.makespan_ns = INFINITY;
-        sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
-                           y->usual_end_ns);
+        return usual < HEFT ? usual : adopt(y, view, usual, usual_ns);
     }
     return best;
 }
@@ -395,7 +415,7 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
     }
     sy_portfolio_plan(&y->plans, view, job);
-    y->spent_ns += DRAFT_NS * y->plans.drafts * view->jobs[job].task_count;
+    y->spent_ns += DRAFT_NS * y->plans.drafts * view->jobs[job].tasks_left;
     if (!isfinite(y->plans.best.makespan_ns)) {
         return;
     }
@@ -403,13 +423,13 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     y->sum = y->square_sum = 0;
     y->next_doubt = DOUBT_TASKS;
     y->budget_ns = fmin(SHARE * (y->plans.best.makespan_ns - view->now_ns), DOUBT_MOST_NS);
-    y->fell_back = false;
+    y->fell_back = y->early = false;
     y->acting = choose(y, s, view);
     if (y->acting == LATE && view->slowdown) {
         y->acting = NOBODY; /* late binding that sees the load */
     } else if (y->acting <= STRICT) {
         sy_follow_begin(&y->follow, real, job, &y->plans.best, y->acting == STRICT);
-    } else {
+    } else if (y->acting < ACTORS) {
         y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], real, job);
     }
 }
@@ -423,7 +443,7 @@ static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32
     y->acting = LATE;
     y->fell_back = false;
     y->ended = 0;
-    y->next_doubt = UINT32_MAX;
+    y->next_doubt = UINT32_MAX; /* never */
     y->actors[LATE].ops->job_arrived(&y->actors[LATE], view, job);
 }
 
@@ -461,17 +481,21 @@ static void remind(struct sy_scheduler *s, const struct sy_view *view, enum acto
     }
 }
 
-static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum actor to) {
-    struct symphony *y = s->state;
-    if (to == y->acting) {
-        return;
-    }
+static void drop_actor(struct symphony *y, const struct sy_view *view) {
     if (y->acting > STRICT && y->acting < ACTORS) {
         forget(y, view, y->acting);
         if (y->actors[y->acting].ops->job_left) {
             y->actors[y->acting].ops->job_left(&y->actors[y->acting], view, y->job);
         }
     }
+}
+
+static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum actor to) {
+    struct symphony *y = s->state;
+    if (to == y->acting) {
+        return;
+    }
+    drop_actor(y, view);
     y->acting = to;
     if (to == FOLLOW) {
         y->follow.strict = false;
@@ -535,8 +559,8 @@ static enum actor doubt(struct symphony *y, const struct sy_view *view, double s
 
 static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
     struct symphony *y = s->state;
-    if (y->acting == NOBODY || y->ended < y->next_doubt || !y->rehearses) {
-        return;
+    if (y->acting >= HEFT || y->ended < y->next_doubt || !y->rehearses) {
+        return; /* HEFT and PEFT have committed all */
     }
     y->next_doubt *= 2;
     double mean = y->sum / y->ended;
@@ -601,9 +625,35 @@ static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_
     }
 }
 
+/* What it held of the job comes back: it is planned anew when the world asks for decisions. */
 static void device_changed(struct sy_scheduler *s, const struct sy_view *view, uint32_t device) {
-    (void)device;
-    give_up(s, view);
+    struct symphony *y = s->state;
+    (void)view, (void)device;
+    y->relook = y->acting != NOBODY;
+}
+
+static void look_around(struct sy_scheduler *s, const struct sy_view *view) {
+    struct symphony *y = s->state;
+    if (!y->relook) {
+        return;
+    }
+    y->relook = false;
+    if (y->acting == NOBODY) {
+        return; /* the job has left, or others came */
+    }
+    drop_actor(y, view);
+    /* HEFT's queues are laid: what came back must go before them, which late binding sees to. */
+    bool planned = y->next_doubt != UINT32_MAX && y->acting < HEFT;
+    y->early = y->early || y->acting >= HEFT;
+    y->follow.following = false;
+    y->acting = NOBODY;
+    if (planned && y->rehearses && sy_rehearsal_fits(&y->stage, view, y->job)) {
+        begin(s, view, y->job);
+    }
+    if (y->acting > STRICT) {
+        y->fell_back = true;
+        remind(s, view, y->acting);
+    }
 }
 
 static bool is_acted(const struct symphony *y, const struct sy_view *view, uint32_t task) {
@@ -612,6 +662,9 @@ static bool is_acted(const struct symphony *y, const struct sy_view *view, uint3
 
 static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct symphony *y = s->state;
+    if (y->relook && view->task_job[task] == y->job) {
+        return; /* all are looked at before anything is decided */
+    }
     if (is_acted(y, view, task)) {
         y->actors[y->acting].ops->task_ready(&y->actors[y->acting], view, task);
     } else {
@@ -640,6 +693,7 @@ static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32
 static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                        uint32_t capacity) {
     struct symphony *y = s->state;
+    look_around(s, view);
     look_back(s, view);
     bool was_following = y->follow.following;
     uint32_t count = sy_follow_decide(s, view, ret, capacity);
@@ -654,6 +708,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         if (ret[i].kind == SY_RUN) {
             y->committed[ret[i].task] = ret[i].priority;
             y->promised_ns[ret[i].task] = ret[i].expected_ns;
+            ret[i].priority += y->early && y->fell_back && view->task_job[ret[i].task] == y->job;
         }
         if (y->fell_back && ret[i].kind != SY_RECONFIGURE &&
             view->task_job[ret[i].task] == y->job) {
