@@ -396,6 +396,10 @@ static struct late_choice weigh(struct late *l, const struct sy_view *view, uint
     double ns = exec_ns(l, view, task, group, &sharing), harm_ns = sharing.harm;
     double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
     double score_ns = start_ns + ns + 0.5 * harm_ns + sy_late_burden(view) * travel_ns;
+    if (l->behind_ns) {
+        score_ns += l->behind_ns[(size_t)task * view->machine->class_count +
+                                 view->machine->devices[device].class_index];
+    }
     if (l->scale) { /* a rollout's distaste for this kernel on this class stands behind the tasks */
         size_t at = (size_t)view->task_kernel[task] * view->machine->class_count +
                     view->machine->devices[device].class_index;

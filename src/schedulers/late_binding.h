@@ -99,6 +99,7 @@ struct late {
     uint32_t alike_count;
     uint32_t *alike_of;       /* per device */
     const double *scale;      /* per task, of its rank; NULL: 1 */
+    const double *behind_ns;  /* [task * class_count + class]: must still follow it; NULL: 0 */
     uint32_t jobs;            /* that have arrived and not left */
     bool mixed;               /* the window's keys were given under another number of jobs */
     double longest_travel_ns; /* of the inputs of the tasks looked at last time */

@@ -22,6 +22,7 @@
 #define PLAN_FAR 2e4 /* with several memories besides the host's there is more to choose */
 #define DRAFT_NS 1.2e3 /* per task and draft */
 #define STEP_NS  70    /* per task that the search plans anew */
+#define BEHIND_NS 100  /* per task: what must still follow it */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
 #define PLAN_MOST_NS  60e6 /* but at most, */
@@ -411,6 +412,9 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     ahead.slowdown = believed_slowdown(y, real, job);
     ahead.time_ns = sensible_times(y, real, job);
     y->job = job;
+    if (y->rehearses) {
+        ((struct late *)y->actors[LATE].state)->behind_ns = NULL;
+    }
     if (y->uneven > SLOWED && real->machine->class_count == 1) {
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
     }
@@ -434,10 +438,85 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     }
 }
 
-/* Of short tasks: late binding as it is, unless others load the machine. */
+/* Between devices of two classes; those of one class can be the same device. */
+static double edge_ns(const struct sy_view *view, uint32_t task, uint32_t next, uint32_t from,
+                      uint32_t to) {
+    const struct sy_machine *m = view->machine;
+    uint32_t a_memory = m->devices[m->classes[from].first_device].memory;
+    uint32_t b_memory = m->devices[m->classes[to].first_device].memory;
+    double sum_ns = 0;
+    if (from == to || a_memory == b_memory) {
+        return 0;
+    }
+    for (uint32_t a = view->access_start[next]; a < view->access_start[next + 1]; a++) {
+        if (view->access_producer[a] == task && (view->access[a].mode & SY_READ)) {
+            sum_ns += sy_cost_transfer_ns(m, a_memory, b_memory,
+                                          view->data_bytes[view->access[a].datum]);
+        }
+    }
+    return sum_ns;
+}
+
+/* What must still follow a task on each class if all behind it goes to its best place: PEFT's
+ * table. Tasks so short that planning would not pay are bound late; this keeps them from going
+ * where what they write would have to come back for longer than they gain. */
+static void look_behind(struct symphony *y, const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    uint32_t classes = view->machine->class_count;
+    for (uint32_t i = j->first_task + j->task_count; i-- > j->first_task;) {
+        uint32_t task = view->order[i];
+        double *row = &y->time_ns[(size_t)task * classes];
+        memset(row, 0, classes * sizeof *row);
+        for (uint32_t e = view->succ_start[task]; e < view->succ_start[task + 1]; e++) {
+            size_t next = (size_t)view->succ[e] * classes;
+            for (uint32_t c = 0; c < classes; c++) {
+                double best_ns = INFINITY;
+                for (uint32_t q = 0; q < classes; q++) {
+                    double ns = y->time_ns[next + q] + view->time_ns[next + q];
+                    if (ns < best_ns) {
+                        best_ns = fmin(best_ns, ns + edge_ns(view, task, view->succ[e], c, q));
+                    }
+                }
+                row[c] = fmax(row[c], best_ns);
+            }
+        }
+    }
+    y->spent_ns += BEHIND_NS * j->task_count;
+}
+
+/* The job's tasks, one on each core, want more of their memory than it has. */
+static bool crowds(const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    const struct sy_machine *m = view->machine;
+    const struct sy_device *core = &m->devices[0];
+    double sum_bytes_per_s = 0;
+    uint32_t cores = 0;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        size_t at = (size_t)view->task_kernel[t] * m->class_count + core->class_index;
+        sum_bytes_per_s += view->demand_bytes_per_s[at];
+    }
+    struct sy_demand demand;
+    sy_cost_demand(m, 0, sum_bytes_per_s / j->task_count, 0, &demand);
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        cores += m->devices[d].memory == core->memory;
+    }
+    for (uint32_t i = 0; view->shared_links && i < demand.count; i++) {
+        if (demand.bytes_per_s[i] * cores > m->resources[demand.resources[i]].bytes_per_s) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of short tasks: late binding without the network, unless others load the machine, or they
+ * themselves do. */
 static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    if (!y->rehearses || believed_slowdown(y, view, job)) {
+    if (!y->rehearses || believed_slowdown(y, view, job) || crowds(view, job)) {
         return;
+    }
+    if (view->machine->memory_count > 1) {
+        look_behind(y, view, job);
+        ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
     }
     y->job = job;
     y->acting = LATE;
