@@ -20,17 +20,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RESTART     400  /* mutations before the search starts anew, */
-#define DRAWN       80   /* so many of which are graphs that are drawn */
-#define SLACK       0.01 /* how much lower a ratio may still be kept, at first */
-#define LARGE       4    /* large graphs on each class */
+#define RESTART     400       /* mutations before the search starts anew, */
+#define DRAWN       80        /* so many of which are graphs that are drawn */
+#define SLACK       0.01      /* how much lower a ratio may still be kept, at first */
+#define LARGE       4         /* large graphs on each class */
 #define RNG_PURPOSE 0x616476u /* "adv" */
 
 static const struct adversarial_class classes[] = {
     {"cores", {"cpu:2", "cpu:4"}},
     {"one GPU", {"cpu:1 gpu:1@pcie3x16", "cpu:4 gpu:1@pcie3x16"}},
-    {"GPUs", {"cpu:4 gpu:2@link=1GB/s,latency=10us", "cpu:8 gpu:2@pcie4x16",
-              "cpu:12 gpu:4@pcie3x16"}},
+    {"GPUs",
+     {"cpu:4 gpu:2@link=1GB/s,latency=10us", "cpu:8 gpu:2@pcie4x16", "cpu:12 gpu:4@pcie3x16"}},
     {"FPGA", {"cpu:4 fpga:1@regions=2"}},
     {"GPU, FPGA", {"cpu:4 gpu:1@pcie3x16 fpga:1@regions=2"}},
 };
@@ -38,29 +38,82 @@ static const struct adversarial_class classes[] = {
 #define US 1e3
 #define S  1e9
 static const struct adversarial_kind kinds[] = {
-    {.name = "20 us to 1 s", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .bytes_least = 1e3,
-     .bytes_most = 1e8, .slack_ns = US, .goal = 1.05},
-    {.name = "no time, hours", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .nothing = 0.15,
-     .extreme = 0.1, .bytes_least = 1e3, .bytes_most = 1e8, .slack_ns = 20 * US, .goal = 1.05},
-    {.name = "huge data", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .bytes_least = 1e7,
-     .bytes_most = 1e11, .slack_ns = US, .goal = 1.05},
-    {.name = "contention", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .bytes_least = 1e4,
-     .bytes_most = 1e9, .slack_ns = US, .goal = 1.05, .contention = true},
-    {.name = "hidden load", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .bytes_least = 1e4,
-     .bytes_most = 1e9, .slack_ns = US, .hidden_load = 0.4, .seeds = 6},
-    {.name = "device lost", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .bytes_least = 1e3,
-     .bytes_most = 1e8, .slack_ns = US, .goal = 1.10, .loses = true},
-    {.name = "device lost, then", .time_least_ns = 20 * US, .time_most_ns = 1 * S,
-     .bytes_least = 1e3, .bytes_most = 1e8, .slack_ns = US, .goal = 1.10, .loses = true,
+    {.name = "20 us to 1 s",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .bytes_least = 1e3,
+     .bytes_most = 1e8,
+     .slack_ns = US,
+     .goal = 1.05},
+    {.name = "no time, hours",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .nothing = 0.15,
+     .extreme = 0.1,
+     .bytes_least = 1e3,
+     .bytes_most = 1e8,
+     .slack_ns = 20 * US,
+     .goal = 1.05},
+    {.name = "huge data",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .bytes_least = 1e7,
+     .bytes_most = 1e11,
+     .slack_ns = US,
+     .goal = 1.05},
+    {.name = "contention",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .bytes_least = 1e4,
+     .bytes_most = 1e9,
+     .slack_ns = US,
+     .goal = 1.05,
+     .contention = true},
+    {.name = "hidden load",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .bytes_least = 1e4,
+     .bytes_most = 1e9,
+     .slack_ns = US,
+     .hidden_load = 0.4,
+     .seeds = 6},
+    {.name = "device lost",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .bytes_least = 1e3,
+     .bytes_most = 1e8,
+     .slack_ns = US,
+     .goal = 1.10,
+     .loses = true},
+    {.name = "device lost, then",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .bytes_least = 1e3,
+     .bytes_most = 1e8,
+     .slack_ns = US,
+     .goal = 1.10,
+     .loses = true,
      .then = true},
-    {.name = "1 to 20 us", .time_least_ns = 1 * US, .time_most_ns = 20 * US, .bytes_least = 1e3,
-     .bytes_most = 1e7, .slack_ns = US, .goal = 1.2, .charged = true},
-    {.name = "two jobs", .time_least_ns = 20 * US, .time_most_ns = 1 * S, .nothing = 0.15,
-     .extreme = 0.1, .bytes_least = 1e3, .bytes_most = 1e8, .slack_ns = 20 * US,
+    {.name = "1 to 20 us",
+     .time_least_ns = 1 * US,
+     .time_most_ns = 20 * US,
+     .bytes_least = 1e3,
+     .bytes_most = 1e7,
+     .slack_ns = US,
+     .goal = 1.2,
+     .charged = true},
+    {.name = "two jobs",
+     .time_least_ns = 20 * US,
+     .time_most_ns = 1 * S,
+     .nothing = 0.15,
+     .extreme = 0.1,
+     .bytes_least = 1e3,
+     .bytes_most = 1e8,
+     .slack_ns = 20 * US,
      .two_jobs = true},
 };
-static const struct adversarial_kind large = {.name = "large, contention", .slack_ns = US,
-                                              .goal = 1.05, .contention = true};
+static const struct adversarial_kind large = {
+    .name = "large, contention", .slack_ns = US, .goal = 1.05, .contention = true};
 
 struct hunt {
     const struct sy_bench_adversarial *bench;
@@ -113,8 +166,7 @@ static int search(struct hunt *hunt, uint32_t mutations, struct sy_error *error)
         if (code) {
             return code;
         }
-        double slack = SLACK * (1 - (double)step / RESTART) *
-                       -log(1 - sy_rng_uniform(&hunt->rng));
+        double slack = SLACK * (1 - (double)step / RESTART) * -log(1 - sy_rng_uniform(&hunt->rng));
         if (step < DRAWN) {
             hunt->drawn++;
             hunt->drawn_log_sum += log(ratio);
@@ -160,11 +212,10 @@ static int judge_large(struct hunt *hunt, const char *spec, uint64_t accelerate_
     }
     int code = sy_graph_generate(spec, &graph, error);
     struct sy_job job = {.graph = graph, .weight = 1};
-    code = code ? code
-                : sy_workload_create(hunt->machines[m], &job, 1, &options, &workload, error);
-    code = code ? code
-                : sy_adversarial_judge_jobs(hunt->kind, hunt->policy, workload, NULL, &verdict,
-                                            error);
+    code = code ? code : sy_workload_create(hunt->machines[m], &job, 1, &options, &workload, error);
+    code =
+        code ? code
+             : sy_adversarial_judge_jobs(hunt->kind, hunt->policy, workload, NULL, &verdict, error);
     if (!code) {
         hunt->judged++;
         hunt->drawn++;
@@ -336,7 +387,8 @@ int sy_bench_adversarial(const struct sy_bench_adversarial *bench, struct sy_jso
             "Adversarial search: makespan of %s / least makespan of heft, peft, dmdas, heteroprio, "
             "dmda and lb\nin the same world; mean over graphs that were drawn, and the worst that "
             "a search found (at most %d tasks; seed %llu).\nTwo jobs: mean completion times, by "
-            "+wspt (dmdas by +srpt). Device lost: for good, after 0.3 to 0.7 of the bound; then:\nheuristics begin where %s stands.\n"
+            "+wspt (dmdas by +srpt). Device lost: for good, after 0.3 to 0.7 of the bound; "
+            "then:\nheuristics begin where %s stands.\n"
             "1 to 20 us: a decision costs 0.5 us, planning what the default and heft count for "
             "it. Large: 2,000 to 10,000 tasks.\n\n",
             policy, ADVERSARIAL_TASKS, (unsigned long long)bench->seed, policy);

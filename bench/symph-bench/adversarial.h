@@ -25,15 +25,15 @@ struct adversarial_kind {
     double time_least_ns, time_most_ns;
     double nothing, extreme; /* shares of tasks of no time, and of 1 ns to 3 h */
     double bytes_least, bytes_most;
-    double slack_ns;     /* added to both ends: what is shorter counts for little */
-    double goal;         /* the worst ratio asked for; 0: none */
-    uint32_t seeds;      /* of the world; the geometric mean of all counts. 0: 1 */
-    bool contention;     /* copies and tasks share links and memory */
-    double hidden_load;  /* share of each resource that others take */
-    bool loses;          /* a device is lost for good */
-    bool then;           /* heuristics go on from where the policy stood when it was lost */
-    bool charged;        /* the virtual clock runs while policies plan and decide */
-    bool two_jobs;       /* the second comes while the first runs; mean completion counts */
+    double slack_ns;    /* added to both ends: what is shorter counts for little */
+    double goal;        /* the worst ratio asked for; 0: none */
+    uint32_t seeds;     /* of the world; the geometric mean of all counts. 0: 1 */
+    bool contention;    /* copies and tasks share links and memory */
+    double hidden_load; /* share of each resource that others take */
+    bool loses;         /* a device is lost for good */
+    bool then;          /* heuristics go on from where the policy stood when it was lost */
+    bool charged;       /* the virtual clock runs while policies plan and decide */
+    bool two_jobs;      /* the second comes while the first runs; mean completion counts */
 };
 
 struct adversarial_instance {
@@ -45,7 +45,7 @@ struct adversarial_instance {
     double lost_share; /* and after which share of the first job's bound */
     double time_ns[ADVERSARIAL_TASKS][SY_KIND_COUNT]; /* INFINITY: cannot run there */
     double bytes[ADVERSARIAL_TASKS];                  /* of what a task makes, */
-    double input_bytes[ADVERSARIAL_TASKS];            /* and of what it finds in the host's memory */
+    double input_bytes[ADVERSARIAL_TASKS]; /* and of what it finds in the host's memory */
     uint32_t kernel[ADVERSARIAL_TASKS];
     uint32_t before[ADVERSARIAL_TASKS]; /* bit set of tasks it reads from, all earlier */
     double image_bytes[ADVERSARIAL_KERNELS];

@@ -23,10 +23,10 @@ static double log_uniform(struct sy_rng *rng, double least, double most) {
 
 static double any_cpu_ns(struct sy_rng *rng, const struct adversarial_kind *kind) {
     double which = sy_rng_uniform(rng);
-    return which < kind->nothing                   ? 0
-           : which < kind->nothing + kind->extreme ? log_uniform(rng, SHORTEST, LONGEST)
-                                                   : log_uniform(rng, kind->time_least_ns,
-                                                                 kind->time_most_ns);
+    return which < kind->nothing ? 0
+           : which < kind->nothing + kind->extreme
+               ? log_uniform(rng, SHORTEST, LONGEST)
+               : log_uniform(rng, kind->time_least_ns, kind->time_most_ns);
 }
 
 /* Nothing takes less than the kind's least time but what is extreme. */
@@ -81,10 +81,8 @@ static void lose(struct sy_rng *rng, struct adversarial_instance *it) {
 }
 
 void sy_adversarial_draw(struct sy_rng *rng, const struct adversarial_kind *kind,
-                         const struct adversarial_class *class,
-                         struct adversarial_instance *it) {
-    *it = (struct adversarial_instance){.task_count =
-                                            4 + sy_rng_below(rng, ADVERSARIAL_TASKS - 3)};
+                         const struct adversarial_class *class, struct adversarial_instance *it) {
+    *it = (struct adversarial_instance){.task_count = 4 + sy_rng_below(rng, ADVERSARIAL_TASKS - 3)};
     it->machine = any_machine(rng, class);
     for (uint32_t k = 0; k < ADVERSARIAL_KERNELS; k++) {
         it->image_bytes[k] = log_uniform(rng, IMAGE_LEAST, IMAGE_MOST);
@@ -126,8 +124,8 @@ static void mutate_task(struct sy_rng *rng, const struct adversarial_kind *kind,
     uint32_t k = SY_CPU + 1 + sy_rng_below(rng, SY_KIND_COUNT - 1);
     switch (sy_rng_below(rng, 8)) {
     case 0:
-        time_ns[SY_CPU] = sy_rng_uniform(rng) < 0.3 ? any_cpu_ns(rng, kind)
-                                                    : scaled(rng, kind, time_ns[SY_CPU]);
+        time_ns[SY_CPU] =
+            sy_rng_uniform(rng) < 0.3 ? any_cpu_ns(rng, kind) : scaled(rng, kind, time_ns[SY_CPU]);
         break;
     case 1:
         time_ns[SY_CPU] = scaled(rng, kind, time_ns[SY_CPU]);
@@ -152,8 +150,7 @@ static void mutate_task(struct sy_rng *rng, const struct adversarial_kind *kind,
 
 /* What concerns more than a task. */
 static void mutate_whole(struct sy_rng *rng, const struct adversarial_kind *kind,
-                         const struct adversarial_class *class,
-                         struct adversarial_instance *it) {
+                         const struct adversarial_class *class, struct adversarial_instance *it) {
     switch (sy_rng_below(rng, kind->two_jobs ? 7 : kind->loses ? 5 : 4)) {
     case 0:
         it->machine = any_machine(rng, class);
@@ -185,8 +182,7 @@ static void mutate_whole(struct sy_rng *rng, const struct adversarial_kind *kind
 }
 
 void sy_adversarial_mutate(struct sy_rng *rng, const struct adversarial_kind *kind,
-                           const struct adversarial_class *class,
-                           struct adversarial_instance *it) {
+                           const struct adversarial_class *class, struct adversarial_instance *it) {
     if (sy_rng_uniform(rng) < 0.7) {
         mutate_task(rng, kind, it, sy_rng_below(rng, it->task_count));
     } else {

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-#define DECISION_NS 500.0  /* to place a task, under any policy; docs/design/006 */
-#define DRAFT_NS    1.2e3  /* to plan one, as heft and peft do when a job arrives */
+#define DECISION_NS 500.0 /* to place a task, under any policy; docs/design/006 */
+#define DRAFT_NS    1.2e3 /* to plan one, as heft and peft do when a job arrives */
 #define SEED        1
 
 static const char *const usual_alone[ADVERSARIAL_USUAL] = {"heft",       "peft", "dmdas",
@@ -22,7 +22,8 @@ static const char *const usual_alone[ADVERSARIAL_USUAL] = {"heft",       "peft",
 static const char *const usual_stream[ADVERSARIAL_USUAL] = {
     "heft+wspt", "peft+wspt", "dmdas+srpt", "heteroprio+wspt", "dmda+wspt", "lb+wspt"};
 
-/* --- a policy whose plans cost time, or that another one follows ------------------------------------------------------------
+/* --- a policy whose plans cost time, or that another one follows
+ * ------------------------------------------------------------
  */
 /* The clock of the simulation in this thread: what policies have paid so far. */
 static _Thread_local double paid_ns;
@@ -198,8 +199,8 @@ static int judge_world(const struct adversarial_kind *kind, const char *policy,
     for (uint32_t i = 0; !code && i <= ADVERSARIAL_USUAL; i++) {
         double ns = INFINITY;
         const char *name = i ? usual[i - 1] : policy;
-        int ended = run(sim, kind, kind->then ? policy : name, kind->then && i ? name : NULL, &ns,
-                        error);
+        int ended =
+            run(sim, kind, kind->then ? policy : name, kind->then && i ? name : NULL, &ns, error);
         code = ended == -ENOMEM || ended == -EINVAL ? ended : 0;
         log_sum[i] += log(ns);
     }
@@ -224,12 +225,11 @@ int sy_adversarial_judge_jobs(const struct adversarial_kind *kind, const char *p
     for (uint32_t i = 2; i <= ADVERSARIAL_USUAL; i++) {
         best = log_sum[i] < log_sum[best] ? i : best;
     }
-    *ret_verdict =
-        (struct adversarial_verdict){.ratio = exp((log_sum[0] - log_sum[best]) / seeds),
-                                     .policy_ns = exp(log_sum[0] / seeds) - kind->slack_ns,
-                                     .best_ns = exp(log_sum[best] / seeds) - kind->slack_ns,
-                                     .best = (kind->two_jobs ? usual_stream
-                                                             : usual_alone)[best - 1]};
+    *ret_verdict = (struct adversarial_verdict){
+        .ratio = exp((log_sum[0] - log_sum[best]) / seeds),
+        .policy_ns = exp(log_sum[0] / seeds) - kind->slack_ns,
+        .best_ns = exp(log_sum[best] / seeds) - kind->slack_ns,
+        .best = (kind->two_jobs ? usual_stream : usual_alone)[best - 1]};
     return 0;
 }
 

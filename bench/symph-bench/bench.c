@@ -513,7 +513,7 @@ static int run_recorded(const struct bench_args *args, struct sy_json_writer *ou
 
 static int run_adversarial(const struct bench_args *args, struct sy_json_writer *out,
                            struct sy_buffer *text) {
-    struct sy_bench_adversarial bench = {args->policy, args->worst,     args->only, 1,
+    struct sy_bench_adversarial bench = {args->policy,    args->worst,       args->only, 1,
                                          args->mutations, args->common.quiet};
     return sy_bench_adversarial(&bench, out, text);
 }

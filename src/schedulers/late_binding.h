@@ -150,6 +150,13 @@ static inline double sy_late_burden(const struct sy_view *view) {
 bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, double lasts_ns,
                     double wait_ns);
 
+/* What must still follow a task on each class if all behind it goes to its best place, as in PEFT's
+ * table; [task * class_count + class]. It keeps tasks from going where what they write would have
+ * to come back for longer than they gain. */
+void sy_late_look_behind(const struct sy_view *view, uint32_t job, double *ret_behind_ns);
+/* The job's tasks, one on each core, want more of their memory than it has. */
+bool sy_late_crowds(const struct sy_view *view, uint32_t job);
+
 /* Inputs of tasks in the window that shall travel before their task is committed. */
 uint32_t sy_late_send_ahead(struct late *late, const struct sy_view *view,
                             struct sy_decision *ret_decisions, uint32_t capacity);

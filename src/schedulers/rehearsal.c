@@ -5,8 +5,8 @@
 #include "schedulers/rehearsal.h"
 #include <errno.h>
 
-#define DATA_PER_TASK   4 /* data that a task brings, at most; jobs with more are not rehearsed */
-#define ACCESS_PER_TASK 6 /* likewise accesses, on average */
+#define DATA_PER_TASK   4  /* data that a task brings, at most; jobs with more are not rehearsed */
+#define ACCESS_PER_TASK 24 /* likewise accesses, on average */
 #define MORE            1024 /* of both, whatever the number of tasks */
 #define FETCHES         1024 /* copies under way ahead of any commitment */
 
@@ -146,11 +146,16 @@ double sy_rehearsal_run(struct rehearsal *r, const struct sy_view *view, uint32_
     begin(r, view, job);
     sy_world_arrive(w, job); /* it is told as if the job came now */
     sy_world_ask(w);
-    while (w->jobs_left) {
+    uint32_t tasks = w->jobs[job].tasks_left;
+    uint32_t stop = r->task_limit && r->task_limit < tasks ? tasks - r->task_limit : 0;
+    while (w->jobs_left && w->jobs[job].tasks_left > stop) {
         if (w->failure || !sy_world_step(w)) {
             r->failed = true; /* what the policy still holds would spoil the next time */
             return INFINITY;
         }
+    }
+    if (w->jobs_left && policy->ops->job_left) {
+        policy->ops->job_left(policy, &w->view, job);
     }
     return w->view.now_ns;
 }

@@ -21,6 +21,7 @@ struct rehearsal {
     const double *factor;                  /* per task: true over estimated time; NULL: 1 */
     const double *committed, *promised_ns; /* per task: of decisions already made; NULL: none */
     const struct sy_load *loads; /* per resource: of others, where links are shared; NULL: none */
+    uint32_t task_limit;         /* it is left when so many have ended; 0: at the job's end */
     bool failed;
 };
 

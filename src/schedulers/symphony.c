@@ -5,10 +5,10 @@
  * (follow_plan.c). Before that the job is rehearsed (rehearsal.c) under the plan and under the
  * usual policies: where one of them would end it sooner than any plan, that policy decides instead.
  * As tasks end the spread of their times is seen; where it is large, what is left is rehearsed in
- * several sampled worlds, and the plan is given up if something else ends sooner in them. When jobs
- * share the machine, or a device is lost, late binding takes over, short jobs first, corrected by a
- * network (late_binding.c, learned.c). Jobs of a single task never end a plan: they are bound late
- * beside it. docs/design/006-default-policy.md.
+ * several sampled worlds, and the plan is given up if something else ends sooner in them. What is
+ * left is planned anew when a device is lost or comes back. When jobs share the machine late
+ * binding takes over, short jobs first, corrected by a network (late_binding.c, learned.c). Jobs of
+ * a single task never end a plan: they are bound late beside it. docs/design/006-default-policy.md.
  */
 #include "schedulers/follow_plan.h"
 #include "schedulers/plan_on_arrival.h"
@@ -18,11 +18,11 @@
 #include <string.h>
 
 /* What planning costs here, or somewhat more. A policy cannot see the clock. */
-#define PLAN_NS  5e4 /* per task: a job of shorter tasks is not planned, nor does a network pay; */
-#define PLAN_FAR 2e4 /* with several memories besides the host's there is more to choose */
-#define DRAFT_NS 1.2e3 /* per task and draft */
-#define STEP_NS  70    /* per task that the search plans anew */
-#define BEHIND_NS 100  /* per task: what must still follow it */
+#define PLAN_NS   5e4 /* per task: a job of shorter tasks is not planned, nor does a network pay; */
+#define PLAN_FAR  2e4 /* with several memories besides the host's there is more to choose */
+#define DRAFT_NS  1.2e3 /* per task and draft */
+#define STEP_NS   70    /* per task that the search plans anew */
+#define BEHIND_NS 100   /* per task: what must still follow it */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
 #define PLAN_MOST_NS  60e6 /* but at most, */
@@ -35,11 +35,12 @@
 #define REHEARSE_MOST 20000  /* tasks of all jobs: with more, none is rehearsed */
 #define PAIRS_MOST    100000 /* of kernels and devices: with more, plans do not see the load */
 #define SLOWED        1.02   /* somewhere, at least: else there is no load to plan with */
-#define RISKY         20     /* times as long as on the best class, and */
-#define RISKY_SHARE   0.5    /* of the time that the best classes take for all: not planned there */
 /* When another policy takes over: */
 #define BETTER        0.002 /* by so much it must end sooner, */
 #define EARLY         0.02  /* or so much if it commits all at once and cannot take it back */
+#define RAISED        1e18  /* before any priority that a plan gives */
+#define BEGINNING     1000  /* tasks of what is too large, which are rehearsed; */
+#define BEHIND        1.05  /* by so much they may end later under a plan */
 #define SAMPLES_LEAST 4
 #define SAMPLES_MOST  16
 #define DOUBT_TASKS   8    /* that have ended, at least */
@@ -56,13 +57,15 @@ struct symphony {
     bool rehearses;
     enum actor acting;      /* for the job that is planned */
     bool fell_back;         /* it acts because the plan was given up */
-    bool early;             /* HEFT or PEFT has committed tasks of the job before they were ready */
+    bool raises;            /* HEFT or PEFT acts, and what it decides goes before what it decided */
     bool relook;            /* a device was lost or came back: what is left is planned anew */
     uint32_t job;           /* that is planned */
     uint32_t job_count;     /* present jobs of more than one task */
     double *factor;         /* per task: of a sampled world */
     uint32_t *usual_device; /* per task: where and when the best usual policy ran it */
     double *usual_begin_ns, *usual_end_ns;
+    uint32_t *told_device; /* per task: where who acts was rehearsed to run it, and how long */
+    double *told_ns;
     double *committed, *promised_ns; /* per task: of decisions made */
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
     double uneven;      /* the most that one device slows a kernel more than another does */
@@ -146,14 +149,16 @@ static bool take(struct symphony *y, const struct sy_view *view) {
     y->usual_device = sy_arena_alloc(arena, tasks, sizeof *y->usual_device);
     y->usual_begin_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_begin_ns);
     y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
+    y->told_device = sy_arena_alloc(arena, tasks, sizeof *y->told_device);
+    y->told_ns = sy_arena_alloc(arena, tasks, sizeof *y->told_ns);
     y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
     y->loads = sy_arena_alloc(arena, view->machine->resource_count + 1u, sizeof *y->loads);
     y->time_ns = sy_arena_alloc(arena, tasks * view->machine->class_count, sizeof *y->time_ns);
     y->best_ns = sy_arena_alloc(arena, view->machine->class_count, sizeof *y->best_ns);
     y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
     return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
-           y->usual_end_ns && y->known_of && y->loads && y->time_ns && y->best_ns &&
-           (y->slowdown || pairs > PAIRS_MOST);
+           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->loads &&
+           y->time_ns && y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -200,12 +205,25 @@ static double rehearse(struct symphony *y, const struct sy_view *view, enum acto
     if (actor == HEFT || actor == PEFT) {
         sy_arrival_forget(&y->actors[actor], view);
     }
-    y->spent_ns += cost_ns(view, y->job, actor);
+    double tasks = view->jobs[y->job].tasks_left, limit = y->stage.task_limit;
+    y->spent_ns += cost_ns(view, y->job, actor) * (limit > 0 ? fmin(1, limit / tasks) : 1);
     y->stage.factor = factor;
     y->stage.committed = y->committed;
     y->stage.promised_ns = y->promised_ns;
     ((struct shadow *)y->actors[FOLLOW].state)->strict = actor == STRICT;
     return sy_rehearsal_run(&y->stage, view, y->job, &y->actors[actor == STRICT ? FOLLOW : actor]);
+}
+
+/* A rehearsal takes from a policy what it held, and one that acts no more may still hold some. */
+static void forget(struct symphony *y, const struct sy_view *view, enum actor actor) {
+    struct late *late = y->actors[LATE].state;
+    if (actor != LATE) {
+        return; /* the others ask the world before they take a task */
+    }
+    late->window_count = 0;
+    memset(late->waiting, 0, view->machine->class_count * sizeof *late->waiting);
+    while (sy_pool_pop(&late->ready, &late->base, view) != SY_NONE) {
+    }
 }
 
 static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum actor actor) {
@@ -224,6 +242,25 @@ static void record(struct symphony *y, const struct sy_view *view) {
            count * sizeof *y->usual_device);
     memcpy(y->usual_begin_ns + first, y->stage.world.begin_ns + first, count * sizeof(double));
     memcpy(y->usual_end_ns + first, y->stage.world.end_ns + first, count * sizeof(double));
+}
+
+/* How long tasks take as rehearsed: where memory and links are shared, longer than alone. */
+static void tell(struct symphony *y, const struct sy_view *view, const uint32_t *device,
+                 const double *begin_ns, const double *end_ns) {
+    const struct sy_view_job *j = &view->jobs[y->job];
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        y->told_device[t] = device[t];
+        y->told_ns[t] = sy_draft_settled(view, t) ? 0 : end_ns[t] - begin_ns[t];
+    }
+}
+
+/* As planned with. */
+static double expected_ns(const struct symphony *y, const struct sy_view *view, uint32_t task,
+                          uint32_t device) {
+    double alone_ns = sy_estimate_time_ns(view, task, device);
+    bool board = view->machine->devices[device].board != SY_NONE; /* images are in told_ns */
+    bool told = view->shared_links && !board && y->told_device[task] == device;
+    return told ? fmax(alone_ns, y->told_ns[task]) : alone_ns;
 }
 
 /* The usual policies, as far as the budget goes; what is shorter than the plan becomes the plan. */
@@ -270,18 +307,32 @@ static double spare_ns(double tasks, double drafts, double planned_ns) {
 }
 
 /* HEFT's or PEFT's plan is followed to the letter, whatever the drafts believe of theirs. Where
- * inputs must travel as early as they let them, so that following ends later, they act. */
+ * inputs must travel as early as they let them, so that following ends later, they act, unless
+ * times are known to spread: what is committed cannot be taken back. */
 static enum actor adopt(struct symphony *y, const struct sy_view *view, enum actor usual,
                         double usual_ns) {
     y->plans.best.makespan_ns = INFINITY;
     sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
                        y->usual_end_ns);
     double strict_ns = rehearse_plan(y, view, STRICT);
-    if (!sooner_by(view, EARLY, usual_ns, strict_ns)) {
+    if (sy_plan_spreads(view, y->job) || !sooner_by(view, EARLY, usual_ns, strict_ns)) {
         return STRICT;
     }
     sy_arrival_forget(&y->actors[usual], view);
     return usual;
+}
+
+/* Whether a plan that is too large to be rehearsed as a whole is worth following where copies and
+ * tasks disturb each other: as many tasks must end about as soon as under late binding. */
+static bool holds(struct symphony *y, const struct sy_view *view) {
+    if (!y->rehearses || !sy_rehearsal_fits(&y->stage, view, y->job)) {
+        return false;
+    }
+    y->stage.task_limit = BEGINNING;
+    double late_ns = rehearse(y, view, LATE, NULL), plan_ns = rehearse_plan(y, view, FOLLOW);
+    y->stage.task_limit = 0;
+    forget(y, view, LATE);
+    return plan_ns - view->now_ns <= BEHIND * (late_ns - view->now_ns);
 }
 
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
@@ -294,17 +345,24 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
         budget_ns -= needs_ns;
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
-    if (usual == FOLLOW) { /* nor is a plan improved that cannot be rehearsed: it may follow badly, */
-        return view->shared_links ? NOBODY : FOLLOW; /* and worse where copies disturb each other */
+    if (usual == FOLLOW) {
+        /* Nor is a plan improved that cannot be rehearsed: it may follow badly. */
+        return !view->shared_links || holds(y, view) ? FOLLOW : NOBODY;
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
     y->spent_ns += budget_ns;
-    double plan_ns = rehearse_plan(y, view, FOLLOW), strict_ns = rehearse_plan(y, view, STRICT);
-    enum actor best = sooner(view, strict_ns, plan_ns) ? STRICT : FOLLOW;
-    if (sooner(view, usual_ns, best == STRICT ? strict_ns : plan_ns)) {
+    double plan_ns = rehearse_plan(y, view, FOLLOW);
+    tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
+    double strict_ns = rehearse_plan(y, view, STRICT);
+    bool strict = sooner(view, strict_ns, plan_ns);
+    if (strict) {
+        tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
+    }
+    if (sooner(view, usual_ns, strict ? strict_ns : plan_ns)) {
+        tell(y, view, y->usual_device, y->usual_begin_ns, y->usual_end_ns);
         return usual < HEFT ? usual : adopt(y, view, usual, usual_ns);
     }
-    return best;
+    return strict ? STRICT : FOLLOW;
 }
 
 /* What others take of links slows copies in rehearsals; what they take of memory slows tasks. */
@@ -355,62 +413,12 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     return most > SLOWED ? y->slowdown : NULL;
 }
 
-/* The time that the job takes if each task goes where it is fastest, as far as areas tell. */
-static double fast_ns(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    const struct sy_view_job *j = &view->jobs[job];
-    const struct sy_machine *m = view->machine;
-    double most = 0;
-    memset(y->best_ns, 0, m->class_count * sizeof *y->best_ns);
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        uint32_t best = 0;
-        while (best + 1 < m->class_count &&
-               view->time_ns[(size_t)t * m->class_count + best] > view->best_ns[t]) {
-            best++;
-        }
-        y->best_ns[best] += view->best_ns[t];
-    }
-    for (uint32_t c = 0; c < m->class_count; c++) {
-        most = fmax(most, y->best_ns[c] / m->classes[c].device_count);
-    }
-    return fmax(most, j->isolated_ns);
-}
-
-/* Times are known to spread: they were measured. */
-static bool spreads(const struct sy_view *view, uint32_t task) {
-    uint32_t classes = view->machine->class_count;
-    const double *sigma = &view->log_sigma[(size_t)view->task_kernel[task] * classes];
-    double most = 0;
-    for (uint32_t c = 0; c < classes; c++) {
-        most = fmax(most, sigma[c]);
-    }
-    return most > 0;
-}
-
-/* A core that takes over a GPU's task for half of the job frees the GPU for next to nothing, and
- * holds all up if it is late: where times spread such are not planned. */
-static const double *sensible_times(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    const struct sy_view_job *j = &view->jobs[job];
-    uint32_t classes = view->machine->class_count;
-    double limit_ns = RISKY_SHARE * fast_ns(y, view, job);
-    bool risky = false;
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        const double *times = &view->time_ns[(size_t)t * classes];
-        double most_ns = spreads(view, t) ? fmax(limit_ns, RISKY * view->best_ns[t]) : INFINITY;
-        for (uint32_t c = 0; c < classes; c++) {
-            bool leave_out = times[c] > most_ns;
-            risky = risky || (leave_out && isfinite(times[c]));
-            y->time_ns[(size_t)t * classes + c] = leave_out ? INFINITY : times[c];
-        }
-    }
-    return risky ? y->time_ns : view->time_ns;
-}
-
 static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
     struct symphony *y = s->state;
     struct sy_view ahead = *real;
     const struct sy_view *view = &ahead;
     ahead.slowdown = believed_slowdown(y, real, job);
-    ahead.time_ns = sensible_times(y, real, job);
+    ahead.time_ns = sy_plan_times(real, job, y->best_ns, y->time_ns);
     y->job = job;
     if (y->rehearses) {
         ((struct late *)y->actors[LATE].state)->behind_ns = NULL;
@@ -427,7 +435,7 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     y->sum = y->square_sum = 0;
     y->next_doubt = DOUBT_TASKS;
     y->budget_ns = fmin(SHARE * (y->plans.best.makespan_ns - view->now_ns), DOUBT_MOST_NS);
-    y->fell_back = y->early = false;
+    y->fell_back = y->raises = false;
     y->acting = choose(y, s, view);
     if (y->acting == LATE && view->slowdown) {
         y->acting = NOBODY; /* late binding that sees the load */
@@ -438,84 +446,15 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     }
 }
 
-/* Between devices of two classes; those of one class can be the same device. */
-static double edge_ns(const struct sy_view *view, uint32_t task, uint32_t next, uint32_t from,
-                      uint32_t to) {
-    const struct sy_machine *m = view->machine;
-    uint32_t a_memory = m->devices[m->classes[from].first_device].memory;
-    uint32_t b_memory = m->devices[m->classes[to].first_device].memory;
-    double sum_ns = 0;
-    if (from == to || a_memory == b_memory) {
-        return 0;
-    }
-    for (uint32_t a = view->access_start[next]; a < view->access_start[next + 1]; a++) {
-        if (view->access_producer[a] == task && (view->access[a].mode & SY_READ)) {
-            sum_ns += sy_cost_transfer_ns(m, a_memory, b_memory,
-                                          view->data_bytes[view->access[a].datum]);
-        }
-    }
-    return sum_ns;
-}
-
-/* What must still follow a task on each class if all behind it goes to its best place: PEFT's
- * table. Tasks so short that planning would not pay are bound late; this keeps them from going
- * where what they write would have to come back for longer than they gain. */
-static void look_behind(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    const struct sy_view_job *j = &view->jobs[job];
-    uint32_t classes = view->machine->class_count;
-    for (uint32_t i = j->first_task + j->task_count; i-- > j->first_task;) {
-        uint32_t task = view->order[i];
-        double *row = &y->time_ns[(size_t)task * classes];
-        memset(row, 0, classes * sizeof *row);
-        for (uint32_t e = view->succ_start[task]; e < view->succ_start[task + 1]; e++) {
-            size_t next = (size_t)view->succ[e] * classes;
-            for (uint32_t c = 0; c < classes; c++) {
-                double best_ns = INFINITY;
-                for (uint32_t q = 0; q < classes; q++) {
-                    double ns = y->time_ns[next + q] + view->time_ns[next + q];
-                    if (ns < best_ns) {
-                        best_ns = fmin(best_ns, ns + edge_ns(view, task, view->succ[e], c, q));
-                    }
-                }
-                row[c] = fmax(row[c], best_ns);
-            }
-        }
-    }
-    y->spent_ns += BEHIND_NS * j->task_count;
-}
-
-/* The job's tasks, one on each core, want more of their memory than it has. */
-static bool crowds(const struct sy_view *view, uint32_t job) {
-    const struct sy_view_job *j = &view->jobs[job];
-    const struct sy_machine *m = view->machine;
-    const struct sy_device *core = &m->devices[0];
-    double sum_bytes_per_s = 0;
-    uint32_t cores = 0;
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        size_t at = (size_t)view->task_kernel[t] * m->class_count + core->class_index;
-        sum_bytes_per_s += view->demand_bytes_per_s[at];
-    }
-    struct sy_demand demand;
-    sy_cost_demand(m, 0, sum_bytes_per_s / j->task_count, 0, &demand);
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        cores += m->devices[d].memory == core->memory;
-    }
-    for (uint32_t i = 0; view->shared_links && i < demand.count; i++) {
-        if (demand.bytes_per_s[i] * cores > m->resources[demand.resources[i]].bytes_per_s) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Of short tasks: late binding without the network, unless others load the machine, or they
  * themselves do. */
 static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    if (!y->rehearses || believed_slowdown(y, view, job) || crowds(view, job)) {
+    if (!y->rehearses || believed_slowdown(y, view, job) || sy_late_crowds(view, job)) {
         return;
     }
     if (view->machine->memory_count > 1) {
-        look_behind(y, view, job);
+        sy_late_look_behind(view, job, y->time_ns);
+        y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
         ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
     }
     y->job = job;
@@ -530,18 +469,6 @@ static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32
  */
 static bool takeable(const struct sy_view *view, uint32_t task) {
     return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
-}
-
-/* A rehearsal takes from a policy what it held, and one that acts no more may still hold some. */
-static void forget(struct symphony *y, const struct sy_view *view, enum actor actor) {
-    struct late *late = y->actors[LATE].state;
-    if (actor != LATE) {
-        return; /* the others ask the world before they take a task */
-    }
-    late->window_count = 0;
-    memset(late->waiting, 0, view->machine->class_count * sizeof *late->waiting);
-    while (sy_pool_pop(&late->ready, &late->base, view) != SY_NONE) {
-    }
 }
 
 static void remind(struct sy_scheduler *s, const struct sy_view *view, enum actor actor) {
@@ -659,8 +586,12 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
 
 /* --- what the world tells ----------------------------------------------------------------------
  */
+/* HEFT and PEFT have committed all: they go on beside whoever comes. */
 static void give_up(struct sy_scheduler *s, const struct sy_view *view) {
     struct symphony *y = s->state;
+    if (y->acting == HEFT || y->acting == PEFT) {
+        return;
+    }
     if (y->acting <= STRICT) {
         sy_follow_stop(s, view); /* hands over what is ready */
         y->acting = NOBODY;
@@ -720,10 +651,13 @@ static void look_around(struct sy_scheduler *s, const struct sy_view *view) {
     if (y->acting == NOBODY) {
         return; /* the job has left, or others came */
     }
+    if (y->acting >= HEFT) { /* its queues are laid: what came back goes before them, at once */
+        y->raises = true;
+        remind(s, view, y->acting);
+        return;
+    }
     drop_actor(y, view);
-    /* HEFT's queues are laid: what came back must go before them, which late binding sees to. */
-    bool planned = y->next_doubt != UINT32_MAX && y->acting < HEFT;
-    y->early = y->early || y->acting >= HEFT;
+    bool planned = y->next_doubt != UINT32_MAX;
     y->follow.following = false;
     y->acting = NOBODY;
     if (planned && y->rehearses && sy_rehearsal_fits(&y->stage, view, y->job)) {
@@ -755,7 +689,7 @@ static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32
                       uint32_t device, double duration_ns) {
     struct symphony *y = s->state;
     sy_follow_task_done(s, view, task, device, duration_ns);
-    double planned_ns = sy_estimate_time_ns(view, task, device);
+    double planned_ns = expected_ns(y, view, task, device);
     if (y->acting != NOBODY && view->task_job[task] == y->job && planned_ns > 0 &&
         duration_ns > 0) {
         double off = log(duration_ns / planned_ns);
@@ -787,7 +721,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         if (ret[i].kind == SY_RUN) {
             y->committed[ret[i].task] = ret[i].priority;
             y->promised_ns[ret[i].task] = ret[i].expected_ns;
-            ret[i].priority += y->early && y->fell_back && view->task_job[ret[i].task] == y->job;
+            ret[i].priority += y->raises && is_acted(y, view, ret[i].task) ? RAISED : 0;
         }
         if (y->fell_back && ret[i].kind != SY_RECONFIGURE &&
             view->task_job[ret[i].task] == y->job) {
