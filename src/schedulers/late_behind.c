@@ -8,6 +8,9 @@
 #include "schedulers/late_binding.h"
 #include <string.h>
 
+#define LITTLE                                                                                     \
+    16.0 /* of a task's least times: to travel for so long is no reason to go elsewhere */
+
 /* What must travel for a task's sake from a device of one class to another one, where it runs, and
  * from the host's memory; those of one class can be the same device. */
 static double travel_ns(const struct sy_view *view, uint32_t task, uint32_t next, uint32_t from,
@@ -28,6 +31,22 @@ static double travel_ns(const struct sy_view *view, uint32_t task, uint32_t next
         }
     }
     return sum_ns;
+}
+
+/* What is little beside the task itself is left to late binding, which knows who is busy. */
+static void leave_little(const struct sy_view *view, const struct sy_view_job *j,
+                         double *behind_ns) {
+    uint32_t classes = view->machine->class_count;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        double *row = &behind_ns[(size_t)t * classes], least_ns = row[0];
+        for (uint32_t c = 1; c < classes; c++) {
+            least_ns = fmin(least_ns, row[c]);
+        }
+        for (uint32_t c = 0; c < classes; c++) {
+            bool little = row[c] - least_ns <= LITTLE * view->best_ns[t];
+            row[c] = little ? least_ns : row[c];
+        }
+    }
 }
 
 void sy_late_look_behind(const struct sy_view *view, uint32_t job, double *ret_behind_ns) {
@@ -51,6 +70,7 @@ void sy_late_look_behind(const struct sy_view *view, uint32_t job, double *ret_b
             }
         }
     }
+    leave_little(view, j, ret_behind_ns);
 }
 
 bool sy_late_crowds(const struct sy_view *view, uint32_t job) {
