@@ -358,6 +358,9 @@ static int write_bench(const struct bench_args *args, const char *name, const ch
         sy_buffer_printf(&page, " --suite %s --rollouts %u%s%s", args->suite, args->rollouts,
                          args->policy ? " --policy " : "", args->policy ? args->policy : "");
     }
+    if (strcmp(name, "adversarial") == 0) {
+        sy_buffer_printf(&page, " --mutations %u", args->mutations);
+    }
     if (is_simulated(name)) {
         sy_buffer_printf(&page, " --decision-time %s", args->decision_time);
     }

@@ -446,13 +446,23 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     }
 }
 
+/* But for FPGAs, whose images take longer to load than short tasks take. */
+static bool has_accelerators(const struct sy_machine *machine) {
+    uint32_t d = 0;
+    while (d < machine->device_count &&
+           (machine->devices[d].kind == SY_CPU || machine->devices[d].board != SY_NONE)) {
+        d++;
+    }
+    return d < machine->device_count;
+}
+
 /* Of short tasks: late binding without the network, unless others load the machine, or they
  * themselves do. */
 static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
     if (!y->rehearses || believed_slowdown(y, view, job) || sy_late_crowds(view, job)) {
         return;
     }
-    if (view->machine->memory_count > 1) {
+    if (has_accelerators(view->machine)) {
         sy_late_look_behind(view, job, y->time_ns);
         y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
         ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
