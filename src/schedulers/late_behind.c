@@ -8,8 +8,8 @@
 #include "schedulers/late_binding.h"
 #include <string.h>
 
-#define LITTLE                                                                                     \
-    16.0 /* of a task's least times: to travel for so long is no reason to go elsewhere */
+/* Of a task's least times: to travel for so long is no reason to go elsewhere. */
+#define LITTLE 16.0
 
 /* What must travel for a task's sake from a device of one class to another one, where it runs, and
  * from the host's memory; those of one class can be the same device. */
