@@ -69,7 +69,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "suite", "LIST", AT(suite),
      "tracks to run: S, D, C, M, ablation, zero-shot, speed or all (default all)"},
     {SY_OPTION_TEXT, "only", "GLOB", AT(only),
-     "only the suites of a track whose name matches GLOB"},
+     "only the suites of a track, or the kinds of graphs, whose name matches GLOB"},
     {SY_OPTION_TEXT, "policy", "A,B,...", AT(policy),
      "policies to evaluate, such as learned@my.weights (default: the shipped ones)"},
     {SY_OPTION_U32, "rollouts", "N", AT(rollouts),
@@ -81,9 +81,9 @@ static const struct sy_option options[] = {
      "may be repeated"},
     {SY_OPTION_HEADING, .help = "For adversarial"},
     {SY_OPTION_U32, "mutations", "N", AT(mutations),
-     "number of graphs to try against each baseline (default 10000)", 1, 1e9},
+     "number of graphs to try for each class of machines and kind (default 2000)", 1, 1e9},
     {SY_OPTION_TEXT, "worst", "FOLDER", AT(worst),
-     "write the worst graph found against each baseline to this folder"},
+     "write the worst graph found for each class and kind to this folder"},
     {SY_OPTION_HEADING, .help = "For dype (also: --noise, of measured times; --plot)"},
     {SY_OPTION_REPEAT, "times", "FILE", AT(times),
      "measured times of kernels, as symph run --calibrate writes them (default: those installed); "
@@ -359,6 +359,9 @@ static int write_bench(const struct bench_args *args, const char *name, const ch
         sy_buffer_printf(&page, " --suite %s --rollouts %u%s%s", args->suite, args->rollouts,
                          args->policy ? " --policy " : "", args->policy ? args->policy : "");
     }
+    if (strcmp(name, "adversarial") == 0) {
+        sy_buffer_printf(&page, " --mutations %u", args->mutations);
+    }
     if (is_simulated(name)) {
         sy_buffer_printf(&page, " --decision-time %s", args->decision_time);
     }
@@ -514,8 +517,8 @@ static int run_recorded(const struct bench_args *args, struct sy_json_writer *ou
 
 static int run_adversarial(const struct bench_args *args, struct sy_json_writer *out,
                            struct sy_buffer *text) {
-    struct sy_bench_adversarial bench = {args->policy, args->worst, 1, args->mutations,
-                                         args->common.quiet};
+    struct sy_bench_adversarial bench = {args->policy,    args->worst,       args->only, 1,
+                                         args->mutations, args->common.quiet};
     return sy_bench_adversarial(&bench, out, text);
 }
 
@@ -604,7 +607,7 @@ int sy_bench_command(int argc, char **argv) {
     struct bench_args args = {.data = getenv("SYMPH_DATA"),
                               .seeds = 20,
                               .decision_time = SY_MEASURED,
-                              .mutations = 10000,
+                              .mutations = 2000,
                               .suite = "all",
                               .rollouts = 200,
                               .counters = {.counters = "4,8", .noise = 0.02, .outliers = 0.03}};

@@ -132,6 +132,7 @@ int sy_bench_recorded(const struct sy_bench_worlds *worlds, const char *policies
 struct sy_bench_adversarial {
     const char *policy; /* NULL: the default */
     const char *save;   /* folder for the worst graphs; NULL: none */
+    const char *only;   /* kinds must match this glob; NULL: all */
     uint64_t seed;
     uint32_t mutations;
     bool quiet;

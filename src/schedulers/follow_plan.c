@@ -74,7 +74,9 @@ void sy_follow_begin(struct follow *y, const struct sy_view *view, uint32_t job,
     y->strict = strict;
     y->uncertain = false;
     y->fetch_count = 0;
-    memset(y->left + j->first_task, 0, j->task_count * sizeof *y->left);
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        y->left[t] = sy_draft_settled(view, t);
+    }
     memset(y->ahead + j->first_task, 0, j->task_count * sizeof *y->ahead);
     memset(y->listed + j->first_task, 0, j->task_count * sizeof *y->listed);
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
@@ -129,7 +131,7 @@ static void list(struct follow *y, uint32_t task) {
 
 void sy_follow_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct follow *y = s->state;
-    if (!y->following || view->jobs[view->task_job[task]].task_count < 2) {
+    if (!y->following || view->jobs[view->task_job[task]].task_count < 2 || y->left[task]) {
         sy_late_task_ready(s, view, task);
     }
 }

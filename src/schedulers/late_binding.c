@@ -403,6 +403,10 @@ static struct late_choice weigh(struct late *l, const struct sy_view *view, uint
     double ns = exec_ns(l, view, task, group, &sharing), harm_ns = sharing.harm;
     double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
     double score_ns = start_ns + ns + 0.5 * harm_ns + sy_late_burden(view) * travel_ns;
+    if (l->behind_ns) {
+        score_ns += l->behind_ns[(size_t)task * view->machine->class_count +
+                                 view->machine->devices[device].class_index];
+    }
     if (l->scale) { /* a rollout's distaste for this kernel on this class stands behind the tasks */
         size_t at = (size_t)view->task_kernel[task] * view->machine->class_count +
                     view->machine->devices[device].class_index;
@@ -529,7 +533,7 @@ void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
     if (choice->travel_ns > 0) {
         sy_late_sent(l, view, task, view->machine->devices[choice->device].memory);
     }
-    sy_late_put_behind(l, view, task, choice);
+    sy_late_note_queued(l, view, task, choice);
     l->busy = true;
     count_waiting(l, view, task, UINT32_MAX); /* minus one */
     sy_order_charge(&l->base, view, task, choice->exec_ns);

@@ -33,7 +33,7 @@
 #define LATE_SECOND_NS (100 * LATE_ACCELERATOR_NS)
 #define LATE_TRAVELS   8
 /* Second tasks of an accelerator that are remembered, to be taken back. */
-#define LATE_BEHIND 4
+#define LATE_QUEUED 4
 
 /* Where copies disturb each other, those of a task hold up the ones behind them: that much of the
  * time that its inputs travel counts against a device. With one accelerator nobody waits but
@@ -87,9 +87,9 @@ struct late_way {
 };
 
 /* Tasks that were committed to a device and had not begun when last looked at. */
-struct late_behind {
-    uint32_t task[LATE_BEHIND], count;
-    double exec_ns[LATE_BEHIND];
+struct late_queued {
+    uint32_t task[LATE_QUEUED], count;
+    double exec_ns[LATE_QUEUED];
 };
 
 struct late {
@@ -111,6 +111,7 @@ struct late {
     uint32_t alike_count;
     uint32_t *alike_of;       /* per device */
     const double *scale;      /* per task, of its rank; NULL: 1 */
+    const double *behind_ns;  /* [task * class_count + class]: must still follow it; NULL: 0 */
     uint32_t jobs;            /* that have arrived and not left */
     bool mixed;               /* the window's keys were given under another number of jobs */
     double longest_travel_ns; /* of the inputs of the tasks looked at last time */
@@ -124,7 +125,7 @@ struct late {
     uint64_t decide_round;
     bool unseen; /* tasks became ready since it was last asked who could be pushed aside */
     bool busy;   /* something runs: a gate may close */
-    struct late_behind *behind; /* per device */
+    struct late_queued *queued; /* per device */
     uint8_t *recalls;           /* per task: how often it was taken back */
     struct sharing sharing;
     struct slowing *slowing; /* [kernel % LATE_KERNELS * device_count + group] */
@@ -171,13 +172,20 @@ bool sy_late_hungry(const struct sy_view *view, uint32_t device, uint32_t held, 
 
 SY_MUST_CHECK int sy_late_recall_init(struct late *late, const struct sy_view *view);
 /* A task was committed, as chosen. */
-void sy_late_put_behind(struct late *late, const struct sy_view *view, uint32_t task,
-                        const struct late_choice *choice);
+void sy_late_note_queued(struct late *late, const struct sy_view *view, uint32_t task,
+                         const struct late_choice *choice);
 /* Something waits behind another task while a device is idle. */
 bool sy_late_may_recall(struct late *late, const struct sy_view *view);
 /* Takes back what would end sooner on an idle device that nobody else wanted. */
 uint32_t sy_late_recall(struct late *late, const struct sy_view *view, struct sy_decision *ret,
                         uint32_t capacity);
+
+/* What must still follow a task on each class if all behind it goes to its best place, as in PEFT's
+ * table; [task * class_count + class]. It keeps tasks from going where what they write would have
+ * to come back for longer than they gain. */
+void sy_late_look_behind(const struct sy_view *view, uint32_t job, double *ret_behind_ns);
+/* The job's tasks, one on each core, want more of their memory than it has. */
+bool sy_late_crowds(const struct sy_view *view, uint32_t job);
 
 /* Inputs of tasks in the window that shall travel before their task is committed. */
 uint32_t sy_late_send_ahead(struct late *late, const struct sy_view *view,

@@ -16,32 +16,32 @@
 int sy_late_recall_init(struct late *l, const struct sy_view *view) {
     struct sy_arena *arena = l->base.arena;
     l->recalls = sy_arena_alloc(arena, view->task_capacity + 1u, sizeof *l->recalls);
-    l->behind = sy_arena_alloc(arena, view->machine->device_count, sizeof *l->behind);
-    return l->recalls && l->behind ? 0 : -ENOMEM;
+    l->queued = sy_arena_alloc(arena, view->machine->device_count, sizeof *l->queued);
+    return l->recalls && l->queued ? 0 : -ENOMEM;
 }
 
 /* Forgets what has begun, or was taken away. */
-static struct late_behind *look_behind(struct late *l, const struct sy_view *view,
-                                       uint32_t device) {
-    struct late_behind *behind = &l->behind[device];
+static struct late_queued *look_at_queued(struct late *l, const struct sy_view *view,
+                                          uint32_t device) {
+    struct late_queued *queued = &l->queued[device];
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < behind->count; i++) {
-        uint32_t task = behind->task[i];
+    for (uint32_t i = 0; i < queued->count; i++) {
+        uint32_t task = queued->task[i];
         if (view->task_device[task] == device && view->task_state[task] <= SY_TASK_READY) {
-            behind->task[kept] = task;
-            behind->exec_ns[kept++] = behind->exec_ns[i];
+            queued->task[kept] = task;
+            queued->exec_ns[kept++] = queued->exec_ns[i];
         }
     }
-    behind->count = kept;
-    return behind;
+    queued->count = kept;
+    return queued;
 }
 
-void sy_late_put_behind(struct late *l, const struct sy_view *view, uint32_t task,
-                        const struct late_choice *choice) {
-    struct late_behind *behind = look_behind(l, view, choice->device);
-    if (view->machine->devices[choice->device].kind != SY_CPU && behind->count < LATE_BEHIND) {
-        behind->task[behind->count] = task;
-        behind->exec_ns[behind->count++] = choice->exec_ns;
+void sy_late_note_queued(struct late *l, const struct sy_view *view, uint32_t task,
+                         const struct late_choice *choice) {
+    struct late_queued *queued = look_at_queued(l, view, choice->device);
+    if (view->machine->devices[choice->device].kind != SY_CPU && queued->count < LATE_QUEUED) {
+        queued->task[queued->count] = task;
+        queued->exec_ns[queued->count++] = choice->exec_ns;
     }
 }
 
@@ -53,18 +53,18 @@ static bool is_idle(const struct sy_view *view, uint32_t device) {
 bool sy_late_may_recall(struct late *l, const struct sy_view *view) {
     bool any = false, idle = false;
     for (uint32_t d = 0; d < view->machine->device_count && !l->mode.gate; d++) {
-        any = any || (l->behind[d].count && look_behind(l, view, d)->count);
+        any = any || (l->queued[d].count && look_at_queued(l, view, d)->count);
         idle = idle || is_idle(view, d);
     }
     return any && idle;
 }
 
 /* When it would begin where it waits, if what runs there ends as expected. */
-static double begins_ns(const struct late_behind *behind, const struct sy_view *view,
+static double begins_ns(const struct late_queued *queued, const struct sy_view *view,
                         uint32_t device, uint32_t i) {
     double ns = sy_estimate_end_ns(view, device);
     for (uint32_t k = 0; k < i; k++) {
-        ns += behind->exec_ns[k];
+        ns += queued->exec_ns[k];
     }
     return ns;
 }
@@ -93,18 +93,18 @@ uint32_t sy_late_recall(struct late *l, const struct sy_view *view, struct sy_de
                         uint32_t capacity) {
     uint32_t count = 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
-        const struct late_behind *behind = look_behind(l, view, d);
-        for (uint32_t i = 0; i < behind->count && count < capacity; i++) {
-            uint32_t task = behind->task[i];
+        const struct late_queued *queued = look_at_queued(l, view, d);
+        for (uint32_t i = 0; i < queued->count && count < capacity; i++) {
+            uint32_t task = queued->task[i];
             if (l->recalls[task] == RECALLS_MOST) {
                 continue;
             }
-            double from_ns = begins_ns(behind, view, d, i);
+            double from_ns = begins_ns(queued, view, d, i);
             struct late_choice there = bind_again(l, view, d, from_ns, task);
-            if (is_worth(l, view, d, from_ns + behind->exec_ns[i], &there)) {
+            if (is_worth(l, view, d, from_ns + queued->exec_ns[i], &there)) {
                 l->recalls[task]++;
                 l->held[there.device]++; /* it takes one */
-                sy_order_charge(&l->base, view, task, -behind->exec_ns[i]);
+                sy_order_charge(&l->base, view, task, -queued->exec_ns[i]);
                 ret[count++] = (struct sy_decision){.kind = SY_RECALL, .task = task, .device = d};
             }
         }

@@ -37,6 +37,26 @@ void sy_draft_begin(struct draft *plan, const struct sy_view *view) {
     plan->makespan_ns = 0;
 }
 
+void sy_draft_settle(struct draft *plan, const struct sy_view *view, uint32_t task) {
+    uint32_t device = view->task_device[task];
+    bool ended = view->task_state[task] == SY_TASK_DONE;
+    bool runs = view->task_state[task] == SY_TASK_RUNNING;
+    double until_ns = ended || device == SY_NONE ? view->now_ns
+                      : runs                     ? sy_estimate_end_ns(view, device)
+                                                 : sy_estimate_free_ns(view, device);
+    plan->device[task] = device == SY_NONE ? 0 : device;
+    plan->start_ns[task] = view->now_ns;
+    plan->end_ns[task] = until_ns;
+}
+
+uint32_t sy_draft_unplanned(const struct sy_view *view, uint32_t task) {
+    uint32_t count = 0;
+    for (uint32_t e = view->pred_start[task]; e < view->pred_start[task + 1]; e++) {
+        count += !sy_draft_settled(view, view->pred[e]);
+    }
+    return count;
+}
+
 static double initial_ns(const struct sy_view *view, uint32_t datum, uint32_t memory) {
     const struct sy_machine *m = view->machine;
     double best = view->data_valid[datum] ? INFINITY : 0;

@@ -290,8 +290,8 @@ void sy_portfolio_improve(struct portfolio *p, const struct sy_view *view, uint3
                           uint64_t seed, double steps) {
     struct search *s = &p->search;
     double lower_ns = view->now_ns + view->jobs[job].isolated_ns * (1 + 1e-9);
-    if (view->machine->board_count || !isfinite(p->best.makespan_ns) || steps < 1 ||
-        p->best.makespan_ns <= lower_ns) {
+    if (view->machine->board_count || p->line_count < view->jobs[job].task_count ||
+        !isfinite(p->best.makespan_ns) || steps < 1 || p->best.makespan_ns <= lower_ns) {
         return;
     }
     s->rng = sy_rng_make(seed, 0x696d7072, job);

@@ -67,7 +67,11 @@ static void plan_job(struct arrival_plan *f, const struct sy_view *view, uint32_
     const struct sy_view_job *j = &view->jobs[job];
     sy_draft_begin(&f->plan, view);
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        f->unplanned[t] = view->pred_start[t + 1] - view->pred_start[t];
+        if (sy_draft_settled(view, t)) {
+            sy_draft_settle(&f->plan, view, t);
+            continue;
+        }
+        f->unplanned[t] = sy_draft_unplanned(view, t);
         if (!f->unplanned[t]) {
             sy_pool_push(&f->queue, view, t, f->key[t]);
         }
@@ -130,6 +134,16 @@ void sy_arrival_job_arrived(struct sy_scheduler *s, const struct sy_view *view, 
                   f->unplanned);
     if (f->base.order != ORDER_NONE) {
         f->emit_count = f->emit_next; /* committed one by one, when ready */
+    }
+}
+
+void sy_arrival_forget(struct sy_scheduler *s, const struct sy_view *view) {
+    struct arrival_plan *f = s->state;
+    f->emit_count = f->emit_next = 0;
+    for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        f->plan.planned_ns[d] = 0;
+    }
+    while (sy_pool_pop(&f->ready, &f->base, view) != SY_NONE) {
     }
 }
 

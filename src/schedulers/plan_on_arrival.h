@@ -35,6 +35,8 @@ SY_MUST_CHECK int sy_arrival_init(struct sy_scheduler *scheduler, const struct s
                                   const char *args, size_t size);
 void sy_arrival_job_arrived(struct sy_scheduler *scheduler, const struct sy_view *view,
                             uint32_t job);
+/* All that it planned, in a rehearsal perhaps, and what it holds. */
+void sy_arrival_forget(struct sy_scheduler *scheduler, const struct sy_view *view);
 void sy_arrival_task_ready(struct sy_scheduler *scheduler, const struct sy_view *view,
                            uint32_t task);
 uint32_t sy_arrival_decide(struct sy_scheduler *scheduler, const struct sy_view *view,

@@ -86,6 +86,9 @@ static double buy_ns(struct portfolio *p, const struct sy_view *view, const stru
         p->load_ns[c] = 0;
     }
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        if (sy_draft_settled(view, t)) {
+            continue;
+        }
         const double *time_ns = view->time_ns + (size_t)t * classes;
         double least = INFINITY;
         uint32_t where = 0;
@@ -301,10 +304,21 @@ static void release(struct portfolio *p, const struct sy_view *view, uint32_t ta
     }
 }
 
+static void settle(struct portfolio *p, const struct sy_view *view, uint32_t task) {
+    uint32_t memories = view->machine->memory_count;
+    sy_draft_settle(&p->trial, view, task);
+    p->sent[task] = UINT64_C(1) << view->machine->devices[p->trial.device[task]].memory;
+    memset(&p->there_ns[(size_t)task * memories], 0, memories * sizeof *p->there_ns);
+}
+
 static void open_first(struct portfolio *p, const struct sy_view *view,
                        const struct sy_view_job *j) {
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        p->unplanned[t] = view->pred_start[t + 1] - view->pred_start[t];
+        if (sy_draft_settled(view, t)) {
+            settle(p, view, t);
+            continue;
+        }
+        p->unplanned[t] = sy_draft_unplanned(view, t);
         if (!p->unplanned[t]) {
             sy_pool_push(&p->open, view, t, p->key[t]);
         }
@@ -503,10 +517,14 @@ void sy_portfolio_offer(struct portfolio *p, const struct sy_view *view, uint32_
                         const uint32_t *device, const double *start_ns, const double *end_ns) {
     const struct sy_view_job *j = &view->jobs[job];
     sy_draft_begin(&p->trial, view);
-    for (uint32_t i = 0; i < j->task_count; i++) {
-        p->line[i] = view->order[j->first_task + i];
+    p->line_count = 0;
+    for (uint32_t i = j->first_task; i < j->first_task + j->task_count; i++) {
+        if (sy_draft_settled(view, view->order[i])) {
+            settle(p, view, view->order[i]);
+        } else {
+            p->line[p->line_count++] = view->order[i];
+        }
     }
-    p->line_count = j->task_count;
     sy_draft_sort(p->line, p->line_count, start_ns, end_ns, p->unplanned);
     for (uint32_t i = 0; i < p->line_count; i++) {
         uint32_t task = p->line[i], where = device[task];

@@ -165,6 +165,14 @@ SY_MUST_CHECK int sy_draft_take(struct draft *plan, struct sy_arena *arena,
                                 const struct sy_view *view);
 /* Forgets what was planned; devices are free when their queues are. */
 void sy_draft_begin(struct draft *plan, const struct sy_view *view);
+/* A task that nobody is asked about: it is committed, runs or has ended. */
+static inline bool sy_draft_settled(const struct sy_view *view, uint32_t task) {
+    return view->task_device[task] != SY_NONE || view->task_state[task] >= SY_TASK_RUNNING;
+}
+/* Where it is and when it ends, for those that are planned behind it; it stands in no sequence. */
+void sy_draft_settle(struct draft *plan, const struct sy_view *view, uint32_t task);
+/* The predecessors that are to be planned before it. */
+uint32_t sy_draft_unplanned(const struct sy_view *view, uint32_t task);
 /* Later plans start behind this one. */
 void sy_draft_keep(struct draft *plan, const struct sy_view *view);
 /* When the inputs of a task can be in a memory, its predecessors being planned. */

@@ -5,8 +5,8 @@
 #include "schedulers/rehearsal.h"
 #include <errno.h>
 
-#define DATA_PER_TASK   4 /* data that a task brings, at most; jobs with more are not rehearsed */
-#define ACCESS_PER_TASK 6 /* likewise accesses, on average */
+#define DATA_PER_TASK   4  /* data that a task brings, at most; jobs with more are not rehearsed */
+#define ACCESS_PER_TASK 24 /* likewise accesses, on average */
 #define MORE            1024 /* of both, whatever the number of tasks */
 #define FETCHES         1024 /* copies under way ahead of any commitment */
 
@@ -28,6 +28,16 @@ void sy_rehearsal_finish(struct rehearsal *r) {
     sy_world_finish(&r->world);
 }
 
+/* A job of this one task: it ends some time, and nothing follows. */
+static bool may_stay(const struct rehearsal *r, const struct sy_view *view, uint32_t task) {
+    for (uint32_t a = view->access_start[task]; a < view->access_start[task + 1]; a++) {
+        if (view->access[a].datum >= r->data_capacity) {
+            return false;
+        }
+    }
+    return view->jobs[view->task_job[task]].task_count == 1;
+}
+
 bool sy_rehearsal_fits(const struct rehearsal *r, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
     uint32_t first = view->access_start[j->first_task];
@@ -42,8 +52,8 @@ bool sy_rehearsal_fits(const struct rehearsal *r, const struct sy_view *view, ui
     }
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         uint32_t running = view->devices[d].running;
-        if (view->devices[d].lost || view->devices[d].suspended ||
-            (running != SY_NONE && view->task_job[running] != job)) {
+        if (view->devices[d].suspended ||
+            (running != SY_NONE && view->task_job[running] != job && !may_stay(r, view, running))) {
             return false;
         }
     }
@@ -118,6 +128,12 @@ static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job)
     }
     w->jobs_left = w->jobs[job].tasks_left > 0;
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
+        uint32_t running = view->devices[d].running, other;
+        if (running != SY_NONE && (other = view->task_job[running]) != job) {
+            begin_task(r, view, running);
+            w->jobs[other] = view->jobs[other];
+            w->jobs[other].tasks_left = 2; /* it does not end here: nobody is told that it leaves */
+        }
         begin_device(r, view, d);
     }
     begin_loads(r, view);
@@ -130,11 +146,16 @@ double sy_rehearsal_run(struct rehearsal *r, const struct sy_view *view, uint32_
     begin(r, view, job);
     sy_world_arrive(w, job); /* it is told as if the job came now */
     sy_world_ask(w);
-    while (w->jobs_left) {
+    uint32_t tasks = w->jobs[job].tasks_left;
+    uint32_t stop = r->task_limit && r->task_limit < tasks ? tasks - r->task_limit : 0;
+    while (w->jobs_left && w->jobs[job].tasks_left > stop) {
         if (w->failure || !sy_world_step(w)) {
             r->failed = true; /* what the policy still holds would spoil the next time */
             return INFINITY;
         }
+    }
+    if (w->jobs_left && policy->ops->job_left) {
+        policy->ops->job_left(policy, &w->view, job);
     }
     return w->view.now_ns;
 }

@@ -21,6 +21,7 @@ struct rehearsal {
     const double *factor;                  /* per task: true over estimated time; NULL: 1 */
     const double *committed, *promised_ns; /* per task: of decisions already made; NULL: none */
     const struct sy_load *loads; /* per resource: of others, where links are shared; NULL: none */
+    uint32_t task_limit;         /* it is left when so many have ended; 0: at the job's end */
     bool failed;
 };
 
@@ -28,7 +29,8 @@ struct rehearsal {
 SY_MUST_CHECK int sy_rehearsal_init(struct rehearsal *rehearsal, struct sy_arena *arena,
                                     const struct sy_view *view);
 void sy_rehearsal_finish(struct rehearsal *rehearsal);
-/* Whether this job can be rehearsed from here: it is alone on the machine, and not too large. */
+/* Whether this job can be rehearsed from here: it is alone on the machine, but for jobs of one task
+ * that runs, and not too large. */
 bool sy_rehearsal_fits(const struct rehearsal *rehearsal, const struct sy_view *view, uint32_t job);
 /* When the job would end. INFINITY: the policy stopped short, and nothing is rehearsed again. */
 double sy_rehearsal_run(struct rehearsal *rehearsal, const struct sy_view *view, uint32_t job,

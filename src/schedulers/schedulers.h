@@ -17,6 +17,9 @@ struct sy_senses;
 void sy_readings_of(const struct sy_senses *senses, uint32_t resource_count,
                     struct sy_reading *ret_readings);
 
+/* What the default's planning has cost since init, by its own constants; 0 of others. */
+double sy_scheduler_planning_ns(const struct sy_scheduler *scheduler);
+
 /* --- what a policy is given beside its name -----------------------------------------------------
  */
 enum sy_policy_part {

@@ -5,22 +5,24 @@
  * (follow_plan.c). Before that the job is rehearsed (rehearsal.c) under the plan and under the
  * usual policies: where one of them would end it sooner than any plan, that policy decides instead.
  * As tasks end the spread of their times is seen; where it is large, what is left is rehearsed in
- * several sampled worlds, and the plan is given up if something else ends sooner in them. When jobs
- * share the machine, or a device is lost, late binding takes over, short jobs first, corrected by a
- * network (late_binding.c, learned.c). Jobs of a single task never end a plan: they are bound late
- * beside it. docs/design/006-default-policy.md.
+ * several sampled worlds, and the plan is given up if something else ends sooner in them. What is
+ * left is planned anew when a device is lost or comes back. When jobs share the machine late
+ * binding takes over, short jobs first, corrected by a network (late_binding.c, learned.c). Jobs of
+ * a single task never end a plan: they are bound late beside it. docs/design/006-default-policy.md.
  */
 #include "schedulers/follow_plan.h"
+#include "schedulers/plan_on_arrival.h"
 #include "schedulers/plan_portfolio.h"
 #include "schedulers/rehearsal.h"
 #include <errno.h>
 #include <string.h>
 
 /* What planning costs here, or somewhat more. A policy cannot see the clock. */
-#define PLAN_NS  5e4 /* per task: a job of shorter tasks is not planned, nor does a network pay; */
-#define PLAN_FAR 2e4 /* with several memories besides the host's there is more to choose */
-#define DRAFT_NS 1.2e3 /* per task and draft */
-#define STEP_NS  70    /* per task that the search plans anew */
+#define PLAN_NS   5e4 /* per task: a job of shorter tasks is not planned, nor does a network pay; */
+#define PLAN_FAR  2e4 /* with several memories besides the host's there is more to choose */
+#define DRAFT_NS  1.2e3 /* per task and draft */
+#define STEP_NS   70    /* per task that the search plans anew */
+#define BEHIND_NS 100   /* per task: what must still follow it */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
 #define PLAN_MOST_NS  60e6 /* but at most, */
@@ -33,10 +35,12 @@
 #define REHEARSE_MOST 20000  /* tasks of all jobs: with more, none is rehearsed */
 #define PAIRS_MOST    100000 /* of kernels and devices: with more, plans do not see the load */
 #define SLOWED        1.02   /* somewhere, at least: else there is no load to plan with */
-#define RISKY         20     /* times as long as on the best class, and */
-#define RISKY_SHARE   0.5    /* of the time that the best classes take for all: not planned there */
 /* When another policy takes over: */
-#define BETTER        0.002 /* by so much it must end sooner */
+#define BETTER        0.002 /* by so much it must end sooner, */
+#define EARLY         0.02  /* or so much if it commits all at once and cannot take it back */
+#define RAISED        1e18  /* before any priority that a plan gives */
+#define BEGINNING     1000  /* tasks of what is too large, which are rehearsed; */
+#define BEHIND        1.05  /* by so much they may end later under a plan */
 #define SAMPLES_LEAST 4
 #define SAMPLES_MOST  16
 #define DOUBT_TASKS   8    /* that have ended, at least */
@@ -53,11 +57,15 @@ struct symphony {
     bool rehearses;
     enum actor acting;      /* for the job that is planned */
     bool fell_back;         /* it acts because the plan was given up */
+    bool raises;            /* HEFT or PEFT acts, and what it decides goes before what it decided */
+    bool relook;            /* a device was lost or came back: what is left is planned anew */
     uint32_t job;           /* that is planned */
     uint32_t job_count;     /* present jobs of more than one task */
     double *factor;         /* per task: of a sampled world */
     uint32_t *usual_device; /* per task: where and when the best usual policy ran it */
     double *usual_begin_ns, *usual_end_ns;
+    uint32_t *told_device; /* per task: where who acts was rehearsed to run it, and how long */
+    double *told_ns;
     double *committed, *promised_ns; /* per task: of decisions made */
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
     double uneven;      /* the most that one device slows a kernel more than another does */
@@ -66,6 +74,7 @@ struct symphony {
     double *time_ns;       /* [task * class_count + class]: those that are planned with, */
     double *best_ns;       /* and per class: what it has to do if all go where they are fastest */
     double budget_ns;      /* left for doubts */
+    double spent_ns;       /* on plans, rehearsals and doubts so far */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -140,14 +149,16 @@ static bool take(struct symphony *y, const struct sy_view *view) {
     y->usual_device = sy_arena_alloc(arena, tasks, sizeof *y->usual_device);
     y->usual_begin_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_begin_ns);
     y->usual_end_ns = sy_arena_alloc(arena, tasks, sizeof *y->usual_end_ns);
+    y->told_device = sy_arena_alloc(arena, tasks, sizeof *y->told_device);
+    y->told_ns = sy_arena_alloc(arena, tasks, sizeof *y->told_ns);
     y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
     y->loads = sy_arena_alloc(arena, view->machine->resource_count + 1u, sizeof *y->loads);
     y->time_ns = sy_arena_alloc(arena, tasks * view->machine->class_count, sizeof *y->time_ns);
     y->best_ns = sy_arena_alloc(arena, view->machine->class_count, sizeof *y->best_ns);
     y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
     return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
-           y->usual_end_ns && y->known_of && y->loads && y->time_ns && y->best_ns &&
-           (y->slowdown || pairs > PAIRS_MOST);
+           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->loads &&
+           y->time_ns && y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -191,11 +202,28 @@ static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor
  */
 static double rehearse(struct symphony *y, const struct sy_view *view, enum actor actor,
                        const double *factor) {
+    if (actor == HEFT || actor == PEFT) {
+        sy_arrival_forget(&y->actors[actor], view);
+    }
+    double tasks = view->jobs[y->job].tasks_left, limit = y->stage.task_limit;
+    y->spent_ns += cost_ns(view, y->job, actor) * (limit > 0 ? fmin(1, limit / tasks) : 1);
     y->stage.factor = factor;
     y->stage.committed = y->committed;
     y->stage.promised_ns = y->promised_ns;
     ((struct shadow *)y->actors[FOLLOW].state)->strict = actor == STRICT;
     return sy_rehearsal_run(&y->stage, view, y->job, &y->actors[actor == STRICT ? FOLLOW : actor]);
+}
+
+/* A rehearsal takes from a policy what it held, and one that acts no more may still hold some. */
+static void forget(struct symphony *y, const struct sy_view *view, enum actor actor) {
+    struct late *late = y->actors[LATE].state;
+    if (actor != LATE) {
+        return; /* the others ask the world before they take a task */
+    }
+    late->window_count = 0;
+    memset(late->waiting, 0, view->machine->class_count * sizeof *late->waiting);
+    while (sy_pool_pop(&late->ready, &late->base, view) != SY_NONE) {
+    }
 }
 
 static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum actor actor) {
@@ -214,6 +242,25 @@ static void record(struct symphony *y, const struct sy_view *view) {
            count * sizeof *y->usual_device);
     memcpy(y->usual_begin_ns + first, y->stage.world.begin_ns + first, count * sizeof(double));
     memcpy(y->usual_end_ns + first, y->stage.world.end_ns + first, count * sizeof(double));
+}
+
+/* How long tasks take as rehearsed: where memory and links are shared, longer than alone. */
+static void tell(struct symphony *y, const struct sy_view *view, const uint32_t *device,
+                 const double *begin_ns, const double *end_ns) {
+    const struct sy_view_job *j = &view->jobs[y->job];
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        y->told_device[t] = device[t];
+        y->told_ns[t] = sy_draft_settled(view, t) ? 0 : end_ns[t] - begin_ns[t];
+    }
+}
+
+/* As planned with. */
+static double expected_ns(const struct symphony *y, const struct sy_view *view, uint32_t task,
+                          uint32_t device) {
+    double alone_ns = sy_estimate_time_ns(view, task, device);
+    bool board = view->machine->devices[device].board != SY_NONE; /* images are in told_ns */
+    bool told = view->shared_links && !board && y->told_device[task] == device;
+    return told ? fmax(alone_ns, y->told_ns[task]) : alone_ns;
 }
 
 /* The usual policies, as far as the budget goes; what is shorter than the plan becomes the plan. */
@@ -243,8 +290,12 @@ static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view,
     return best;
 }
 
+static bool sooner_by(const struct sy_view *view, double share, double ns, double than_ns) {
+    return ns - view->now_ns < (1 - share) * (than_ns - view->now_ns);
+}
+
 static bool sooner(const struct sy_view *view, double ns, double than_ns) {
-    return ns - view->now_ns < (1 - BETTER) * (than_ns - view->now_ns);
+    return sooner_by(view, BETTER, ns, than_ns);
 }
 
 /* What may still be spent once the drafts are made. */
@@ -255,8 +306,37 @@ static double spare_ns(double tasks, double drafts, double planned_ns) {
     return fmax(most_ns - DRAFT_NS * drafts * tasks, least_ns);
 }
 
+/* HEFT's or PEFT's plan is followed to the letter, whatever the drafts believe of theirs. Where
+ * inputs must travel as early as they let them, so that following ends later, they act, unless
+ * times are known to spread: what is committed cannot be taken back. */
+static enum actor adopt(struct symphony *y, const struct sy_view *view, enum actor usual,
+                        double usual_ns) {
+    y->plans.best.makespan_ns = INFINITY;
+    sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
+                       y->usual_end_ns);
+    double strict_ns = rehearse_plan(y, view, STRICT);
+    if (sy_plan_spreads(view, y->job) || !sooner_by(view, EARLY, usual_ns, strict_ns)) {
+        return STRICT;
+    }
+    sy_arrival_forget(&y->actors[usual], view);
+    return usual;
+}
+
+/* Whether a plan that is too large to be rehearsed as a whole is worth following where copies and
+ * tasks disturb each other: as many tasks must end about as soon as under late binding. */
+static bool holds(struct symphony *y, const struct sy_view *view) {
+    if (!y->rehearses || !sy_rehearsal_fits(&y->stage, view, y->job)) {
+        return false;
+    }
+    y->stage.task_limit = BEGINNING;
+    double late_ns = rehearse(y, view, LATE, NULL), plan_ns = rehearse_plan(y, view, FOLLOW);
+    y->stage.task_limit = 0;
+    forget(y, view, LATE);
+    return plan_ns - view->now_ns <= BEHIND * (late_ns - view->now_ns);
+}
+
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
-    double tasks = view->jobs[y->job].task_count, usual_ns = INFINITY;
+    double tasks = view->jobs[y->job].tasks_left, usual_ns = INFINITY;
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
     double budget_ns = spare_ns(tasks, y->plans.drafts, planned_ns);
     enum actor usual = FOLLOW;
@@ -266,21 +346,23 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
     if (usual == FOLLOW) {
-        return FOLLOW; /* nor is a plan improved that cannot be rehearsed: it may follow badly */
+        /* Nor is a plan improved that cannot be rehearsed: it may follow badly. */
+        return !view->shared_links || holds(y, view) ? FOLLOW : NOBODY;
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
-    double plan_ns = rehearse_plan(y, view, FOLLOW), strict_ns = rehearse_plan(y, view, STRICT);
-    enum actor best = sooner(view, strict_ns, plan_ns) ? STRICT : FOLLOW;
-    if (sooner(view, usual_ns, best == STRICT ? strict_ns : plan_ns)) {
-        if (usual < HEFT) {
-            return usual;
-        }
-        best = STRICT; /* its plan, whatever the drafts believe of theirs */
-        y->plans.best.makespan_ns = INFINITY;
-        sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
-                           y->usual_end_ns);
+    y->spent_ns += budget_ns;
+    double plan_ns = rehearse_plan(y, view, FOLLOW);
+    tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
+    double strict_ns = rehearse_plan(y, view, STRICT);
+    bool strict = sooner(view, strict_ns, plan_ns);
+    if (strict) {
+        tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
     }
-    return best;
+    if (sooner(view, usual_ns, strict ? strict_ns : plan_ns)) {
+        tell(y, view, y->usual_device, y->usual_begin_ns, y->usual_end_ns);
+        return usual < HEFT ? usual : adopt(y, view, usual, usual_ns);
+    }
+    return strict ? STRICT : FOLLOW;
 }
 
 /* What others take of links slows copies in rehearsals; what they take of memory slows tasks. */
@@ -331,67 +413,21 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     return most > SLOWED ? y->slowdown : NULL;
 }
 
-/* The time that the job takes if each task goes where it is fastest, as far as areas tell. */
-static double fast_ns(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    const struct sy_view_job *j = &view->jobs[job];
-    const struct sy_machine *m = view->machine;
-    double most = 0;
-    memset(y->best_ns, 0, m->class_count * sizeof *y->best_ns);
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        uint32_t best = 0;
-        while (best + 1 < m->class_count &&
-               view->time_ns[(size_t)t * m->class_count + best] > view->best_ns[t]) {
-            best++;
-        }
-        y->best_ns[best] += view->best_ns[t];
-    }
-    for (uint32_t c = 0; c < m->class_count; c++) {
-        most = fmax(most, y->best_ns[c] / m->classes[c].device_count);
-    }
-    return fmax(most, j->isolated_ns);
-}
-
-/* Times are known to spread: they were measured. */
-static bool spreads(const struct sy_view *view, uint32_t task) {
-    uint32_t classes = view->machine->class_count;
-    const double *sigma = &view->log_sigma[(size_t)view->task_kernel[task] * classes];
-    double most = 0;
-    for (uint32_t c = 0; c < classes; c++) {
-        most = fmax(most, sigma[c]);
-    }
-    return most > 0;
-}
-
-/* A core that takes over a GPU's task for half of the job frees the GPU for next to nothing, and
- * holds all up if it is late: where times spread such are not planned. */
-static const double *sensible_times(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    const struct sy_view_job *j = &view->jobs[job];
-    uint32_t classes = view->machine->class_count;
-    double limit_ns = RISKY_SHARE * fast_ns(y, view, job);
-    bool risky = false;
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        const double *times = &view->time_ns[(size_t)t * classes];
-        double most_ns = spreads(view, t) ? fmax(limit_ns, RISKY * view->best_ns[t]) : INFINITY;
-        for (uint32_t c = 0; c < classes; c++) {
-            bool leave_out = times[c] > most_ns;
-            risky = risky || (leave_out && isfinite(times[c]));
-            y->time_ns[(size_t)t * classes + c] = leave_out ? INFINITY : times[c];
-        }
-    }
-    return risky ? y->time_ns : view->time_ns;
-}
-
 static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
     struct symphony *y = s->state;
     struct sy_view ahead = *real;
     const struct sy_view *view = &ahead;
     ahead.slowdown = believed_slowdown(y, real, job);
-    ahead.time_ns = sensible_times(y, real, job);
+    ahead.time_ns = sy_plan_times(real, job, y->best_ns, y->time_ns);
     y->job = job;
+    if (y->rehearses) {
+        ((struct late *)y->actors[LATE].state)->behind_ns = NULL;
+    }
     if (y->uneven > SLOWED && real->machine->class_count == 1) {
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
     }
     sy_portfolio_plan(&y->plans, view, job);
+    y->spent_ns += DRAFT_NS * y->plans.drafts * view->jobs[job].tasks_left;
     if (!isfinite(y->plans.best.makespan_ns)) {
         return;
     }
@@ -399,27 +435,43 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     y->sum = y->square_sum = 0;
     y->next_doubt = DOUBT_TASKS;
     y->budget_ns = fmin(SHARE * (y->plans.best.makespan_ns - view->now_ns), DOUBT_MOST_NS);
-    y->fell_back = false;
+    y->fell_back = y->raises = false;
     y->acting = choose(y, s, view);
     if (y->acting == LATE && view->slowdown) {
         y->acting = NOBODY; /* late binding that sees the load */
     } else if (y->acting <= STRICT) {
         sy_follow_begin(&y->follow, real, job, &y->plans.best, y->acting == STRICT);
-    } else {
+    } else if (y->acting < ACTORS) {
         y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], real, job);
     }
 }
 
-/* Of short tasks: late binding as it is, unless others load the machine. */
+/* But for FPGAs, whose images take longer to load than short tasks take. */
+static bool has_accelerators(const struct sy_machine *machine) {
+    uint32_t d = 0;
+    while (d < machine->device_count &&
+           (machine->devices[d].kind == SY_CPU || machine->devices[d].board != SY_NONE)) {
+        d++;
+    }
+    return d < machine->device_count;
+}
+
+/* Of short tasks: late binding without the network, unless others load the machine, or they
+ * themselves do. */
 static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
-    if (!y->rehearses || believed_slowdown(y, view, job)) {
+    if (!y->rehearses || believed_slowdown(y, view, job) || sy_late_crowds(view, job)) {
         return;
+    }
+    if (has_accelerators(view->machine)) {
+        sy_late_look_behind(view, job, y->time_ns);
+        y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
+        ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
     }
     y->job = job;
     y->acting = LATE;
     y->fell_back = false;
     y->ended = 0;
-    y->next_doubt = UINT32_MAX;
+    y->next_doubt = UINT32_MAX; /* never */
     y->actors[LATE].ops->job_arrived(&y->actors[LATE], view, job);
 }
 
@@ -427,18 +479,6 @@ static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32
  */
 static bool takeable(const struct sy_view *view, uint32_t task) {
     return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
-}
-
-/* A rehearsal takes from a policy what it held, and one that acts no more may still hold some. */
-static void forget(struct symphony *y, const struct sy_view *view, enum actor actor) {
-    struct late *late = y->actors[LATE].state;
-    if (actor != LATE) {
-        return; /* the others ask the world before they take a task */
-    }
-    late->window_count = 0;
-    memset(late->waiting, 0, view->machine->class_count * sizeof *late->waiting);
-    while (sy_pool_pop(&late->ready, &late->base, view) != SY_NONE) {
-    }
 }
 
 static void remind(struct sy_scheduler *s, const struct sy_view *view, enum actor actor) {
@@ -457,17 +497,21 @@ static void remind(struct sy_scheduler *s, const struct sy_view *view, enum acto
     }
 }
 
-static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum actor to) {
-    struct symphony *y = s->state;
-    if (to == y->acting) {
-        return;
-    }
+static void drop_actor(struct symphony *y, const struct sy_view *view) {
     if (y->acting > STRICT && y->acting < ACTORS) {
         forget(y, view, y->acting);
         if (y->actors[y->acting].ops->job_left) {
             y->actors[y->acting].ops->job_left(&y->actors[y->acting], view, y->job);
         }
     }
+}
+
+static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum actor to) {
+    struct symphony *y = s->state;
+    if (to == y->acting) {
+        return;
+    }
+    drop_actor(y, view);
     y->acting = to;
     if (to == FOLLOW) {
         y->follow.strict = false;
@@ -531,8 +575,8 @@ static enum actor doubt(struct symphony *y, const struct sy_view *view, double s
 
 static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
     struct symphony *y = s->state;
-    if (y->acting == NOBODY || y->ended < y->next_doubt || !y->rehearses) {
-        return;
+    if (y->acting >= HEFT || y->ended < y->next_doubt || !y->rehearses) {
+        return; /* HEFT and PEFT have committed all */
     }
     y->next_doubt *= 2;
     double mean = y->sum / y->ended;
@@ -552,8 +596,12 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
 
 /* --- what the world tells ----------------------------------------------------------------------
  */
+/* HEFT and PEFT have committed all: they go on beside whoever comes. */
 static void give_up(struct sy_scheduler *s, const struct sy_view *view) {
     struct symphony *y = s->state;
+    if (y->acting == HEFT || y->acting == PEFT) {
+        return;
+    }
     if (y->acting <= STRICT) {
         sy_follow_stop(s, view); /* hands over what is ready */
         y->acting = NOBODY;
@@ -597,9 +645,38 @@ static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_
     }
 }
 
+/* What it held of the job comes back: it is planned anew when the world asks for decisions. */
 static void device_changed(struct sy_scheduler *s, const struct sy_view *view, uint32_t device) {
-    (void)device;
-    give_up(s, view);
+    struct symphony *y = s->state;
+    (void)view, (void)device;
+    y->relook = y->acting != NOBODY;
+}
+
+static void look_around(struct sy_scheduler *s, const struct sy_view *view) {
+    struct symphony *y = s->state;
+    if (!y->relook) {
+        return;
+    }
+    y->relook = false;
+    if (y->acting == NOBODY) {
+        return; /* the job has left, or others came */
+    }
+    if (y->acting >= HEFT) { /* its queues are laid: what came back goes before them, at once */
+        y->raises = true;
+        remind(s, view, y->acting);
+        return;
+    }
+    drop_actor(y, view);
+    bool planned = y->next_doubt != UINT32_MAX;
+    y->follow.following = false;
+    y->acting = NOBODY;
+    if (planned && y->rehearses && sy_rehearsal_fits(&y->stage, view, y->job)) {
+        begin(s, view, y->job);
+    }
+    if (y->acting > STRICT) {
+        y->fell_back = true;
+        remind(s, view, y->acting);
+    }
 }
 
 static bool is_acted(const struct symphony *y, const struct sy_view *view, uint32_t task) {
@@ -608,6 +685,9 @@ static bool is_acted(const struct symphony *y, const struct sy_view *view, uint3
 
 static void task_ready(struct sy_scheduler *s, const struct sy_view *view, uint32_t task) {
     struct symphony *y = s->state;
+    if (y->relook && view->task_job[task] == y->job) {
+        return; /* all are looked at before anything is decided */
+    }
     if (is_acted(y, view, task)) {
         y->actors[y->acting].ops->task_ready(&y->actors[y->acting], view, task);
     } else {
@@ -619,7 +699,7 @@ static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32
                       uint32_t device, double duration_ns) {
     struct symphony *y = s->state;
     sy_follow_task_done(s, view, task, device, duration_ns);
-    double planned_ns = sy_estimate_time_ns(view, task, device);
+    double planned_ns = expected_ns(y, view, task, device);
     if (y->acting != NOBODY && view->task_job[task] == y->job && planned_ns > 0 &&
         duration_ns > 0) {
         double off = log(duration_ns / planned_ns);
@@ -636,6 +716,7 @@ static void task_done(struct sy_scheduler *s, const struct sy_view *view, uint32
 static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struct sy_decision *ret,
                        uint32_t capacity) {
     struct symphony *y = s->state;
+    look_around(s, view);
     look_back(s, view);
     bool was_following = y->follow.following;
     uint32_t count = sy_follow_decide(s, view, ret, capacity);
@@ -650,6 +731,7 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         if (ret[i].kind == SY_RUN) {
             y->committed[ret[i].task] = ret[i].priority;
             y->promised_ns[ret[i].task] = ret[i].expected_ns;
+            ret[i].priority += y->raises && is_acted(y, view, ret[i].task) ? RAISED : 0;
         }
         if (y->fell_back && ret[i].kind != SY_RECONFIGURE &&
             view->task_job[ret[i].task] == y->job) {
@@ -657,6 +739,10 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         }
     }
     return count;
+}
+
+double sy_scheduler_planning_ns(const struct sy_scheduler *s) {
+    return s->ops == &sy_policy_symphony ? ((const struct symphony *)s->state)->spent_ns : 0;
 }
 
 const struct sy_scheduler_ops sy_policy_symphony = {

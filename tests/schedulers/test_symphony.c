@@ -133,7 +133,8 @@ static void probe_arrived(struct sy_scheduler *s, const struct sy_view *view, ui
 static uint32_t probe_decide(struct sy_scheduler *s, const struct sy_view *view,
                              struct sy_decision *ret, uint32_t capacity) {
     (void)s, (void)capacity;
-    for (uint32_t t = 0; t < view->task_capacity; t++) {
+    const struct sy_view_job *last = &view->jobs[view->job_count - 1]; /* of those that are there */
+    for (uint32_t t = 0; t < last->first_task + last->task_count; t++) {
         for (uint32_t d = 0; sy_task_open(view, t) && d < view->machine->device_count; d++) {
             if (isfinite(sy_estimate_time_ns(view, t, d))) {
                 *ret = (struct sy_decision){.kind = SY_RUN, .task = t, .device = d};
@@ -194,6 +195,25 @@ static void rehearsals_know_the_port(void **state) {
         each_graph(boards[m], check_shared);
     }
     assert_true(configured > 1000);
+}
+
+/* A job of one task that runs does not keep the next one from being rehearsed. */
+static void rehearsals_go_beside_a_single_task(void **state) {
+    (void)state;
+    struct fixture f;
+    struct sy_sim_options options = {.seed = 1};
+    struct sy_sim_result result;
+    fixture_init(&f, "cpu:4 gpu:2@pcie3x16");
+    fixture_add(&f, fixture_graph("independent:1,work=1000ms"), 0, 0, 1);
+    fixture_add(&f, fixture_graph("cholesky:6"), 1e6, 0, 1);
+    fixture_seal(&f);
+    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    assert_int_equal(sy_sim_run_ops(sim, &probe_ops, NULL, &result, NULL), 0); /* asserts it fits */
+    for (size_t i = 0; i < SY_COUNT(usual); i++) {
+        assert_true(isfinite(predicted_ns[i]) && predicted_ns[i] > 1e6);
+    }
+    sy_sim_destroy(sim);
+    fixture_finish(&f);
 }
 
 /* A link of which others take half is a link half as wide. */
@@ -435,6 +455,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rehearsals_predict),
         cmocka_unit_test(rehearsals_know_the_port),
+        cmocka_unit_test(rehearsals_go_beside_a_single_task),
         cmocka_unit_test(rehearsals_know_loaded_links),
         cmocka_unit_test(no_usual_policy_is_better),
         cmocka_unit_test(same_seed_same_decisions),
