@@ -128,6 +128,15 @@ struct sy_record_task {
     double predicted_ns; /* execution, when it was decided; NAN: by a policy that does not say */
 };
 
+/* Of a stream of jobs. Its tasks are consecutive. */
+struct sy_record_job {
+    const char *graph;
+    uint32_t tenant, first_task, task_count;
+    double weight;
+    double arrive_ns, end_ns; /* since the run began */
+    double alone_ns; /* at least, on this machine, if it had it to itself; NAN: not known */
+};
+
 /* One line that a program adds to its summary: "calls", "5,431". */
 struct sy_note {
     const char *key, *value;
@@ -183,6 +192,8 @@ struct sy_record {
     double decision_p50_ns, decision_p99_ns; /* NAN: not ours to measure */
     const struct sy_note *notes;
     uint32_t note_count;
+    const struct sy_record_job *jobs;      /* in order of arrival */
+    uint32_t job_count;                    /* 0: it was no stream of jobs */
     const struct sy_stream_report *stream; /* NULL: it was none */
 };
 

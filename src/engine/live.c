@@ -240,6 +240,13 @@ void sy_live_begin_job(struct sy_live *live, uint32_t tenant, double weight) {
     };
 }
 
+void sy_live_tell_job(struct sy_live *live, double arrive_ns, double isolated_ns) {
+    SY_ASSERT(live->open_job);
+    struct sy_view_job *job = &live->jobs[live->laid_count];
+    job->arrive_ns = arrive_ns > 0 ? arrive_ns : job->arrive_ns;
+    job->isolated_ns = isolated_ns > 0 ? isolated_ns : 0;
+}
+
 void sy_live_set_times(struct sy_live *live, uint32_t task, const double *time_ns) {
     uint32_t classes = live->view.machine->class_count;
     double best = INFINITY;
@@ -328,7 +335,9 @@ static void measure_job(struct sy_live *live, struct sy_view_job *job) {
         longest = fmax(longest, live->expected_ns[t]);
     }
     job->tasks_left = job->task_count;
-    job->isolated_ns = fmax(longest, job->work_left_ns / live->view.machine->device_count);
+    if (!(job->isolated_ns > 0)) {
+        job->isolated_ns = fmax(longest, job->work_left_ns / live->view.machine->device_count);
+    }
 }
 
 void sy_live_lay_job(struct sy_live *live) {

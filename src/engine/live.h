@@ -75,6 +75,9 @@ void sy_live_set_kernel(struct sy_live *live, uint32_t kernel, uint32_t class_in
                         double log_sigma);
 /* One job at a time: begin, its tasks in an order that respects precedence, lay or end. */
 void sy_live_begin_job(struct sy_live *live, uint32_t tenant, double weight);
+/* Of the job that was begun last, if somebody knows: when it came, how long it takes alone. 0: not
+ * told; then it comes now, and takes what its tasks here would. */
+void sy_live_tell_job(struct sy_live *live, double arrive_ns, double isolated_ns);
 uint32_t sy_live_add_task(struct sy_live *live, const struct sy_live_task *task);
 void sy_live_lay_job(struct sy_live *live);
 /* Tells the policy of all jobs that were laid since; it now works out ranks or plans: this may take

@@ -76,6 +76,7 @@ void sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
             figures.device_busy_ns[task->device] += task->end_ns - task->start_ns;
         }
     }
+    sy_run_job_figures(record, arena, &figures);
     *ret_figures = figures;
 }
 
@@ -171,6 +172,7 @@ struct sy_run_summary sy_run_summarise(const struct sy_runs *runs, uint32_t inde
     }
     summary.over_bound = summary.median_ns / sy_run_bound_ns(runs);
     compare(policy, &runs->policies[0], values, &summary);
+    sy_run_summarise_jobs(policy, &summary);
     free(values);
     return summary;
 }

@@ -145,6 +145,21 @@ static int set_model(struct sy_engine *engine, struct sy_engine_kernel *kernel) 
     return 0;
 }
 
+/* Of what is emulated in a stream of jobs the time is stated, and so known to every policy. */
+static double stated_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                        unsigned implementation) {
+    (void)arch;
+    (void)implementation;
+    return ((const struct sy_engine_slot *)task->cl_arg)->row->work * 1e-3;
+}
+
+static void state_times(struct sy_engine_kernel *kernel) {
+    kernel->model.type = STARPU_PER_ARCH;
+    kernel->model.arch_cost_function = stated_us;
+    kernel->model.footprint = footprint;
+    kernel->codelet.model = &kernel->model;
+}
+
 static void set_functions(struct starpu_codelet *codelet, starpu_cpu_func_t function) {
     codelet->cpu_funcs[0] = codelet->cuda_funcs[0] = codelet->opencl_funcs[0] = function;
 }
@@ -164,6 +179,10 @@ static int make_codelet(struct sy_engine *engine, struct sy_engine_kernel *kerne
     set_functions(codelet, call_kernel);
     codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
     codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
+    if (engine->session->stream && kernel->emulated) {
+        state_times(kernel);
+        return 0;
+    }
     /* Nobody asks for a model where plans put tasks on workers. */
     return engine->ours || engine->pipeline ? 0 : set_model(engine, kernel);
 }

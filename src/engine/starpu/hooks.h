@@ -19,6 +19,8 @@
 struct sy_starpu_job {
     uint32_t job, tenant;
     double weight;
+    double arrive_ns;   /* by the clock of decisions; 0: when it is first seen */
+    double isolated_ns; /* how long it takes alone; 0 or NAN: not known */
 };
 
 /* What a program tells of a task, before which it holds what is so without a word. */
