@@ -578,7 +578,11 @@ static int read_record(struct reader *reader) {
     };
     int code = sy_json_members(reader, "a run", members, SY_COUNT(members));
     code = code ? code : sy_json_end(&reader->json);
-    return code ? code : keep_lists(reader);
+    code = code ? code : keep_lists(reader);
+    if (!code && sy_record_find_asides(record) < 0) {
+        return sy_out_of_memory(reader->json.error);
+    }
+    return code;
 }
 
 int sy_record_read_text(const char *name, const char *text, size_t length,
