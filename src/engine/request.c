@@ -53,6 +53,7 @@ static const struct sy_key keys[] = {
     KEY("jobs", SY_KEY_COUNT, jobs, 1, 1e6),
     KEY("load", SY_KEY_AMOUNT, load, 1e-6, 1e3),
     KEY("time-scale", SY_KEY_AMOUNT, time_scale, 1e-9, 1e9),
+    KEY("preempt", SY_KEY_FLAG, preempt, 0, 1),
     KEY("pipeline", SY_KEY_FLAG, pipeline, 0, 1),
     KEY("check-all", SY_KEY_FLAG, check_all, 0, 1),
     KEY("watts", SY_KEY_FLAG, watts, 0, 1),

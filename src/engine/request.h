@@ -30,6 +30,7 @@ struct sy_request {
     const char *graphs, *only; /* only: a pattern of their names; NULL: all */
     const char *arrivals;      /* a file that says who sends which when; NULL: they are drawn: */
     uint32_t tenants, jobs;
+    bool preempt;            /* cores put a task aside for one of a job that comes first */
     double load, time_scale; /* times that graphs and arrivals state take so many times as long */
     /* Of a pipeline: */
     bool pipeline, check_all, watts, side_by_side;

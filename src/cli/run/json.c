@@ -37,9 +37,10 @@ static void put_options(const struct sy_run_args *args, struct sy_json_writer *w
     put_count(writer, "cuda", request->cuda);
     if (args->stream) {
         sy_json_print(writer,
-                      "tenants: %u, load: %g, jobs: %u, arrivals: %s, only: %s, time_scale: %g",
+                      "tenants: %u, load: %g, jobs: %u, arrivals: %s, only: %s, time_scale: %g, "
+                      "preempt: %d",
                       request->tenants, request->load, request->jobs, request->arrivals,
-                      request->only, request->time_scale);
+                      request->only, request->time_scale, request->preempt);
     }
     sy_json_close(writer, '}');
 }

@@ -51,6 +51,11 @@ static const struct sy_option options[] = {
     {SY_OPTION_KEY, "arrivals", "FILE", AT(request),
      "replay a recorded stream instead: CSV lines arrive_s,tenant,weight,graph",
      .given = AT(stream)},
+    {SY_OPTION_KEY, "preempt", NULL, AT(request),
+     "cores put a running task aside for one of a job that comes first, if the policy wants it, "
+     "and "
+     "go on with it afterwards",
+     .given = AT(stream)},
     {SY_OPTION_KEY, "only", "GLOB", AT(request), "use only the graphs whose name matches GLOB",
      .given = AT(stream)},
     {SY_OPTION_KEY, "time-scale", "X", AT(request),

@@ -223,6 +223,9 @@ static void prepare_here(void **buffers, void *argument) {
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
     sy_engine_guard_thread();
+    if (engine->urgent_count) {
+        sy_starpu_bind_self();
+    }
     struct sy_call call = {.flavour = worker->flavour,
                            .part_count = 1,
                            .device = worker->number,
@@ -264,7 +267,7 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
     if (first == 0) { /* else a driver asks for more kernels, and goes on with what it does */
         sy_engine_doing(" while it prepared the kernels of ", engine->request.spec);
     }
-    for (uint32_t w = 0; w < engine->worker_count; w++) {
+    for (uint32_t w = 0; w < engine->worker_count + engine->urgent_count; w++) {
         struct starpu_task *task = starpu_task_create();
         task->cl = &codelet;
         task->cl_arg = &preparation;

@@ -70,6 +70,7 @@ static int make_world(struct context *context, bool unlocked, uint32_t room,
                                       .number = ++s->worlds,
                                       .task_capacity = room,
                                       .explain = shared_records(),
+                                      .preempts = s->options.urgent_count > 0,
                                       .readings = s->readings};
     context->planning = true;
     if (unlocked) {
@@ -244,6 +245,9 @@ static void restore(struct context *context, struct plan *plan, struct node *nod
         state = node->state == NODE_RUNNING  ? SY_RESTORE_RUNNING
                 : node->state == NODE_HANDED ? SY_RESTORE_HANDED
                                              : SY_RESTORE_COMMITTED;
+        if (node->urgent) {
+            state = now == NODE_RUNNING ? SY_RESTORE_PUSHED : SY_RESTORE_PUSHING;
+        }
         priority = sy_live_priority(old, node->index);
         expected = sy_live_expected_ns(old, node->index);
         break;

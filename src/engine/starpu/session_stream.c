@@ -312,6 +312,7 @@ static int drive(struct session *session, struct sy_error *error) {
     int code = 0;
     (void)error; /* the session has it */
     atomic_store(&session->unfinished, 0);
+    bool raised = sy_starpu_raise_self(true); /* jobs arrive also while urgent tasks run */
     for (uint32_t j = 0; j < stream->count && !code; j++) {
         wait_for_arrival(session, stream->jobs[j].arrive_ns);
         double start_ns = session->engine->start_us * 1e3;
@@ -322,6 +323,9 @@ static int drive(struct session *session, struct sy_error *error) {
             code = session_hand_over(session, slot);
         }
         starpu_do_schedule(); /* all of the job is here */
+    }
+    if (raised) {
+        (void)!sy_starpu_raise_self(false);
     }
     return code;
 }
