@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of its time, what a task is taken to need at least that has had all that was expected: who thinks
+ * that it is about to end queues others behind it. */
+#define OVERDUE .1
+
 void live_fail(struct sy_live *live, const char *what) {
     if (!live->failure[0]) {
         snprintf(live->failure, sizeof live->failure, "policy %s: %s", live->scheduler.ops->name,
@@ -399,7 +403,7 @@ void live_see_preemptible(struct sy_live *live, uint32_t device) {
 static void put_aside(struct sy_live *live, uint32_t device, uint32_t task, double rest_ns) {
     struct live_aside *a = &live->asides[device];
     a->task = task;
-    a->rest_ns = fmax(0, rest_ns);
+    a->rest_ns = fmax(rest_ns, OVERDUE * live->expected_ns[task]);
     live->devices[device].suspended = 1;
     live->devices[device].queued_ns += a->rest_ns;
 }

@@ -211,6 +211,20 @@ static void worlds_are_exchanged_meanwhile(void **state) {
     }
 }
 
+/* It has taken twice its time: it is not taken to be about to end, which would queue others. */
+static void late_ones_need_more(void **state) {
+    (void)state;
+    struct stage s;
+    open(&s, "lb+wspt", true);
+    sy_live_clock(s.live, 2e9);
+    sy_live_ready(s.live, SHORT);
+    ask(&s, 2e9);
+    assert_int_equal(s.pushed, SHORT);
+    begin_short(&s, 2e9);
+    assert_true(s.view->devices[0].queued_ns >= 1e8 - 1);
+    finish(&s);
+}
+
 /* Nor without being asked to, nor by an order that lets the first come first. */
 static void nobody_pushes_else(void **state) {
     (void)state;
@@ -247,6 +261,7 @@ int main(void) {
         cmocka_unit_test(it_stands_aside_and_goes_on),
         cmocka_unit_test(its_end_is_told_late),
         cmocka_unit_test(worlds_are_exchanged_meanwhile),
+        cmocka_unit_test(late_ones_need_more),
         cmocka_unit_test(nobody_pushes_else),
         cmocka_unit_test(jobs_are_told_of),
     };

@@ -19,6 +19,7 @@ ENGINE, _, SYNTHETIC = sys.argv[1:]
 ROUNDS = int(os.environ.get("SYMPH_ROUNDS", "1"))
 GRAPHS = "\n".join(["J long 2 0", "T 0 stage 0.3 1 0", "T 1 stage 0.3 1 0",
                     "J short 2 1", "T 0 stage 0.01 1 0", "T 1 stage 0.01 1 0", "E 0 1 0",
+                    "J bits 20 0"] + [f"T {i} bit 0.00002 1 0" for i in range(20)] + [
                     "J tiny 1 0", "T 0 stage 0.0002 1 0",
                     "J wide 6 0"] + [f"T {i} stage 0.004 1 0" for i in range(6)] + [""])
 
@@ -84,6 +85,13 @@ class Preempt(unittest.TestCase):
             self.assertLess(aside[3], first[3])
             self.assertGreater(aside[4], second[4] + 50e6)  # it has its time, afterwards
             self.assertLess(second[4], record["jobs"][0][6] - 250e6)
+
+    def test_tasks_shorter_than_a_decision(self):
+        """They do not pass a policy by that may push something aside for them."""
+        record = self.run_ok(["0,0,1,long", "0.1,1,1,bits"], policy="symphony")
+        self.check(record, 1)
+        self.assertEqual(len(self.asides(record)), 1)
+        self.assertLess(record["jobs"][1][6], 200e6)
 
     def test_none_does_without(self):
         record = self.run_ok(["0,0,1,long", "0.1,1,1,short"], "preempt=0")
