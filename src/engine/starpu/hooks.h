@@ -41,6 +41,7 @@ struct sy_starpu_options {
     const struct sy_request *request;
     bool record;           /* keep every decision with its alternatives, */
     uint32_t decision_max; /* but at most so many; 0: all */
+    bool ordered; /* jobs of several tenants compete: no task passes the policy by, however short */
     /* StarPU's last CPU workers are so many that share the cores of those before them, and take
      * what pushes their tasks aside; 0: policies cannot do that. */
     uint32_t urgent_count;

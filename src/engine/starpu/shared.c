@@ -211,8 +211,7 @@ int shared_start(void) {
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s->cores_poll = WORKERS_POLL && (long)s->machine->device_count <= cores;
-    /* But not where they may push something aside: they would wait for cores to be free. */
-    s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0 && !s->options.urgent_count;
+    s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0 && !s->options.ordered;
     s->start_ns = shared_now_ns();
     status_open();
     atomic_store_explicit(&s->up, true, memory_order_release);

@@ -103,6 +103,7 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         .record = true,
         .describe = sy_engine_describe,
         .decision_max = engine->session->driver->known ? 0 : SESSION_DECISIONS,
+        .ordered = engine->session->stream != NULL,
         .urgent_count = engine->urgent_count,
     };
     conf->sched_policy = &sy_starpu_policy;
