@@ -218,6 +218,14 @@ struct sy_job {
     double weight;
 };
 
+/* Reads the lines of a CSV file arrive_s,tenant,weight,graph; to be freed. */
+SY_MUST_CHECK int sy_jobs_read(const char *path, const struct sy_graph_list *graphs,
+                               struct sy_job **ret_jobs, uint32_t *ret_count,
+                               struct sy_error *error);
+/* Poisson arrivals of graphs drawn at random, which go to the tenants in turn. */
+void sy_jobs_draw(uint64_t seed, const struct sy_graph_list *graphs, uint32_t tenants,
+                  double gap_ns, struct sy_job *jobs, uint32_t count);
+
 struct sy_workload_options {
     bool accelerate; /* CPU-only tasks get accelerator times from accelerate_seed */
     uint64_t accelerate_seed;

@@ -126,6 +126,21 @@ struct sy_record_task {
     double submitted_ns; /* all since the run began; NAN: not known */
     double ready_ns, start_ns, end_ns;
     double predicted_ns; /* execution, when it was decided; NAN: by a policy that does not say */
+    double aside_ns;     /* between start and end, while its core had another; from the trace */
+};
+
+/* What it took, alone. */
+static inline double sy_record_took_ns(const struct sy_record_task *task) {
+    return task->end_ns - task->start_ns - task->aside_ns;
+}
+
+/* Of a stream of jobs. Its tasks are consecutive. */
+struct sy_record_job {
+    const char *graph;
+    uint32_t tenant, first_task, task_count;
+    double weight;
+    double arrive_ns, end_ns; /* since the run began */
+    double alone_ns; /* at least, on this machine, if it had it to itself; NAN: not known */
 };
 
 /* One line that a program adds to its summary: "calls", "5,431". */
@@ -183,6 +198,8 @@ struct sy_record {
     double decision_p50_ns, decision_p99_ns; /* NAN: not ours to measure */
     const struct sy_note *notes;
     uint32_t note_count;
+    const struct sy_record_job *jobs;      /* in order of arrival */
+    uint32_t job_count;                    /* 0: it was no stream of jobs */
     const struct sy_stream_report *stream; /* NULL: it was none */
 };
 
@@ -200,9 +217,12 @@ SY_MUST_CHECK int sy_record_read_file(const char *path, struct sy_record **ret_r
                                       struct sy_error *error);
 
 /* Of its tasks, when and where each ran: the spans of its trace. An asynchronous device is told of
- * a task while it still runs another: it starts after that, which its row then says. asked_ns:
+ * a task while it still runs another: it starts after that, which its row then says. What a core
+ * begins and ends while it has another task made that stand aside: it has parts. asked_ns:
  * since when a device waited for a task's inputs, NAN: not known; NULL: of no task. -ENOMEM. */
 SY_MUST_CHECK int sy_record_add_trace(struct sy_record *record, const double *asked_ns);
+/* How long each of its tasks stood aside, by its trace. -ENOMEM. */
+SY_MUST_CHECK int sy_record_find_asides(struct sy_record *record);
 /* The times of its graph become what its model says, so that bounds and replays speak of this
  * machine. -ENOMEM. */
 SY_MUST_CHECK int sy_record_set_times(struct sy_record *record);

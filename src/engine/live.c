@@ -78,7 +78,7 @@ static bool take_arrays(struct sy_live *live, size_t tasks, const struct sy_mach
     size_t classes = machine->class_count, devices = machine->device_count;
     return take_tasks(live, tasks, classes) && TAKE(priority, tasks) && TAKE(expected_ns, tasks) &&
            TAKE(committed_at, tasks) && TAKE(cursor, tasks) && TAKE(devices, devices) &&
-           TAKE(queues, devices) && TAKE(running_count, devices) &&
+           TAKE(queues, devices) && TAKE(running_count, devices) && TAKE(asides, devices) &&
            TAKE(log_sigma, SY_LIVE_KERNELS * classes);
 }
 #undef TAKE
@@ -118,6 +118,7 @@ static int fill_unknown(struct sy_live *live, const struct sy_machine *machine) 
     for (uint32_t d = 0; d < machine->device_count; d++) {
         live->devices[d] =
             (struct sy_view_device){.running = SY_NONE, .image = SY_NONE, .last_image = SY_NONE};
+        live->asides[d] = (struct live_aside){.pusher = SY_NONE, .task = SY_NONE};
     }
     return none ? 0 : -ENOMEM;
 }
@@ -139,6 +140,7 @@ int sy_live_create(const struct sy_live_options *options, struct sy_live **ret_l
         goto fail;
     }
     live->explain = options->explain;
+    live->preempts = options->preempts;
     live->view.shared_links = true; /* real copies always disturb each other */
     live->view.readings = ops->needs_readings ? options->readings : NULL;
     live->view.posterior = true;
@@ -240,6 +242,13 @@ void sy_live_begin_job(struct sy_live *live, uint32_t tenant, double weight) {
     };
 }
 
+void sy_live_tell_job(struct sy_live *live, double arrive_ns, double isolated_ns) {
+    SY_ASSERT(live->open_job);
+    struct sy_view_job *job = &live->jobs[live->laid_count];
+    job->arrive_ns = arrive_ns > 0 ? arrive_ns : job->arrive_ns;
+    job->isolated_ns = isolated_ns > 0 ? isolated_ns : 0;
+}
+
 void sy_live_set_times(struct sy_live *live, uint32_t task, const double *time_ns) {
     uint32_t classes = live->view.machine->class_count;
     double best = INFINITY;
@@ -328,7 +337,9 @@ static void measure_job(struct sy_live *live, struct sy_view_job *job) {
         longest = fmax(longest, live->expected_ns[t]);
     }
     job->tasks_left = job->task_count;
-    job->isolated_ns = fmax(longest, job->work_left_ns / live->view.machine->device_count);
+    if (!(job->isolated_ns > 0)) {
+        job->isolated_ns = fmax(longest, job->work_left_ns / live->view.machine->device_count);
+    }
 }
 
 void sy_live_lay_job(struct sy_live *live) {
@@ -376,15 +387,79 @@ void sy_live_ready(struct sy_live *live, uint32_t task) {
     live->fresh[live->fresh_count++] = task;
 }
 
+/* One at a time: what pushed another aside ends before a third comes. */
+void live_see_preemptible(struct sy_live *live, uint32_t device) {
+    const struct live_aside *a = &live->asides[device];
+    live->devices[device].preemptible =
+        live->preempts && live->view.machine->devices[device].kind == SY_CPU &&
+        live->running_count[device] == 1 && a->pusher == SY_NONE && a->task == SY_NONE &&
+        !a->pushed && !live->devices[device].lost;
+}
+
+/* What was late is as late when it goes on, and until then counts for what such a task still needs:
+ * if it seemed to end at once, others would be committed behind it. */
+static double aside_expected_ns(const struct sy_live *live, const struct live_aside *a) {
+    return a->rest_ns >= 0 ? a->rest_ns : sy_cost_still_ns(live->expected_ns[a->task], -a->rest_ns);
+}
+
+static void put_aside(struct sy_live *live, uint32_t device, uint32_t task, double rest_ns) {
+    struct live_aside *a = &live->asides[device];
+    a->task = task;
+    a->rest_ns = rest_ns;
+    live->devices[device].suspended = 1;
+    live->devices[device].queued_ns += aside_expected_ns(live, a);
+}
+
+/* Also what ended while it stood aside: its end is told late. */
+static void no_longer_aside(struct sy_live *live, uint32_t device) {
+    struct live_aside *a = &live->asides[device];
+    struct sy_view_device *v = &live->devices[device];
+    v->suspended = 0;
+    v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - aside_expected_ns(live, a)) : 0;
+    a->task = SY_NONE;
+}
+
 static void start(struct sy_live *live, uint32_t task, uint32_t device) {
     struct sy_view_device *v = &live->devices[device];
+    struct live_aside *a = &live->asides[device];
     double from = live->running_count[device] ? fmax(v->running_end_ns, live->view.now_ns)
                                               : live->view.now_ns;
+    if (task == a->pusher) {
+        a->pusher = SY_NONE;
+        a->pushed = true;
+        if (live->running_count[device]) {
+            put_aside(live, device, v->running, v->running_end_ns - live->view.now_ns);
+        }
+        from = live->view.now_ns;
+    }
     live->task_state[task] = SY_TASK_RUNNING;
     live->task_device[task] = device;
     live->running_count[device]++;
     v->running = task;
     v->running_end_ns = from + live->expected_ns[task];
+    live_see_preemptible(live, device);
+}
+
+/* A task of a core has ended: what it pushed aside goes on. */
+static void end(struct sy_live *live, uint32_t task, uint32_t device) {
+    struct sy_view_device *v = &live->devices[device];
+    struct live_aside *a = &live->asides[device];
+    double rest_ns = a->rest_ns;
+    uint32_t aside = a->task;
+    if (--live->running_count[device] == 0) {
+        v->running = SY_NONE;
+    }
+    if (aside != SY_NONE) {
+        no_longer_aside(live, device);
+    }
+    if (task != aside) {
+        a->pushed = false;
+        if (aside != SY_NONE) {
+            v->running = aside;
+            v->running_end_ns = live->view.now_ns + rest_ns;
+        }
+    }
+    live_see_preemptible(live, device);
 }
 
 uint32_t sy_live_hand(struct sy_live *live, uint32_t device) {
@@ -417,7 +492,7 @@ void sy_live_started(struct sy_live *live, uint32_t task, uint32_t device) {
         start(live, task, device);
     }
     struct sy_view_device *v = &live->devices[device];
-    if (live->running_count[device] == 1) {
+    if (live->running_count[device] == 1 || (v->suspended && v->running == task)) {
         v->running_end_ns = live->view.now_ns + live->expected_ns[task];
     }
     uint64_t bit = UINT64_C(1) << live->view.machine->devices[device].memory;
@@ -440,11 +515,8 @@ static void finish_task(struct sy_live *live, uint32_t task) {
 void sy_live_done(struct sy_live *live, uint32_t task, double duration_ns) {
     uint32_t device = live->task_device[task];
     SY_ASSERT(device != SY_NONE);
-    struct sy_view_device *v = &live->devices[device];
     uint64_t bit = UINT64_C(1) << live->view.machine->devices[device].memory;
-    if (--live->running_count[device] == 0) {
-        v->running = SY_NONE;
-    }
+    end(live, task, device);
     for (uint32_t a = live->access_start[task]; a < live->access_start[task + 1]; a++) {
         if (live->access[a].mode & SY_WRITE) {
             live->data_valid[live->access[a].datum] = bit;
@@ -484,6 +556,7 @@ void sy_live_lost(struct sy_live *live, uint32_t device, bool lost) {
         return;
     }
     live->devices[device].lost = lost;
+    live_see_preemptible(live, device);
     if (lost && ops->device_lost) {
         ops->device_lost(&live->scheduler, &live->view, device);
     } else if (!lost && ops->device_returned) {
@@ -496,6 +569,16 @@ void sy_live_lost(struct sy_live *live, uint32_t device, bool lost) {
 
 /* --- moving over -------------------------------------------------------------------------------
  */
+
+/* What pushed it aside was restored before. */
+static void restore_aside(struct sy_live *live, uint32_t task, uint32_t device,
+                          double expected_ns) {
+    live->task_state[task] = SY_TASK_RUNNING;
+    live->task_device[task] = device;
+    live->running_count[device]++;
+    put_aside(live, device, task, expected_ns);
+    live_see_preemptible(live, device);
+}
 
 void sy_live_restore(struct sy_live *live, uint32_t task, enum sy_restore state, uint32_t device,
                      double priority, double expected_ns) {
@@ -512,9 +595,26 @@ void sy_live_restore(struct sy_live *live, uint32_t task, enum sy_restore state,
             live->committed_at[task] = LIVE_HANDED;
         }
         break;
-    case SY_RESTORE_RUNNING:
+    case SY_RESTORE_PUSHING:
+        live->task_state[task] = SY_TASK_READY;
+        live_commit(live, task, device, priority, expected_ns);
+        live_dequeue(live, task);
+        live->committed_at[task] = LIVE_HANDED;
+        live->asides[device].pusher = task;
+        live_see_preemptible(live, device);
+        break;
+    case SY_RESTORE_PUSHED:
+        live->asides[device].pusher = task;
         live->expected_ns[task] = expected_ns;
         start(live, task, device);
+        break;
+    case SY_RESTORE_RUNNING:
+        live->expected_ns[task] = expected_ns;
+        if (live->asides[device].pushed) {
+            restore_aside(live, task, device, expected_ns);
+        } else {
+            start(live, task, device);
+        }
         break;
     case SY_RESTORE_DONE:
         finish_task(live, task);
@@ -527,6 +627,11 @@ void sy_live_restore_load(struct sy_live *live, const struct sy_live *old) {
     for (uint32_t d = 0; d < live->view.machine->device_count; d++) {
         if (live->running_count[d] && old->running_count[d]) {
             live->devices[d].running_end_ns = old->devices[d].running_end_ns;
+        }
+        if (live->asides[d].task != SY_NONE && old->asides[d].task != SY_NONE) {
+            double before_ns = aside_expected_ns(live, &live->asides[d]);
+            live->asides[d].rest_ns = old->asides[d].rest_ns;
+            live->devices[d].queued_ns += aside_expected_ns(live, &live->asides[d]) - before_ns;
         }
     }
 }

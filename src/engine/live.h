@@ -38,8 +38,9 @@ struct sy_live_options {
     const char *policy;
     uint64_t seed;
     uint32_t task_capacity;
-    uint64_t number;                     /* the owner's name for this world */
-    bool explain;                        /* work out the alternatives of every decision */
+    uint64_t number; /* the owner's name for this world */
+    bool explain;    /* work out the alternatives of every decision */
+    bool preempts;   /* a core puts aside what it runs, for a task that is handed to it so */
     const struct sy_reading *readings;   /* per resource, kept up to date by the owner; for policies
                                             that want them. NULL: there are none */
     const struct sy_policy_setup *setup; /* of learned policies; NULL: as their names say */
@@ -75,6 +76,9 @@ void sy_live_set_kernel(struct sy_live *live, uint32_t kernel, uint32_t class_in
                         double log_sigma);
 /* One job at a time: begin, its tasks in an order that respects precedence, lay or end. */
 void sy_live_begin_job(struct sy_live *live, uint32_t tenant, double weight);
+/* Of the job that was begun last, if somebody knows: when it came, how long it takes alone. 0: not
+ * told; then it comes now, and takes what its tasks here would. */
+void sy_live_tell_job(struct sy_live *live, double arrive_ns, double isolated_ns);
 uint32_t sy_live_add_task(struct sy_live *live, const struct sy_live_task *task);
 void sy_live_lay_job(struct sy_live *live);
 /* Tells the policy of all jobs that were laid since; it now works out ranks or plans: this may take
@@ -103,7 +107,9 @@ enum sy_restore {
     SY_RESTORE_COMMITTED,
     SY_RESTORE_HANDED,
     SY_RESTORE_RUNNING,
-    SY_RESTORE_DONE
+    SY_RESTORE_DONE,
+    SY_RESTORE_PUSHING, /* handed, to push aside what runs; */
+    SY_RESTORE_PUSHED   /* it has, and runs */
 };
 void sy_live_restore(struct sy_live *live, uint32_t task, enum sy_restore state, uint32_t device,
                      double priority, double expected_ns);
@@ -114,13 +120,15 @@ void sy_live_restore_load(struct sy_live *live, const struct sy_live *old);
  */
 /* Asks the policy until it has nothing more to say. told is called for each task that is now
  * committed and ready, and for each fetch (fetch true); taken_back for one that is ready and
- * nobody's again; decided, if not NULL, for every decision
- * when options.explain. */
+ * nobody's again; decided, if not NULL, for every decision when options.explain. */
 struct sy_live_listener {
     void *context;
     void (*told)(void *context, uint32_t task, uint32_t device, bool fetch);
     void (*taken_back)(void *context, uint32_t task);
     void (*decided)(void *context, const struct sy_decided *decided);
+    /* Instead of told: it is handed to its device, which puts aside what runs once the task begins,
+     * and goes on with that when it has ended. NULL where worlds do not preempt. */
+    void (*pushed)(void *context, uint32_t task, uint32_t device);
 };
 void sy_live_decide(struct sy_live *live, const struct sy_live_listener *listener);
 /* The first task of the device's queue that is ready, without removing it; SY_NONE: none. */

@@ -54,7 +54,8 @@ void live_uncommit(struct sy_live *live, uint32_t task) {
         live_dequeue(live, task);
     }
     v->queue_length--;
-    v->queued_ns = v->queue_length ? fmax(0, v->queued_ns - live->expected_ns[task]) : 0;
+    bool more = v->queue_length || v->suspended;
+    v->queued_ns = more ? fmax(0, v->queued_ns - live->expected_ns[task]) : 0;
 }
 
 void sy_live_move(struct sy_live *live, uint32_t task, uint32_t device) {
@@ -201,7 +202,10 @@ static const char *illegal(const struct sy_live *live, const struct sy_decision 
     if (d->task >= live->task_count || d->device >= m->device_count) {
         return "decided about a task or a device that does not exist";
     }
-    if (d->kind == SY_RUN &&
+    if (d->kind == SY_PREEMPT && !live->devices[d->device].preemptible) {
+        return "nothing there can be pushed aside";
+    }
+    if (d->kind != SY_FETCH && d->kind != SY_RECALL &&
         (live->task_device[d->task] != SY_NONE || live->task_state[d->task] > SY_TASK_READY)) {
         return "placed a task twice";
     }
@@ -249,8 +253,15 @@ static void carry_out(struct sy_live *live, const struct sy_decision *d,
         listener->decided(listener->context, &decided);
     }
     live->ready_count -= ready;
-    live_commit(live, d->task, d->device, d->priority, d->expected_ns);
-    if (ready) {
+    live_commit(live, d->task, d->device, d->kind == SY_PREEMPT ? INFINITY : d->priority,
+                d->expected_ns);
+    if (ready && d->kind == SY_PREEMPT) {
+        live_dequeue(live, d->task);
+        live->committed_at[d->task] = LIVE_HANDED;
+        live->asides[d->device].pusher = d->task;
+        live_see_preemptible(live, d->device);
+        listener->pushed(listener->context, d->task, d->device);
+    } else if (ready) {
         listener->told(listener->context, d->task, d->device, false);
     }
 }

@@ -22,7 +22,7 @@ struct sy_live {
     struct sy_scheduler scheduler;
     struct sy_view view;
     uint64_t number;
-    bool explain, open_job;
+    bool explain, open_job, preempts;
     char failure[200];
 
     uint32_t task_count, edge_count, pred_count, access_count, data_count;
@@ -48,6 +48,12 @@ struct sy_live {
     struct sy_view_device *devices;
     struct live_queue *queues;
     uint32_t *running_count;
+    struct live_aside {
+        uint32_t pusher; /* handed to push aside what runs, and has not begun; SY_NONE */
+        uint32_t task;   /* that was pushed aside; SY_NONE */
+        double rest_ns;  /* of it, expected */
+        bool pushed;     /* what runs was handed over so: nothing pushes that aside */
+    } * asides;
     /* Per kernel and class. */
     double *log_sigma;
     /* Ready since the policy was last asked, and committed before that. */
@@ -63,6 +69,8 @@ void live_commit(struct sy_live *live, uint32_t task, uint32_t device, double pr
 void live_uncommit(struct sy_live *live, uint32_t task);
 void live_enqueue(struct sy_live *live, uint32_t task);
 void live_dequeue(struct sy_live *live, uint32_t task);
+/* Whether SY_PREEMPT would be right now. */
+void live_see_preemptible(struct sy_live *live, uint32_t device);
 void live_inputs_coming(struct sy_live *live, uint32_t task);
 
 #endif

@@ -23,7 +23,8 @@ struct reader {
     struct sy_record *record;
     struct sy_decided *decisions; /* while reading */
     struct sy_note *notes;        /* likewise */
-    uint32_t decision_capacity, note_capacity;
+    struct sy_record_job *jobs;   /* likewise */
+    uint32_t decision_capacity, note_capacity, job_capacity;
     size_t length;
 };
 
@@ -458,6 +459,35 @@ static int read_note(struct reader *reader) {
     return code;
 }
 
+/* [graph, tenant, first task, tasks, weight, arrival, end, time alone] */
+static int read_job(struct reader *reader) {
+    struct sy_record *record = reader->record;
+    if (sy_grow(&reader->jobs, &reader->job_capacity, record->job_count + 1, sizeof *reader->jobs) <
+        0) {
+        return sy_out_of_memory(reader->json.error);
+    }
+    struct sy_record_job *job = &reader->jobs[record->job_count];
+    uint32_t tasks = record->graph->task_count;
+    const struct column columns[] = {
+        {"tenant", INDEX, &job->tenant, SY_NONE},      {"task", INDEX, &job->first_task, tasks},
+        {"tasks", INDEX, &job->task_count, tasks + 1}, {"weight", AMOUNT, &job->weight},
+        {"arrive_ns", TIME, &job->arrive_ns},          {"end_ns", TIME, &job->end_ns},
+        {"alone_ns", MAYBE_TIME, &job->alone_ns},
+    };
+    int code = sy_json_enter_array(&reader->json);
+    struct sy_json_place row = sy_json_here(&reader->json);
+    code = code ? code : expect_next(reader, 1, "graph");
+    code = code ? code : sy_json_text(&reader->json, record->arena, &job->graph);
+    code = code ? code : read_cells(reader, columns, SY_COUNT(columns));
+    code = code ? code : expect_next(reader, 0, NULL);
+    if (!code && job->task_count > tasks - job->first_task) {
+        sy_json_go(&reader->json, row);
+        return sy_json_fail(&reader->json, "this job has more tasks than the graph");
+    }
+    record->job_count += !code;
+    return code;
+}
+
 static int read_schema(void *reader, const struct sy_json_member *member) {
     (void)member;
     return sy_json_schema(reader, SY_RECORD_SCHEMA, "the record of a run");
@@ -490,9 +520,15 @@ static int keep_lists(struct reader *reader) {
     size_t count = record->decision_count, notes = record->note_count;
     record->decisions = sy_arena_alloc(record->arena, count + 1, sizeof *record->decisions);
     struct sy_note *kept = sy_arena_alloc(record->arena, notes + 1, sizeof *kept);
-    if (!record->decisions || !kept) {
+    struct sy_record_job *jobs =
+        sy_arena_alloc(record->arena, record->job_count + 1u, sizeof *jobs);
+    if (!record->decisions || !kept || !jobs) {
         return sy_out_of_memory(reader->json.error);
     }
+    if (record->job_count) {
+        memcpy(jobs, reader->jobs, record->job_count * sizeof *jobs);
+    }
+    record->jobs = jobs;
     if (count) {
         memcpy(record->decisions, reader->decisions, count * sizeof *record->decisions);
     }
@@ -537,11 +573,16 @@ static int read_record(struct reader *reader) {
         {"decisions", LIST(read_decision)},
         {"trace", LIST(read_span)},
         {"notes", LIST(read_note)},
+        {"jobs", LIST(read_job)},
         {"stream", read_stream, &record->stream},
     };
     int code = sy_json_members(reader, "a run", members, SY_COUNT(members));
     code = code ? code : sy_json_end(&reader->json);
-    return code ? code : keep_lists(reader);
+    code = code ? code : keep_lists(reader);
+    if (!code && sy_record_find_asides(record) < 0) {
+        return sy_out_of_memory(reader->json.error);
+    }
+    return code;
 }
 
 int sy_record_read_text(const char *name, const char *text, size_t length,
@@ -556,6 +597,7 @@ int sy_record_read_text(const char *name, const char *text, size_t length,
     sy_json_finish(&reader.json);
     free(reader.decisions);
     free(reader.notes);
+    free(reader.jobs);
     if (code) {
         sy_record_destroy(reader.record);
         return code;

@@ -168,6 +168,20 @@ static void put_notes(struct sy_json_writer *writer, const struct sy_record *rec
     sy_json_close(writer, ']');
 }
 
+static void put_jobs(struct sy_json_writer *writer, const struct sy_record *record) {
+    sy_json_open_member(writer, "jobs", '[');
+    for (uint32_t i = 0; i < record->job_count; i++) {
+        const struct sy_record_job *job = &record->jobs[i];
+        sy_json_print(writer, "[%s, %u, %u, %u, %g", job->graph, job->tenant, job->first_task,
+                      job->task_count, job->weight);
+        put_time(writer, job->arrive_ns);
+        put_time(writer, job->end_ns);
+        put_time(writer, job->alone_ns);
+        sy_json_close(writer, ']');
+    }
+    sy_json_close(writer, ']');
+}
+
 static void put_summary(struct sy_json_writer *writer, const struct sy_record *record) {
     sy_json_key(writer, "makespan_ns");
     put_time(writer, record->makespan_ns);
@@ -201,6 +215,9 @@ void sy_record_write(const struct sy_record *record, struct sy_buffer *buffer) {
     put_decisions(&writer, record);
     put_trace(&writer, &record->trace);
     put_notes(&writer, record);
+    if (record->job_count) {
+        put_jobs(&writer, record);
+    }
     if (record->stream) {
         sy_json_key(&writer, "stream");
         sy_record_write_stream(&writer, record->stream);

@@ -26,6 +26,12 @@ struct sy_request {
     double start_limit_s; /* until it is ready; 0: as the limit says */
     bool check;           /* the result against the reference */
     bool emulate;         /* kernels that no plug-in has are stood in for */
+    /* Of a stream of jobs, the graphs that they are drawn from, one a line; NULL: it is none. */
+    const char *graphs, *only; /* only: a pattern of their names; NULL: all */
+    const char *arrivals;      /* a file that says who sends which when; NULL: they are drawn: */
+    uint32_t tenants, jobs;
+    bool preempt;            /* cores put a task aside for one of a job that comes first */
+    double load, time_scale; /* times that graphs and arrivals state take so many times as long */
     /* Of a pipeline: */
     bool pipeline, check_all, watts, side_by_side;
     const char *objective, *plan, *times;

@@ -23,14 +23,15 @@ static double dearness(const struct sy_view *view, uint32_t job) {
 
 /* While nothing becomes ready, waiting for what runs becomes cheaper, unless that is late. */
 bool sy_late_may_push(struct late *l, const struct sy_view *view) {
-    bool unseen = l->unseen, may = false;
+    bool could = false, may = false;
     if (l->base.order == ORDER_NONE || l->mode.gate) {
         return false;
     }
     for (uint32_t d = 0; !may && d < view->machine->device_count; d++) {
-        may = view->devices[d].preemptible && (unseen || rest_ns(view, d) < 0);
+        could |= view->devices[d].preemptible;
+        may = view->devices[d].preemptible && (l->unseen || rest_ns(view, d) < 0);
     }
-    l->unseen = false;
+    l->unseen &= !could; /* else they are still to be looked at, when what pushed has ended */
     return may;
 }
 

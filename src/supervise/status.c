@@ -104,12 +104,15 @@ static int read_status(const struct sy_status *page, struct sy_arena *arena, dou
                        struct sy_status_seen *out) {
     uint32_t count =
         page->worker_count < SY_STATUS_WORKERS ? page->worker_count : SY_STATUS_WORKERS;
-    uint64_t pushed = page->workers[SY_STATUS_WORKERS].pushed, begun = 0;
+    const struct sy_status_worker *rest = &page->workers[SY_STATUS_WORKERS];
+    uint64_t pushed = rest->pushed, begun = rest->begun, ended = rest->ended;
     out->workers = sy_arena_alloc(arena, count + 1u, sizeof *out->workers);
     if (!out->workers) {
         return -ENOMEM;
     }
     out->worker_count = count;
+    out->done_count = ended;
+    out->running_count = begun > ended ? begun - ended : 0;
     for (uint32_t w = 0; w < count; w++) {
         read_worker(page, w, now_ns, &out->workers[w]);
         out->done_count += out->workers[w].done_count;

@@ -122,6 +122,25 @@ class Task(cli.Case):
         records.write(self, change=move)
         self.assertIn("It ran on cpu0 nevertheless", self.ok("explain", "run.json", "b"))
 
+    def test_stood_aside(self):
+        """c stood aside for b, and then for d, 1 ms each; its times are those of its parts."""
+        def push(run):
+            run["tasks"][1] = [1, 0, 5 * MS, 5 * MS, 6 * MS, MS]
+            run["tasks"][3] = [1, 0, 5 * MS, 7 * MS, 8 * MS, MS]
+            run["trace"] = [["task", 0, 0, 0, 4 * MS], ["part", 2, 1, 4 * MS, 5 * MS],
+                            ["task", 1, 1, 5 * MS, 6 * MS], ["part", 2, 1, 6 * MS, 7 * MS],
+                            ["task", 3, 1, 7 * MS, 8 * MS], ["task", 2, 1, 8 * MS, 9 * MS]]
+        records.write(self, change=push)
+        text = self.ok("explain", "run.json", "c")
+        self.assertIn("It stood aside for 2 ms: 2 other tasks had its core, the last of them d.", text)
+        self.assertIn("predicted 4 ms, actual 3 ms", text)
+        self.assertIn("c stood aside for it.", self.ok("explain", "run.json", "b"))
+        self.assertNotIn("aside", self.ok("explain", "run.json", "a"))
+        task = self.ok_json("explain", "run.json", "c")["task"]
+        self.assertEqual((task["aside_ns"], task["actual_ns"]), (2 * MS, 3 * MS))
+        busy = [d["busy_ns"] for d in self.ok_json("explain", "run.json")["overview"]["devices"]]
+        self.assertEqual(busy[1], 5 * MS)
+
     def test_unknown_values(self):
         def blank(run):
             run["tasks"] = [[t[0], None, None, t[3], t[4], "inf"] for t in run["tasks"]]

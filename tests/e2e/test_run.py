@@ -145,6 +145,41 @@ class Results(Fake):
         self.good()
         self.assertEqual(self.engines()[1]["check"], "1")
 
+    JOBS = [["a", 0, 0, 4, 1, 0, 4000, 2000], ["b", 1, 4, 6, 2.5, 1000, 10000, None],
+            ["a", 0, 4, 6, 1, 2000, 10000, 2000]]
+
+    def test_stream_of_jobs(self):
+        """What the engine is asked for; how much longer jobs took than alone."""
+        self.change_record(jobs=self.JOBS[::2])
+        text = self.good("gen:lu:3", "--tenants", "3", "--load", "0.9", "--jobs", "2", "--only",
+                         "c*", "--time-scale", "0.5", "--emulate").stdout
+        self.assertIn("jobs         2; slowdown: mean 3.00, p99 3.98; time in the system: mean 6 us",
+                      text)
+        with open(self.log, encoding="utf-8") as file:
+            asked = file.read()
+        os.remove(self.log)  # whose lines are not one for each engine here
+        for word in [f"graphs={GRAPH}\ngen:lu:3 ", f"spec={GRAPH}, gen:lu:3", "tenants=3", "load=0.9",
+                     "jobs=2", "only=c*", "time-scale=0.5", "emulate=1"]:
+            self.assertIn(word, asked)
+        self.assertNotIn("check=", asked)
+
+    def test_stream_of_jobs_json(self):
+        self.change_record(jobs=self.JOBS[::2])
+        result = json.loads(self.good("--arrivals", "a.csv", "--repeat", "2", "--json").stdout)
+        self.assertEqual(result["options"]["arrivals"], "a.csv")
+        for run in result["runs"]:
+            self.assertEqual((run["jobs"], run["jct_mean_ns"], run["slowdown_mean"]), (2, 6000, 3))
+        summary = result["summary"][result["baseline"]]
+        self.assertEqual((summary["slowdown_mean"], summary["jct_mean_ns"]), (3, 6000))
+        self.change_record(jobs=self.JOBS)  # one of which nobody knows what it takes alone
+        run = json.loads(self.good("--arrivals", "a.csv", "--json").stdout)["runs"][0]
+        self.assertIsNone(run["slowdown_mean"])
+        text = self.good("--arrivals", "a.csv", "--compare", "lb,heft").stdout
+        self.assertRegex(text, r"heft +- +- ")
+        self.assertIn("1 run of each policy, in turn, of 3 jobs", text)
+        self.change_record(jobs=[["a", 0, 4, 7, 1, 0, 0, 0]])
+        self.assertIn("more tasks than the graph", self.bad(1, "--jobs", "1"))
+
     def test_compare_takes_turns(self):
         text = self.good("--compare", "lb,starpu:dmdas,heft", "--repeat", "3").stdout
         order = [engine["policy"] for engine in self.engines()]
@@ -217,6 +252,8 @@ class Usage(Fake):
                             ("only the simulator", ["--policy", "greedy-true"]), ("twice", ["--compare", "lb,lb"]),
                             ("no policy", ["--compare", ","]), ("'-'", ["--plot", "-"]),
                             ("'-'", ["--record", "-"]), ("exclude", ["--check", "--no-check"]),
+                            ("one too many", ["gen:lu:3"]), ("--load", ["--load", "0"]),
+                            ("checked", ["--check", "--jobs", "3"]), ("--tenants", ["--tenants", "0"]),
                             ("--repeat", ["--repeat", "0"]), ("--limit", ["--limit", "0"])]:
             self.assertIn(words, self.bad(2, *args))
         self.assertFalse(os.path.exists(self.log), "an engine was started")

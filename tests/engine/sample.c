@@ -62,7 +62,7 @@ static void draw_decision(struct sy_record *record, struct sy_rng *rng, struct s
 }
 
 static void draw_span(struct sy_record *record, struct sy_rng *rng) {
-    struct sy_span span = {.kind = sy_rng_below(rng, SY_SPAN_ABORTED + 1), .from = SY_NONE};
+    struct sy_span span = {.kind = sy_rng_below(rng, SY_SPAN_KINDS), .from = SY_NONE};
     bool is_copy = span.kind == SY_SPAN_TRANSFER;
     uint32_t subjects = is_copy                            ? record->graph->data_count
                         : span.kind == SY_SPAN_RECONFIGURE ? record->graph->kernel_count
@@ -77,6 +77,17 @@ static void draw_span(struct sy_record *record, struct sy_rng *rng) {
     span.start_ns = draw_ns(rng);
     span.end_ns = span.start_ns + draw_ns(rng);
     sy_trace_add(&record->trace, &span);
+}
+
+static void add_jobs(struct sy_record *record, struct sy_rng *rng) {
+    static struct sy_record_job jobs[2];
+    uint32_t tasks = record->graph->task_count;
+    if (tasks > 1 && sy_rng_below(rng, 2)) {
+        jobs[0] = (struct sy_record_job){"tpch q\"1", 0, 0, 1, 2.5, 0, 1e9, NAN};
+        jobs[1] = (struct sy_record_job){"", 9999, 1, tasks - 1, 1, 17, 18, 1e9};
+        record->jobs = jobs;
+        record->job_count = SY_COUNT(jobs);
+    }
 }
 
 static void fill(struct sy_record *record, struct sy_rng *rng) {
@@ -123,6 +134,7 @@ static void fill(struct sy_record *record, struct sy_rng *rng) {
         record->notes = notes;
         record->note_count = SY_COUNT(notes);
     }
+    add_jobs(record, rng);
     if (sy_rng_below(rng, 2)) {
         static const struct sy_stream_phase phases[] = {
             {0, 7, "a+b@gpu | c@cpu:4x2", "first", 1e6, 900.5, 2e6, 3e6, NAN},

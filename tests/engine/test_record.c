@@ -5,6 +5,7 @@
 #include "../base/check.h"
 #include "graph/graph.h"
 #include "sample.h"
+#include "topology/topology.h"
 #include <errno.h>
 #include <string.h>
 
@@ -310,6 +311,74 @@ static void test_file(void **state) {
     assert_true(error.message[0]);
 }
 
+/* --- its trace ---------------------------------------------------------------------------------
+ */
+static struct sy_record *traced(const char *machine, const double (*times)[2], uint32_t count) {
+    struct sy_error error = {0};
+    struct sy_record *record = sy_record_create();
+    assert_non_null(record);
+    assert_int_equal(sy_graph_generate("independent:4", &record->graph, &error), 0);
+    assert_int_equal(sy_machine_parse(machine, &record->machine, &error), 0);
+    assert_int_equal(record->graph->task_count, count);
+    record->tasks = sy_arena_alloc(record->arena, count, sizeof *record->tasks);
+    for (uint32_t t = 0; t < count; t++) {
+        record->tasks[t] = (struct sy_record_task){.start_ns = times[t][0], .end_ns = times[t][1]};
+    }
+    assert_int_equal(sy_record_add_trace(record, NULL), 0);
+    return record;
+}
+
+static void check_spans(const struct sy_record *record, const struct sy_span *spans,
+                        uint32_t count) {
+    assert_int_equal(record->trace.count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sy_span *span = &record->trace.spans[i];
+        assert_int_equal(span->kind, spans[i].kind);
+        assert_int_equal(span->subject, spans[i].subject);
+        assert_true(span->start_ns == spans[i].start_ns && span->end_ns == spans[i].end_ns);
+    }
+}
+
+/* What begins and ends on a core while it has another made that stand aside, each time for as long;
+ * a moment between two of those is no part. */
+static void test_parts(void **state) {
+    (void)state;
+    static const double times[][2] = {{0, 10e6}, {2e6, 3e6}, {3.1e6, 4e6}, {7e6, 8e6}};
+    static const struct sy_span spans[] = {
+        {.kind = SY_SPAN_PART, .subject = 0, .start_ns = 0, .end_ns = 2e6},
+        {.kind = SY_SPAN_TASK, .subject = 1, .start_ns = 2e6, .end_ns = 3e6},
+        {.kind = SY_SPAN_TASK, .subject = 2, .start_ns = 3.1e6, .end_ns = 4e6},
+        {.kind = SY_SPAN_PART, .subject = 0, .start_ns = 4e6, .end_ns = 7e6},
+        {.kind = SY_SPAN_TASK, .subject = 3, .start_ns = 7e6, .end_ns = 8e6},
+        {.kind = SY_SPAN_TASK, .subject = 0, .start_ns = 8e6, .end_ns = 10e6},
+    };
+    struct sy_record *record = traced("cpu:1", times, SY_COUNT(times));
+    check_spans(record, spans, SY_COUNT(spans));
+    assert_true(fabs(record->tasks[0].aside_ns - 3e6) < 1);
+    assert_true(fabs(sy_record_took_ns(&record->tasks[0]) - 7e6) < 1);
+    assert_true(record->tasks[1].aside_ns == 0);
+    sy_record_destroy(record);
+}
+
+/* An accelerator that is told of a task early runs it afterwards. */
+static void test_no_parts_elsewhere(void **state) {
+    (void)state;
+    static const double times[][2] = {{0, 10}, {2, 20}, {12, 25}, {25, 26}};
+    static const struct sy_span spans[] = {
+        {.kind = SY_SPAN_TASK, .subject = 0, .start_ns = 0, .end_ns = 10},
+        {.kind = SY_SPAN_TASK, .subject = 1, .start_ns = 10, .end_ns = 20},
+        {.kind = SY_SPAN_TASK, .subject = 2, .start_ns = 20, .end_ns = 25},
+        {.kind = SY_SPAN_TASK, .subject = 3, .start_ns = 25, .end_ns = 26},
+    };
+    static const char *const machines[] = {"gpu:1@pcie3x16", "cpu:1"};
+    for (uint32_t m = 0; m < SY_COUNT(machines); m++) {
+        struct sy_record *record = traced(machines[m], times, SY_COUNT(times));
+        check_spans(record, spans, SY_COUNT(spans));
+        assert_true(record->tasks[1].start_ns == 10 && record->tasks[1].aside_ns == 0);
+        sy_record_destroy(record);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_back),    cmocka_unit_test(test_rounds_once),
@@ -317,6 +386,7 @@ int main(void) {
         cmocka_unit_test(test_refuses_shape), cmocka_unit_test(test_refuses_parts),
         cmocka_unit_test(test_refuses_rows),  cmocka_unit_test(test_survives_damage),
         cmocka_unit_test(test_refuses_bombs), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_parts),         cmocka_unit_test(test_no_parts_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

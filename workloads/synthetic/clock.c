@@ -7,10 +7,18 @@
 
 enum { AWAKE_NS = 200000 }; /* a sleep may end so much late */
 
-uint64_t synthetic_now_ns(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t synthetic_now_ns(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t synthetic_own_ns(void) {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void synthetic_wait_until(uint64_t until_ns, bool may_sleep) {

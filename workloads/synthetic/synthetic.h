@@ -44,6 +44,7 @@ static inline uint32_t synthetic_passes(const struct sy_call *call) {
 /* Waits until the monotonic clock says so: asleep as long as that is precise, then awake. */
 void synthetic_wait_until(uint64_t until_ns, bool may_sleep);
 uint64_t synthetic_now_ns(void);
+uint64_t synthetic_own_ns(void); /* CPU time of the calling thread */
 
 /* The workload contend. */
 int synthetic_build(const char *arguments, struct sy_graph **ret_graph, void **ret_state,

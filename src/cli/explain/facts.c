@@ -105,7 +105,7 @@ const struct sy_decided *sy_explain_decided(const struct sy_explain *explain, ui
 }
 
 double sy_explain_duration_ns(const struct sy_explain *explain, uint32_t task) {
-    return explain->record->tasks[task].end_ns - explain->record->tasks[task].start_ns;
+    return sy_record_took_ns(&explain->record->tasks[task]);
 }
 
 const char *sy_explain_device(const struct sy_explain *explain, uint32_t device) {

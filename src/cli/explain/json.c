@@ -73,9 +73,9 @@ int sy_explain_task_json(struct sy_explain *explain, uint32_t task) {
     put_device(&writer, "device", explain, ran->device);
     sy_json_print(&writer,
                   "submitted_ns: %g, ready_ns: %g, start_ns: %g, end_ns: %g, predicted_ns: %g, "
-                  "actual_ns: %g, stall_ns: %g",
+                  "actual_ns: %g, stall_ns: %g, aside_ns: %g",
                   ran->submitted_ns, ran->ready_ns, ran->start_ns, ran->end_ns, ran->predicted_ns,
-                  sy_explain_duration_ns(explain, task), explain->stall_ns[task]);
+                  sy_explain_duration_ns(explain, task), explain->stall_ns[task], ran->aside_ns);
     put_name(&writer, "last_input", explain, sy_explain_last_input(explain, task));
     put_decision(&writer, explain, sy_explain_decided(explain, task));
     sy_json_print(&writer, "}}");

@@ -135,6 +135,44 @@ static void put_execution(const struct sy_explain *explain, uint32_t task,
     }
 }
 
+/* Who had its core meanwhile: the tasks that began there between its parts. */
+static void put_asides(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
+    const struct sy_record *record = explain->record;
+    const struct sy_record_task *ran = &record->tasks[task];
+    uint32_t count = 0, last = SY_NONE;
+    char name[32];
+    for (uint32_t t = 0; ran->aside_ns > 0 && t < record->graph->task_count; t++) {
+        const struct sy_record_task *other = &record->tasks[t];
+        if (t != task && other->device == ran->device && other->start_ns >= ran->start_ns &&
+            other->end_ns <= ran->end_ns) {
+            count++;
+            last = t;
+        }
+    }
+    if (count) {
+        sy_print(out, "It stood aside for %s: %s had its core, %s%s.\n",
+                 sy_units_time(ran->aside_ns).text,
+                 sy_units_count(count, "other task", "other tasks").text,
+                 count > 1 ? "the last of them " : "",
+                 sy_graph_task_name(record->graph, (sy_task_id){last}, name));
+    }
+}
+
+/* What stood aside for it. */
+static void put_pushed(const struct sy_explain *explain, uint32_t task, struct sy_buffer *out) {
+    const struct sy_record *record = explain->record;
+    const struct sy_record_task *ran = &record->tasks[task];
+    char name[32];
+    for (uint32_t t = 0; t < record->graph->task_count; t++) {
+        const struct sy_record_task *other = &record->tasks[t];
+        if (t != task && other->aside_ns > 0 && other->device == ran->device &&
+            other->start_ns <= ran->start_ns && other->end_ns >= ran->end_ns) {
+            sy_print(out, "%s stood aside for it.\n",
+                     sy_graph_task_name(record->graph, (sy_task_id){t}, name));
+        }
+    }
+}
+
 static void put_start(const struct sy_explain *explain, const struct sy_decided *decided,
                       struct sy_buffer *out) {
     const struct sy_record_task *ran = &explain->record->tasks[decided->task];
@@ -299,6 +337,8 @@ int sy_explain_task_text(struct sy_explain *explain, uint32_t task) {
     }
     if (ran) {
         put_execution(explain, task, decided, &out);
+        put_asides(explain, task, &out);
+        put_pushed(explain, task, &out);
         put_stall(explain, task, &out);
     }
     if (ran && decided) {

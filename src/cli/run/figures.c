@@ -23,7 +23,7 @@ static double time_on(const struct sy_record *record, uint32_t task, uint32_t cl
     if (ran->device != SY_NONE &&
         record->machine->devices[ran->device].class_index == class_index &&
         ran->end_ns >= ran->start_ns) {
-        time_ns = fmin(time_ns, ran->end_ns - ran->start_ns);
+        time_ns = fmin(time_ns, sy_record_took_ns(ran));
     }
     return isnan(time_ns) ? INFINITY : time_ns;
 }
@@ -73,9 +73,10 @@ void sy_run_figures(const struct sy_record *record, struct sy_arena *arena,
         const struct sy_record_task *task = &record->tasks[t];
         if (task->device != SY_NONE) {
             figures.device_tasks[task->device]++;
-            figures.device_busy_ns[task->device] += task->end_ns - task->start_ns;
+            figures.device_busy_ns[task->device] += sy_record_took_ns(task);
         }
     }
+    sy_run_job_figures(record, arena, &figures);
     *ret_figures = figures;
 }
 
@@ -171,6 +172,7 @@ struct sy_run_summary sy_run_summarise(const struct sy_runs *runs, uint32_t inde
     }
     summary.over_bound = summary.median_ns / sy_run_bound_ns(runs);
     compare(policy, &runs->policies[0], values, &summary);
+    sy_run_summarise_jobs(policy, &summary);
     free(values);
     return summary;
 }

@@ -35,6 +35,13 @@ static void put_options(const struct sy_run_args *args, struct sy_json_writer *w
     put_count(writer, "cpus", request->cpus);
     put_count(writer, "opencl", request->opencl);
     put_count(writer, "cuda", request->cuda);
+    if (args->stream) {
+        sy_json_print(writer,
+                      "tenants: %u, load: %g, jobs: %u, arrivals: %s, only: %s, time_scale: %g, "
+                      "preempt: %d",
+                      request->tenants, request->load, request->jobs, request->arrivals,
+                      request->only, request->time_scale, request->preempt);
+    }
     sy_json_close(writer, '}');
 }
 
@@ -88,6 +95,10 @@ static void put_run(const struct sy_run_policy *policy, uint32_t index,
         writer, "energy_joules: %g, result_error: %g, result_tolerance: %g, decisions: %u",
         run->energy_joules, run->result_error, run->result_tolerance, run->decision_count);
     put_decision(writer, run->decision_p50_ns, run->decision_p99_ns);
+    if (run->job_count) {
+        sy_json_print(writer, "jobs: %u, jct_mean_ns: %g, slowdown_mean: %g, slowdown_p99: %g",
+                      run->job_count, run->jct_mean_ns, run->slowdown_mean, run->slowdown_p99);
+    }
     put_devices(machine, run, writer);
     sy_json_close(writer, '}');
 }
@@ -114,6 +125,10 @@ static void put_summary(const struct sy_run_policy *policy, const struct sy_run_
                   summary->result_error);
     put_notes(policy->record, writer);
     put_decision(writer, summary->decision_p50_ns, summary->decision_p99_ns);
+    if (policy->runs[0].job_count) {
+        sy_json_print(writer, "slowdown_mean: %g, slowdown_p99: %g, jct_mean_ns: %g",
+                      summary->slowdown_mean, summary->slowdown_p99, summary->jct_mean_ns);
+    }
     sy_json_close(writer, '}');
 }
 

@@ -40,6 +40,26 @@ static const struct sy_option options[] = {
     {SY_OPTION_KEY, "cuda", "N", AT(request), "use N CUDA devices (default: all)"},
     {SY_OPTION_KEY, "emulate", NULL, AT(request),
      "replace kernels that no plug-in has by busy waiting for the time stated in the graph"},
+    {SY_OPTION_HEADING,
+     .help = "Job streams (each of these options turns the graphs into a stream)"},
+    {SY_OPTION_KEY, "tenants", "K", AT(request),
+     "number of tenants; jobs go to them in turn (default 1)", .given = AT(stream)},
+    {SY_OPTION_KEY, "load", "X", AT(request),
+     "offered load, as a share of what the machine can do (default 0.7)", .given = AT(stream)},
+    {SY_OPTION_KEY, "jobs", "N", AT(request), "number of jobs in the stream (default 100)",
+     .given = AT(stream)},
+    {SY_OPTION_KEY, "arrivals", "FILE", AT(request),
+     "replay a recorded stream instead: CSV lines arrive_s,tenant,weight,graph",
+     .given = AT(stream)},
+    {SY_OPTION_KEY, "preempt", NULL, AT(request),
+     "cores put a running task aside for one of a job that comes first, if the policy wants it, "
+     "and "
+     "go on with it afterwards",
+     .given = AT(stream)},
+    {SY_OPTION_KEY, "only", "GLOB", AT(request), "use only the graphs whose name matches GLOB",
+     .given = AT(stream)},
+    {SY_OPTION_KEY, "time-scale", "X", AT(request),
+     "what graphs and arrivals state takes X times as long (default 1)", .given = AT(stream)},
     {SY_OPTION_HEADING, .help = "Pipelines (the same kernels for every item of a stream)"},
     {SY_OPTION_TEXT, "pipeline", "SPEC", AT(pipeline),
      "instead of a graph: PLUGIN:PIPELINE:ARGUMENTS (symph kernels lists them); a plan decides "
@@ -77,12 +97,13 @@ static const struct sy_option options[] = {
 
 static const struct sy_command command = {
     .name = "run",
-    .usage = "GRAPH|--pipeline SPEC [OPTION]...",
+    .usage = "GRAPH...|--pipeline SPEC [OPTION]...",
     .examples =
         "  symph run linalg:cholesky:n=4096,tile=512\n"
         "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --plot lu.svg\n"
         "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
         "  symph run graph.json --kernels ./mine.so --record run.json\n"
+        "  symph run tpch.dag --emulate --tenants 3 --load 0.8 --jobs 50 --time-scale 0.01\n"
         "  symph run --pipeline gnn:gcn:items=200 --objective energy --constraint 'latency<=50ms'",
     .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or "
              "a generator such as gen:cholesky:8, provided that plug-ins have its kernels. "
@@ -91,7 +112,7 @@ static const struct sy_command command = {
     .options = options,
     .option_count = SY_COUNT(options),
     .operands = AT(graphs),
-    .operand_max = 1,
+    .operand_max = UINT32_MAX,
 };
 
 /* StarPU knows which schedulers it has; ours are known here, before anything is started. */
@@ -226,6 +247,9 @@ static int run_once(struct sy_runs *runs, struct sy_run_policy *policy, bool is_
     request.spec = args->graphs.items[0];
     request.policy = policy->name;
     request.check = !args->no_check;
+    if (args->stream) {
+        sy_run_ask_stream(args, runs->arena, &request);
+    }
     struct sy_buffer text = {0};
     struct sy_record *record = NULL;
     struct sy_child *engine = NULL;
@@ -266,7 +290,8 @@ static int check_args(const struct sy_run_args *args) {
     if (args->check && args->no_check) {
         return sy_options_usage(&command, "--check and --no-check exclude each other");
     }
-    int r = sy_run_check_pipeline(&command, args);
+    int r = sy_run_check_stream(&command, args);
+    r = r ? r : sy_run_check_pipeline(&command, args);
     if (r == SY_EXIT_OK && args->graphs.count == 0 && !args->pipeline) {
         return sy_options_usage(&command, "name a graph, such as linalg:cholesky:n=4096,tile=512");
     }

@@ -32,7 +32,7 @@ int sy_run_finish(struct sy_child *child, bool quiet, char *told);
  */
 struct sy_run_args {
     struct sy_common_args common;
-    struct sy_text_list graphs; /* one */
+    struct sy_text_list graphs; /* one; of a stream of jobs, all that they are drawn from */
     struct sy_request request;  /* all but the spec */
     const char *compare;
     const char *plot, *trace, *paje, *record;
@@ -40,6 +40,7 @@ struct sy_run_args {
     struct sy_text_list constraints;
     uint32_t repeat;
     bool calibrate, check, no_check;
+    bool stream; /* of jobs */
 };
 
 /* What is kept of every run. Numbers that are not known are NAN. */
@@ -54,6 +55,9 @@ struct sy_run_figures {
     double *route_bytes;    /* [from * memory_count + to] */
     double *device_busy_ns; /* per device */
     uint32_t *device_tasks;
+    double *slowdowns; /* per job of a stream; NAN: its time alone is not known */
+    uint32_t job_count;
+    double jct_mean_ns, slowdown_mean, slowdown_p99; /* of a stream of jobs */
 };
 
 struct sy_run_policy {
@@ -87,6 +91,7 @@ struct sy_run_summary {
     double over_baseline, over_low, over_high;              /* of medians, with its interval */
     double moved_bytes, energy_joules, result_error;        /* medians; the error is the worst */
     double decision_p50_ns, decision_p99_ns, decision_mean; /* medians; decisions per run */
+    double jct_mean_ns, slowdown_mean, slowdown_p99;        /* over all jobs of all runs */
 };
 /* Of all runs: the least, so that it holds for each. NAN: none has one. */
 double sy_run_bound_ns(const struct sy_runs *runs);
@@ -100,6 +105,20 @@ int sy_run_print_table(const struct sy_runs *runs);
 int sy_run_print_json(const struct sy_runs *runs);
 /* What each device did, as a table. */
 void sy_run_put_devices(const struct sy_run_policy *policy, struct sy_buffer *buffer);
+
+/* --- streams of jobs (jobs.c)
+ * ---------------------------------------------------------------------
+ */
+/* Do its options go together? An exit code. */
+int sy_run_check_stream(const struct sy_command *command, const struct sy_run_args *args);
+/* What the engine is asked for; texts from arena. */
+void sy_run_ask_stream(const struct sy_run_args *args, struct sy_arena *arena,
+                       struct sy_request *request);
+/* The figures of a record's jobs. */
+void sy_run_job_figures(const struct sy_record *record, struct sy_arena *arena,
+                        struct sy_run_figures *figures);
+/* Of all runs of a policy. */
+void sy_run_summarise_jobs(const struct sy_run_policy *policy, struct sy_run_summary *summary);
 
 /* --- pipelines (run_pipeline.c) ------------------------------------------------------------------
  */

@@ -53,8 +53,20 @@ static void put_makespan(const struct sy_runs *runs, const struct sy_run_summary
     sy_print(buffer, "\n");
 }
 
+static void put_jobs(const struct sy_run_figures *figures, const struct sy_run_summary *summary,
+                     struct sy_buffer *buffer) {
+    if (figures->job_count) {
+        sy_print(buffer,
+                 "jobs         %u; slowdown: mean %s, p99 %s; time in the system: mean %s\n",
+                 figures->job_count, sy_units_number(summary->slowdown_mean, 2).text,
+                 sy_units_number(summary->slowdown_p99, 2).text,
+                 sy_units_time(summary->jct_mean_ns).text);
+    }
+}
+
 static void put_rest(const struct sy_record *record, const struct sy_run_figures *figures,
                      const struct sy_run_summary *summary, struct sy_buffer *buffer) {
+    put_jobs(figures, summary, buffer);
     put_moved(record, figures, buffer);
     if (!isnan(summary->energy_joules)) {
         sy_print(buffer, "energy       %.3g J (%s)\n", summary->energy_joules,
@@ -120,6 +132,34 @@ static void put_row(const struct sy_run_policy *policy, const struct sy_run_summ
     sy_table_cell(table, "%s", sy_units_time(summary->decision_p99_ns).text);
 }
 
+static void put_job_table(const struct sy_runs *runs, struct sy_buffer *buffer) {
+    char versus[80];
+    snprintf(versus, sizeof(versus), "vs %s", runs->policies[0].name);
+    const char *const headers[] = {"policy", "slowdown",      "p99",
+                                   versus,   "in the system", "makespan"};
+    struct sy_table table;
+    sy_table_init(&table, headers, "lrrrrr");
+    double first = NAN;
+    for (uint32_t p = 0; p < runs->policy_count; p++) {
+        struct sy_run_summary summary = sy_run_summarise(runs, p);
+        first = p ? first : summary.slowdown_mean;
+        sy_table_cell(&table, "%s|%s|%s|%s|%s|%s", runs->policies[p].name,
+                      sy_units_number(summary.slowdown_mean, 3).text,
+                      sy_units_number(summary.slowdown_p99, 3).text,
+                      sy_units_number(summary.slowdown_mean / first, 3).text,
+                      sy_units_time(summary.jct_mean_ns).text,
+                      sy_units_time(summary.median_ns).text);
+    }
+    sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("slowdown: time that a job spends in the system over what it takes alone, mean "
+                    "and 99th percentile over the jobs of all runs; in the system: mean of that "
+                    "time; makespan: median.",
+                    0, buffer);
+    sy_print(buffer, "\n%s of each policy, in turn, of %s\n",
+             sy_units_count(runs->args->repeat, "run", "runs").text,
+             sy_units_count(runs->policies[0].runs[0].job_count, "job", "jobs").text);
+}
+
 static void put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
     char versus[80];
     snprintf(versus, sizeof(versus), "vs %s", runs->policies[0].name);
@@ -145,6 +185,8 @@ static void put_several(const struct sy_runs *runs, struct sy_buffer *buffer) {
 int sy_run_print_table(const struct sy_runs *runs) {
     struct sy_buffer buffer = {0};
     put_title(runs, &buffer);
-    (runs->policy_count > 1 ? put_several : put_one)(runs, &buffer);
+    (runs->policy_count == 1 ? put_one
+     : runs->args->stream    ? put_job_table
+                             : put_several)(runs, &buffer);
     return sy_output(&buffer);
 }

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STREAM_PURPOSE 0x73747265u /* random numbers no other room draws */
-
 static int create_workload(struct sy_simulate *simulate, const struct sy_job *jobs, uint32_t count,
                            struct sy_workload **ret_workload) {
     const struct sy_simulate_args *args = simulate->args;
@@ -93,20 +91,6 @@ static int mean_area(struct sy_simulate *simulate, double *ret_ns) {
     return SY_EXIT_OK;
 }
 
-static void draw_jobs(const struct sy_simulate *simulate, uint64_t seed, double gap_ns,
-                      struct sy_job *jobs) {
-    struct sy_rng rng = sy_rng_make(seed, STREAM_PURPOSE, 0);
-    double now_ns = 0;
-    for (uint32_t j = 0; j < simulate->args->jobs; j++) {
-        uint32_t graph = sy_rng_below(&rng, simulate->graphs.count);
-        jobs[j] = (struct sy_job){.graph = simulate->graphs.graphs[graph],
-                                  .arrive_ns = now_ns,
-                                  .tenant = j % simulate->args->tenants,
-                                  .weight = 1};
-        now_ns += gap_ns * sy_rng_exponential(&rng);
-    }
-}
-
 /* Poisson arrivals such that the work offered per second is the load times what the machine can
  * do: the mean gap is the mean area bound of a job divided by the load. */
 static int stream_cases(struct sy_simulate *simulate) {
@@ -119,7 +103,8 @@ static int stream_cases(struct sy_simulate *simulate) {
     struct sy_job *jobs = sy_need(calloc(args->jobs, sizeof(*jobs)));
     for (uint32_t s = 0; s < args->seeds && r == SY_EXIT_OK; s++) {
         struct sy_workload *workload = NULL;
-        draw_jobs(simulate, args->seed + s, area_ns / args->load, jobs);
+        sy_jobs_draw(args->seed + s, &simulate->graphs, args->tenants, area_ns / args->load, jobs,
+                     args->jobs);
         r = create_workload(simulate, jobs, args->jobs, &workload);
         if (r == SY_EXIT_OK) {
             simulate->workloads[simulate->workload_count++] = workload;

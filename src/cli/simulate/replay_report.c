@@ -88,7 +88,7 @@ static int add_samples(struct replays *replays, const struct sy_record *record) 
     for (uint32_t t = 0; t < graph->task_count; t++) {
         const struct sy_record_task *task = &record->tasks[t];
         uint32_t class_index = machine->devices[task->device].class_index;
-        struct sample sample = {.actual_ns = task->end_ns - task->start_ns};
+        struct sample sample = {.actual_ns = sy_record_took_ns(task)};
         int r = find_row(replays, graph->kernels[graph->tasks[t].kernel].name,
                          machine->classes[class_index].name, &sample.row);
         if (r < 0) {

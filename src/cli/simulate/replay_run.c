@@ -146,7 +146,7 @@ const struct sy_scheduler_ops sy_replay_ops = {
  */
 
 static double duration_ns(const struct sy_record *record, uint32_t task) {
-    return record->tasks[task].end_ns - record->tasks[task].start_ns;
+    return sy_record_took_ns(&record->tasks[task]);
 }
 
 /* The class of device. */
@@ -156,6 +156,11 @@ static uint32_t ran_on(const struct sy_record *record, uint32_t task) {
 
 static int check(const struct sy_record *record, struct sy_error *error) {
     uint32_t missing = 0;
+    if (record->job_count) {
+        sy_fail(error, -EINVAL, "it was a stream of %u jobs, which is not replayed",
+                record->job_count);
+        return sy_hint(error, "symph simulate has the options of the run, and draws the same jobs");
+    }
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
         missing += record->tasks[t].device == SY_NONE;
     }

@@ -290,6 +290,16 @@ static int read_tables(struct sy_simulate *simulate) {
     return sy_message_code(r, &error);
 }
 
+static int read_arrivals(struct sy_simulate *simulate) {
+    struct sy_error error = {0};
+    int code = 0;
+    if (simulate->args->arrivals) {
+        code = sy_jobs_read(simulate->args->arrivals, &simulate->graphs, &simulate->jobs,
+                            &simulate->job_count, &error);
+    }
+    return sy_message_code(code, &error);
+}
+
 /* What is shared, but not known. */
 static void note_unknown(const struct sy_simulate *simulate) {
     const struct sy_machine *machine = simulate->machine;
@@ -331,7 +341,7 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
     r = r ? r : read_fails(simulate);
     r = r ? r : read_tables(simulate);
     r = r ? r : sy_input_graphs(&args->graph_specs, &args->graphs, &simulate->graphs);
-    return r ? r : sy_simulate_arrivals(simulate);
+    return r ? r : read_arrivals(simulate);
 }
 
 void sy_simulate_finish(struct sy_simulate *simulate) {

@@ -104,8 +104,6 @@ const struct sy_command *sy_simulate_command(void);
 
 /* Reads what the arguments name. All of these print what is wrong and return an exit code. */
 int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_args *args);
-/* The jobs of --arrivals, if given. */
-int sy_simulate_arrivals(struct sy_simulate *simulate);
 void sy_simulate_finish(struct sy_simulate *simulate);
 /* Lays the graphs on the machine: one case per graph and seed, or per seed of a job stream. */
 int sy_simulate_cases(struct sy_simulate *simulate);

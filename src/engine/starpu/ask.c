@@ -106,6 +106,25 @@ static void on_taken_back(void *argument, uint32_t task) {
     row_wait(node->row, node, true);
 }
 
+/* Its inputs are asked for first, where some are missing. */
+static void on_pushed(void *argument, uint32_t task, uint32_t device) {
+    struct told_list *list = argument;
+    struct context *context = list->context;
+    struct node *node = context->slots[task];
+    list->commits++;
+    node->state = NODE_COMMITTED;
+    node->worker = device;
+    node->urgent = true;
+    links_ask(node, device, sy_live_view(context->live)->now_ns);
+    row_wait(node->row, node, false);
+    if (starpu_get_prefetch_flag() && !node->prefetched && inputs_missing(context, task, device)) {
+        send_later(list, node, device);
+    }
+    if (!node->staged) {
+        boxes_put_urgent(context, node);
+    }
+}
+
 static void on_decided(void *argument, const struct sy_decided *decided) {
     struct shared *s = &sy_shared;
     struct told_list *list = argument;
@@ -147,7 +166,11 @@ static void send_inputs(struct context *context, struct told_list *list) {
         starpu_prefetch_task_input_for(node->task, list->items[i].worker);
         shared_lock();
         if (--node->staged == 0 && node->state == NODE_COMMITTED) {
-            boxes_fill(context, node->worker);
+            if (node->urgent) {
+                boxes_put_urgent(context, node);
+            } else {
+                boxes_fill(context, node->worker);
+            }
             boxes_wake(context);
         }
     }
@@ -162,7 +185,11 @@ void policy_ask(struct context *context) {
     struct told_list list;
     list.context = context;
     list.count = list.commits = 0;
-    struct sy_live_listener listener = {&list, on_told, on_taken_back, on_decided};
+    struct sy_live_listener listener = {.context = &list,
+                                        .told = on_told,
+                                        .taken_back = on_taken_back,
+                                        .pushed = on_pushed,
+                                        .decided = on_decided};
     double from = shared_now_ns();
     uint32_t version = atomic_load_explicit(&context->version, memory_order_relaxed);
     sy_live_clock(context->live, from);

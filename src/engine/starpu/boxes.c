@@ -5,12 +5,17 @@
  * what comes later cannot overtake it: while a long task runs, it holds nothing. A task whose
  * inputs are just being asked for (staged) is not handed out, nor is what comes behind it.
  */
-#include "engine/starpu/shared.h"
+#include "engine/starpu/urgent.h"
 
 #include "schedulers/policy.h"
 
 #define BOX_NS   200e3 /* tasks of so long are enough */
 #define LASTS_NS 5e6   /* a thousand times what a worker needs to come for its next task */
+
+/* StarPU's workers. */
+static uint32_t lanes(void) {
+    return sy_shared.machine->device_count + sy_shared.options.urgent_count;
+}
 
 /* How long what is in the box takes. */
 static double held_ns(const struct sy_ring *ring) {
@@ -27,8 +32,8 @@ void boxes_count_waiting(struct context *context, int32_t more) {
     atomic_store_explicit(&context->waiting, waiting + (uint32_t)more, memory_order_relaxed);
 }
 
-void boxes_put(struct context *context, struct node *node, uint32_t worker) {
-    struct box *box = &context->boxes[worker];
+static void put(struct context *context, struct node *node, uint32_t worker, uint32_t lane) {
+    struct box *box = &context->boxes[lane];
     uint32_t class_index = sy_shared.machine->devices[worker].class_index;
     boxes_count_waiting(context, -1);
     node->state = NODE_HANDED;
@@ -38,7 +43,23 @@ void boxes_put(struct context *context, struct node *node, uint32_t worker) {
         implementation_choose(node, worker, class_index);
     }
     sy_ring_put(&box->ring, node);
-    box->wake = !WORKERS_POLL;
+    box->wake = !WORKERS_POLL || lane != worker;
+}
+
+void boxes_put(struct context *context, struct node *node, uint32_t worker) {
+    put(context, node, worker, worker);
+}
+
+void boxes_put_urgent(struct context *context, struct node *node) {
+    put(context, node, node->worker, urgent_worker(node->worker));
+}
+
+void boxes_not_idle(struct context *context, uint32_t worker) {
+    struct box *box = &context->boxes[worker];
+    if (atomic_load_explicit(&box->idle, memory_order_relaxed) &&
+        atomic_exchange(&box->idle, false)) {
+        atomic_fetch_sub_explicit(&context->idle, 1, memory_order_relaxed);
+    }
 }
 
 /* One that a policy committed before it was ready must also have been told of since. */
@@ -79,7 +100,7 @@ void boxes_fill_all(struct context *context) {
 }
 
 void boxes_look(struct context *context) {
-    for (uint32_t w = 0; sy_shared.machine && w < sy_shared.machine->device_count; w++) {
+    for (uint32_t w = 0; sy_shared.machine && w < lanes(); w++) {
         double taken_ns = 0;
         struct node *node;
         while ((node = sy_ring_seen(&context->boxes[w].ring, &taken_ns))) {
@@ -87,7 +108,7 @@ void boxes_look(struct context *context) {
             if (node->index != SY_NONE && !node->is_short) {
                 sy_live_clock(context->live, taken_ns);
                 sy_live_begin(context->live, node->index);
-                sy_live_started(context->live, node->index, w);
+                sy_live_started(context->live, node->index, device_of(w));
             }
         }
     }
@@ -124,12 +145,22 @@ void boxes_recall(struct context *context, uint32_t worker) {
     }
 }
 
+/* An urgent worker may take the core of whoever wakes it. */
+static void wake(uint32_t worker) {
+    if (is_urgent(worker)) {
+        urgent_call(worker);
+    } else {
+        starpu_wake_worker_relax_light((int)worker);
+    }
+}
+
 void boxes_wake(struct context *context) {
-    for (uint32_t w = 0; !WORKERS_POLL && w < sy_shared.machine->device_count; w++) {
+    uint32_t first = WORKERS_POLL ? sy_shared.machine->device_count : 0;
+    for (uint32_t w = first; w < lanes(); w++) {
         if (context->boxes[w].wake) {
             context->boxes[w].wake = false;
             shared_unlock();
-            starpu_wake_worker_relax_light((int)w);
+            wake(w);
             shared_lock();
         }
     }

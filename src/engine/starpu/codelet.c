@@ -145,6 +145,21 @@ static int set_model(struct sy_engine *engine, struct sy_engine_kernel *kernel) 
     return 0;
 }
 
+/* Of what is emulated in a stream of jobs the time is stated, and so known to every policy. */
+static double stated_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                        unsigned implementation) {
+    (void)arch;
+    (void)implementation;
+    return ((const struct sy_engine_slot *)task->cl_arg)->row->work * 1e-3;
+}
+
+static void state_times(struct sy_engine_kernel *kernel) {
+    kernel->model.type = STARPU_PER_ARCH;
+    kernel->model.arch_cost_function = stated_us;
+    kernel->model.footprint = footprint;
+    kernel->codelet.model = &kernel->model;
+}
+
 static void set_functions(struct starpu_codelet *codelet, starpu_cpu_func_t function) {
     codelet->cpu_funcs[0] = codelet->cuda_funcs[0] = codelet->opencl_funcs[0] = function;
 }
@@ -164,6 +179,10 @@ static int make_codelet(struct sy_engine *engine, struct sy_engine_kernel *kerne
     set_functions(codelet, call_kernel);
     codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
     codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
+    if (engine->session->stream && kernel->emulated) {
+        state_times(kernel);
+        return 0;
+    }
     /* Nobody asks for a model where plans put tasks on workers. */
     return engine->ours || engine->pipeline ? 0 : set_model(engine, kernel);
 }
@@ -204,6 +223,9 @@ static void prepare_here(void **buffers, void *argument) {
     uint32_t number = (uint32_t)starpu_worker_get_id();
     struct sy_engine_worker *worker = &engine->workers[number];
     sy_engine_guard_thread();
+    if (engine->urgent_count) {
+        sy_starpu_bind_self();
+    }
     struct sy_call call = {.flavour = worker->flavour,
                            .part_count = 1,
                            .device = worker->number,
@@ -245,7 +267,7 @@ static int prepare_all(struct sy_engine *engine, uint32_t first, struct sy_error
     if (first == 0) { /* else a driver asks for more kernels, and goes on with what it does */
         sy_engine_doing(" while it prepared the kernels of ", engine->request.spec);
     }
-    for (uint32_t w = 0; w < engine->worker_count; w++) {
+    for (uint32_t w = 0; w < engine->worker_count + engine->urgent_count; w++) {
         struct starpu_task *task = starpu_task_create();
         task->cl = &codelet;
         task->cl_arg = &preparation;

@@ -176,8 +176,8 @@ void combine_leave(struct context *context) {
  * program submits its tasks. */
 static bool has_other_duties(struct context *context) {
     int worker = starpu_worker_get_id();
-    return worker >= 0 && sy_shared.machine->devices[worker].kind != SY_CPU &&
-           somebody_is_idle(context);
+    return worker >= 0 && (uint32_t)worker < sy_shared.machine->device_count &&
+           sy_shared.machine->devices[worker].kind != SY_CPU && somebody_is_idle(context);
 }
 
 void combine(struct context *context, int self) {

@@ -115,9 +115,11 @@ struct node {
     uint64_t footprint;
     /* Its worker's alone from when it is taken to when it has ended. */
     bool taken, begun;
+    uint32_t lane;         /* StarPU's worker that runs it */
     struct node *run_next; /* began later on the same worker */
     double start_ns, end_ns;
     double duration_ns; /* 0: not measured */
+    double aside_ns;    /* what others had of its core before it began */
     double idle_ns;     /* since when its worker had nothing to do; INFINITY: it had */
     /* Guarded by the lock. */
     enum node_state state;
@@ -130,7 +132,8 @@ struct node {
     uint32_t index, next_index;         /* in the world, and in the one being made */
     uint64_t plan;                      /* the one that next_index belongs to */
     uint32_t staged; /* threads that ask for its inputs just now: until they are done it stays */
-    uint32_t worker; /* COMMITTED and later */
+    uint32_t worker; /* COMMITTED and later: the device */
+    bool urgent;     /* for the urgent worker there */
     uint8_t implementation; /* that it runs with; NO_IMPLEMENTATION: not chosen by us */
     bool entered;           /* it has its data, its row and its predecessors */
     bool exploring, listed;
@@ -150,7 +153,7 @@ struct node {
 struct box {
     struct sy_ring ring; /* of nodes; who has the lock puts */
     _Atomic bool more;   /* there is more for it than fits */
-    bool idle;           /* its worker's own: it is counted in context->idle, */
+    _Atomic bool idle;   /* it is counted in context->idle; its worker's, and the urgent one's, */
     uint32_t polls;      /* and has asked in vain so many times; */
     uint32_t waited;     /* of those, in favour of a worker that is about to ask; */
     bool about_to_ask;   /* it is counted in context->about_to_ask */

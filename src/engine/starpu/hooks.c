@@ -6,6 +6,7 @@
  */
 #include "engine/starpu/recorder.h"
 #include "engine/starpu/status.h"
+#include "engine/starpu/urgent.h"
 #include <errno.h>
 #include <math.h>
 
@@ -69,8 +70,8 @@ static void on_submit(struct starpu_task *task) {
 /* A core that has just made a task ready is about to ask, with the data in its cache: where no
  * other task waits, the others let it go first. */
 static void announce_asking(struct context *context, int worker) {
-    if (worker >= 0 && sy_shared.machine->devices[worker].kind == SY_CPU &&
-        !context->boxes[worker].about_to_ask) {
+    if (worker >= 0 && !is_urgent((uint32_t)worker) &&
+        sy_shared.machine->devices[worker].kind == SY_CPU && !context->boxes[worker].about_to_ask) {
         context->boxes[worker].about_to_ask = true;
         atomic_fetch_add_explicit(&context->about_to_ask, 1, memory_order_relaxed);
     }
@@ -124,7 +125,7 @@ static int on_push(struct starpu_task *task) {
 /* By its worker. duration 0: not measured. */
 static void end(struct node *node, double now_ns, double duration_ns) {
     struct context *context = node->context;
-    struct node **link = &context->running[node->worker];
+    struct node **link = &context->running[node->lane];
     while (*link && *link != node) {
         link = &(*link)->run_next;
     }
@@ -132,7 +133,7 @@ static void end(struct node *node, double now_ns, double duration_ns) {
         *link = node->run_next;
     }
     recorder_end(node, now_ns);
-    status_end(node->worker, now_ns, duration_ns);
+    status_end(node->lane, now_ns, duration_ns);
     if (node->task) {
         node->task->sched_data = NULL;
         node->task = NULL;
@@ -153,7 +154,8 @@ static void end_silent(struct context *context, uint32_t worker, const struct no
 
 /* A task that came to a worker without us, or to another than we said: what it takes is learned all
  * the same. */
-static bool meet(struct node *node, uint32_t worker) {
+static bool meet(struct node *node, uint32_t lane) {
+    uint32_t worker = device_of(lane);
     struct context *context = node->context;
     shared_lock();
     combine_drain(context);
@@ -187,9 +189,11 @@ static void on_pre(struct starpu_task *task, unsigned id) {
     uint32_t worker = (uint32_t)starpu_worker_get_id_check();
     node->start_ns = shared_now_ns();
     node->idle_ns = context->running[worker] ? INFINITY : sy_shared.last_end_ns[worker];
-    if (!(node->taken && node->worker == worker) && !meet(node, worker)) {
+    node->lane = worker;
+    if (!(node->taken && node->worker == device_of(worker)) && !meet(node, worker)) {
         return;
     }
+    node->aside_ns = urgent_had_ns(worker, node->start_ns);
     node->begun = true;
     recorder_begin(node, worker);
     status_begin(node, worker);
@@ -204,10 +208,11 @@ static void on_post(struct starpu_task *task, unsigned id) {
     (void)id;
     struct node *node = node_of(task);
     if (node && node->begun) {
-        double now_ns = shared_now_ns(), *last_end = &sy_shared.last_end_ns[node->worker];
+        double now_ns = shared_now_ns(), *last_end = &sy_shared.last_end_ns[node->lane];
         double duration_ns = now_ns - fmax(node->start_ns, *last_end);
+        duration_ns -= urgent_had_ns(node->lane, now_ns) - node->aside_ns;
         *last_end = now_ns;
-        end_silent(node->context, node->worker, node);
+        end_silent(node->context, node->lane, node);
         end(node, now_ns, duration_ns);
     }
 }
@@ -218,10 +223,12 @@ static void on_post(struct starpu_task *task, unsigned id) {
 /* Cores only: who drives an accelerator has that to look after. */
 static void set_idle(struct context *context, uint32_t worker, bool idle) {
     struct box *box = &context->boxes[worker];
-    if (box->idle != idle && sy_shared.cores_poll &&
-        sy_shared.machine->devices[worker].kind == SY_CPU) {
-        box->idle = idle;
-        atomic_fetch_add_explicit(&context->idle, idle ? 1 : -1, memory_order_relaxed);
+    if (!idle) {
+        boxes_not_idle(context, worker);
+    } else if (!atomic_load_explicit(&box->idle, memory_order_relaxed) && sy_shared.cores_poll &&
+               sy_shared.machine->devices[worker].kind == SY_CPU &&
+               !atomic_exchange(&box->idle, true)) {
+        atomic_fetch_add_explicit(&context->idle, 1, memory_order_relaxed);
     }
 }
 
@@ -252,12 +259,7 @@ static void rest(uint32_t worker) {
 #endif
 }
 
-static struct starpu_task *on_pop(unsigned id) {
-    struct context *context = context_of(id);
-    uint32_t worker = (uint32_t)starpu_worker_get_id_check();
-    if (!atomic_load_explicit(&sy_shared.up, memory_order_acquire)) {
-        return NULL; /* nothing was ever submitted */
-    }
+static struct starpu_task *take(struct context *context, uint32_t worker) {
     if (context->running[worker] && sy_shared.machine->devices[worker].kind == SY_CPU) {
         end_silent(context, worker, NULL); /* a core does one thing at a time */
     }
@@ -280,6 +282,23 @@ static struct starpu_task *on_pop(unsigned id) {
         rest(worker);
     }
     return node ? node->task : NULL;
+}
+
+static struct starpu_task *on_pop(unsigned id) {
+    struct context *context = context_of(id);
+    uint32_t worker = (uint32_t)starpu_worker_get_id_check();
+    if (!atomic_load_explicit(&sy_shared.up, memory_order_acquire)) {
+        return NULL; /* nothing was ever submitted */
+    }
+    if (is_urgent(worker)) {
+        struct node *node = urgent_take(context, worker);
+        return node ? node->task : NULL;
+    }
+    if (urgent_has_core(worker)) {
+        boxes_not_idle(context, worker);
+        return NULL;
+    }
+    return take(context, worker);
 }
 
 static void on_do_schedule(unsigned id) {

@@ -19,6 +19,8 @@
 struct sy_starpu_job {
     uint32_t job, tenant;
     double weight;
+    double arrive_ns;   /* by the clock of decisions; 0: when it is first seen */
+    double isolated_ns; /* how long it takes alone; 0 or NAN: not known */
 };
 
 /* What a program tells of a task, before which it holds what is so without a word. */
@@ -39,6 +41,10 @@ struct sy_starpu_options {
     const struct sy_request *request;
     bool record;           /* keep every decision with its alternatives, */
     uint32_t decision_max; /* but at most so many; 0: all */
+    bool ordered; /* jobs of several tenants compete: no task passes the policy by, however short */
+    /* StarPU's last CPU workers are so many that share the cores of those before them, and take
+     * what pushes their tasks aside; 0: policies cannot do that. */
+    uint32_t urgent_count;
     /* NULL: tasks are one job, numbered in order of submission; StarPU's footprint alone tells
      * sizes apart; the build is that of the program, or of the library, that has the codelet's
      * functions.
@@ -57,9 +63,10 @@ SY_MUST_CHECK int sy_starpu_configure(const struct sy_starpu_options *options,
  * for, written into text; NULL: it is. */
 const char *sy_starpu_misfit(char *text, size_t size);
 
-/* What StarPU's workers, memory nodes and measured buses are, as a machine; device i is worker i.
- * After starpu_init. */
-SY_MUST_CHECK int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error);
+/* What StarPU's workers, memory nodes and measured buses are, as a machine; device i is worker i,
+ * but for the last ones, which are urgent. After starpu_init. */
+SY_MUST_CHECK int sy_starpu_machine(uint32_t urgent_count, struct sy_machine **ret_machine,
+                                    struct sy_error *error);
 
 /* Bytes that a bus of StarPU's has carried since the policy's start; buses.c. */
 double sy_bus_bytes(int bus);
@@ -69,6 +76,15 @@ void sy_bus_restart(void);
  * makes room for a plan. The calling thread keeps off the cores that drive accelerators from now
  * on. */
 void sy_starpu_prepare(void);
+
+/* Of urgent workers, where there are any (urgent.c). The calling worker and the other one of its
+ * core are bound to it: normal ones first. */
+void sy_starpu_bind_self(void);
+/* They may sleep from now on, at high priority; or they shall poll like others, which those who
+ * have a task for every worker, and starpu_shutdown, need. */
+void sy_starpu_let_sleep(bool sleep);
+/* The calling thread comes before them, too, or is as it was. False: that is not permitted. */
+bool sy_starpu_raise_self(bool raise);
 
 /* Once all tasks have ended, before starpu_shutdown: the decisions since the last call, in order of
  * time (starpu_timing_now() * 1e3, ns); to be freed. */

@@ -70,6 +70,7 @@ static int make_world(struct context *context, bool unlocked, uint32_t room,
                                       .number = ++s->worlds,
                                       .task_capacity = room,
                                       .explain = shared_records(),
+                                      .preempts = s->options.urgent_count > 0,
                                       .readings = s->readings};
     context->planning = true;
     if (unlocked) {
@@ -173,6 +174,11 @@ static uint32_t add_node(struct sy_live *live, struct node *node, uint64_t plan)
     return index;
 }
 
+static void begin_job(struct sy_live *live, const struct sy_starpu_job *job) {
+    sy_live_begin_job(live, job->tenant, job->weight);
+    sy_live_tell_job(live, job->arrive_ns, job->isolated_ns);
+}
+
 static int compare_nodes(const void *left, const void *right) {
     const struct node *a = *(struct node *const *)left, *b = *(struct node *const *)right;
     if (a->told.job.job != b->told.job.job) {
@@ -200,7 +206,7 @@ static int plan_copy(struct context *context, struct plan *plan) {
             if (i > 0) {
                 sy_live_lay_job(plan->live);
             }
-            sy_live_begin_job(plan->live, node->told.job.tenant, node->told.job.weight);
+            begin_job(plan->live, &node->told.job);
         }
         node->next_index = add_node(plan->live, node, number);
         if (node->next_index == SY_NONE) {
@@ -239,6 +245,9 @@ static void restore(struct context *context, struct plan *plan, struct node *nod
         state = node->state == NODE_RUNNING  ? SY_RESTORE_RUNNING
                 : node->state == NODE_HANDED ? SY_RESTORE_HANDED
                                              : SY_RESTORE_COMMITTED;
+        if (node->urgent) {
+            state = now == NODE_RUNNING ? SY_RESTORE_PUSHED : SY_RESTORE_PUSHING;
+        }
         priority = sy_live_priority(old, node->index);
         expected = sy_live_expected_ns(old, node->index);
         break;
@@ -258,7 +267,7 @@ static int follow(struct context *context, struct plan *plan) {
             node->index = SY_NONE;
             continue;
         }
-        sy_live_begin_job(plan->live, node->told.job.tenant, node->told.job.weight);
+        begin_job(plan->live, &node->told.job);
         node->next_index = add_node(plan->live, node, 0);
         sy_live_end_job(plan->live);
         if (node->next_index == SY_NONE) {
@@ -351,7 +360,7 @@ int planner_append(struct context *context, struct node *node) {
         return code ? code : node->index == SY_NONE ? -ENOMEM : 0;
     }
     struct sy_live *live = context->live;
-    sy_live_begin_job(live, node->told.job.tenant, node->told.job.weight);
+    begin_job(live, &node->told.job);
     uint32_t index = add_node(live, node, 0);
     sy_live_end_job(live);
     if (index == SY_NONE) {

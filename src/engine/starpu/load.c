@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What shall run: a workload of a plug-in, a pipeline, a generator or a file.
+ * What shall run: a workload of a plug-in, a pipeline, a stream of jobs, a generator or a file.
  *
  * In: spec=. Out: a session with its driver.
  */
@@ -50,6 +50,9 @@ int sy_engine_load(struct sy_engine *engine, struct sy_error *error) {
     int code = 0;
     if (engine->request.pipeline) {
         return sy_engine_load_pipeline(engine, error);
+    }
+    if (engine->request.graphs) {
+        return session_open_stream(engine, error);
     }
     if (strncmp(spec, "gen:", 4) == 0) {
         code = sy_graph_generate(spec + 4, &engine->graph, error);

@@ -126,9 +126,11 @@ static void add_route(struct sy_builder *builder, unsigned from, unsigned to, ui
     sy_builder_set_route(builder, from, to, &route);
 }
 
-int sy_starpu_machine(struct sy_machine **ret_machine, struct sy_error *error) {
+int sy_starpu_machine(uint32_t urgent_count, struct sy_machine **ret_machine,
+                      struct sy_error *error) {
     uint32_t links[SY_MEMORY_MAX][2], bus[2];
-    unsigned memories = starpu_memory_nodes_get_count(), workers = starpu_worker_get_count();
+    unsigned memories = starpu_memory_nodes_get_count();
+    unsigned workers = starpu_worker_get_count() - urgent_count;
     if (memories > SY_MEMORY_MAX) {
         return sy_fail(error, -E2BIG, "StarPU has %u memory nodes, and at most %d are supported",
                        memories, SY_MEMORY_MAX);

@@ -139,6 +139,7 @@ static int finish(struct sy_engine *engine, struct sy_error *error) {
 static void stop(struct sy_engine *engine) {
     sy_engine_doing(" while it shut StarPU down after ", engine->request.spec);
     starpu_resume();
+    sy_starpu_let_sleep(false);
     session_forget_graph(engine->session);
     session_drop_all(engine->session);
     starpu_shutdown();

@@ -51,7 +51,7 @@ static struct sy_store *measure(const struct sy_engine *engine, const struct sy_
         struct sy_cell *cell =
             cell_of(engine, ran, t, engine->machine->devices[task->device].class_index);
         if (cell) {
-            sy_cell_observe(cell, task->end_ns - task->start_ns);
+            sy_cell_observe(cell, sy_record_took_ns(task));
         }
     }
     return ran;

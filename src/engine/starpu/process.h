@@ -107,7 +107,8 @@ struct sy_engine {
     uint32_t widest; /* most accesses of a task */
     /* workers.c */
     struct sy_engine_worker *workers;
-    uint32_t worker_count;
+    uint32_t worker_count; /* each is a device of the machine; */
+    uint32_t urgent_count; /* behind them, on the cores of the last so many: urgent.c */
     struct sy_machine *machine;
     char runtime[256];
     bool ours; /* one of our policies, not one of StarPU's */

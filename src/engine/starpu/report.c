@@ -122,6 +122,7 @@ int sy_engine_report(struct sy_engine *engine, struct sy_error *error) {
     if (!code) {
         code = sy_engine_add_model(engine, record);
     }
+    code = code ? code : session_report_stream(engine->session, record);
     struct sy_buffer text = {0};
     if (!code) {
         sy_record_write(record, &text);

@@ -7,6 +7,7 @@
  *   session_task.c   submission, whole or in parts, and ends
  *   session_data.c   host memory kept per size, data and their handles
  *   session_graph.c  the driver of a graph that is known in advance
+ *   session_stream.c the driver of many of those, each a job that arrives some time
  *   pipeline.c       the driver of a stream of items; all others are in plug-ins
  *
  * All but ends of tasks happen on the thread that called the driver. StarPU's threads only count
@@ -96,9 +97,10 @@ struct session {
     struct sy_engine *engine;
     const struct session_driver *driver;
     const char *arguments;
-    void *state;           /* of the driver of a graph */
-    struct sy_error error; /* the last, for a driver that says nothing itself */
-    struct sy_map kernels; /* by name, as it was asked for */
+    void *state;                   /* of the driver of a graph */
+    struct session_stream *stream; /* NULL: it is none of jobs */
+    struct sy_error error;         /* the last, for a driver that says nothing itself */
+    struct sy_map kernels;         /* by name, as it was asked for */
     struct sy_map tenants;
     struct session_job *jobs;
     uint32_t job_count, job_capacity, tenant_count;
@@ -211,9 +213,24 @@ void session_drop_all(struct session *session);
 /* --- session_graph.c --- */
 /* The engine's graph, as a session that a driver of our own submits. */
 SY_MUST_CHECK int session_open_graph(struct sy_engine *engine, struct sy_error *error);
+/* The same with a driver that has tasks of the graph handed over at times of its own. */
+SY_MUST_CHECK int session_open_driven(struct sy_engine *engine, const struct session_driver *driver,
+                                      struct sy_error *error);
+/* Of such a driver: data, rows, StarPU's tasks. And the slot of a task of the graph. */
+SY_MUST_CHECK int session_prepare_graph(struct session *session, struct sy_error *error);
+struct sy_engine_slot *session_graph_slot(const struct session *session, uint32_t task);
 /* What StarPU still has of its tasks. */
 void session_forget_graph(struct session *session);
 /* Brings all data home, so that the engine's pointers are what the run left. */
 SY_MUST_CHECK int session_fetch_graph(struct session *session, struct sy_error *error);
+
+/* --- session_stream.c --- */
+#define SESSION_RANK_MAX 1e6 /* priorities of a graph's tasks are that much above the least */
+SY_MUST_CHECK int session_open_stream(struct sy_engine *engine, struct sy_error *error);
+/* Every slot becomes its job's. */
+void session_stream_claim(struct session *session, struct sy_engine_slot *slots);
+/* What became of the jobs, if it was a stream of them; once the record has tasks and a model.
+ * -ENOMEM. */
+SY_MUST_CHECK int session_report_stream(const struct session *session, struct sy_record *record);
 
 #endif

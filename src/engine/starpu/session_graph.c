@@ -77,7 +77,8 @@ static int add_task(struct session *session, uint32_t number, struct sy_argument
 static int set_priorities(const struct session *session, struct known *known) {
     const struct sy_graph *graph = session->engine->graph;
     double *below = sy_arena_alloc(session->engine->arena, graph->task_count, sizeof *below);
-    double low = fmax(session->priority_min, 0), high = fmin(session->priority_max, 1e6), most = 0;
+    double low = fmax(session->priority_min, 0);
+    double high = fmin(session->priority_max, SESSION_RANK_MAX), most = 0;
     if (!below) {
         return -ENOMEM;
     }
@@ -111,7 +112,11 @@ static int add_tasks(struct session *session, struct known *known) {
         code = add_task(session, t, room);
     }
     known->preds = sy_arena_alloc(engine->arena, most + 1, sizeof(struct starpu_task *));
-    return code || !known->preds ? -ENOMEM : set_priorities(session, known);
+    code = code || !known->preds ? -ENOMEM : set_priorities(session, known);
+    if (!code && session->stream) {
+        session_stream_claim(session, known->slots);
+    }
+    return code;
 }
 
 /* --- data ---------------------------------------------------------------------------------------
@@ -305,7 +310,7 @@ static int set_up(struct session *session, struct sy_error *error) {
     return fill_data(session, error);
 }
 
-static int prepare(struct session *session, struct sy_error *error) {
+int session_prepare_graph(struct session *session, struct sy_error *error) {
     const struct sy_engine *engine = session->engine;
     struct known *known = sy_arena_alloc(engine->arena, 1, sizeof *known);
     session->state = known;
@@ -332,6 +337,11 @@ static int drive(struct session *session, struct sy_error *error) {
     return code;
 }
 
+struct sy_engine_slot *session_graph_slot(const struct session *session, uint32_t task) {
+    const struct known *known = session->state;
+    return &known->slots[task];
+}
+
 void session_forget_graph(struct session *session) {
     struct known *known = session->state;
     for (uint32_t t = 0; known && t < session->rows.count; t++) {
@@ -355,7 +365,7 @@ static int again(struct session *session, struct sy_error *error) {
 }
 
 static const struct session_driver driver = {
-    .known = true, .prepare = prepare, .drive = drive, .again = again};
+    .known = true, .prepare = session_prepare_graph, .drive = drive, .again = again};
 
 /* In the order of the graph; those that no plug-in has are emulated. */
 static int add_kernels(struct sy_engine *engine, const struct sy_kernel_entry **entries,
@@ -377,6 +387,11 @@ static int add_kernels(struct sy_engine *engine, const struct sy_kernel_entry **
 }
 
 int session_open_graph(struct sy_engine *engine, struct sy_error *error) {
+    return session_open_driven(engine, &driver, error);
+}
+
+int session_open_driven(struct sy_engine *engine, const struct session_driver *by,
+                        struct sy_error *error) {
     const struct sy_graph *graph = engine->graph;
     if (graph->task_count == 0) {
         return sy_fail(error, -EINVAL, "%s has no task", engine->request.spec);
@@ -394,6 +409,6 @@ int session_open_graph(struct sy_engine *engine, struct sy_error *error) {
     if (code < 0 && !error->hint[0] && !engine->workload) {
         sy_hint(error, "--emulate waits for the CPU time stated in the graph instead of computing");
     }
-    code = code ? code : session_create(engine, &driver, graph->kernel_count, error);
+    code = code ? code : session_create(engine, by, graph->kernel_count, error);
     return code ? code : add_kernels(engine, entries, error);
 }

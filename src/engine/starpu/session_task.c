@@ -194,17 +194,22 @@ static double since_start(const struct sy_engine *engine, const struct timespec 
     return (double)at->tv_sec * 1e9 + (double)at->tv_nsec - engine->start_us * 1e3;
 }
 
+static uint32_t device_of(const struct sy_engine *engine, uint32_t worker) {
+    return worker < engine->worker_count ? worker : worker - engine->urgent_count;
+}
+
 /* StarPU's own times. */
 static void read_times(const struct sy_engine *engine, struct sy_engine_row *row) {
     const struct starpu_profiling_task_info *info = row->starpu->profiling_info;
     double predicted_ns = engine->ours ? 0 : row->starpu->predicted * 1e3;
-    if (!info || info->workerid < 0 || (uint32_t)info->workerid >= engine->worker_count) {
+    uint32_t workers = engine->worker_count + engine->urgent_count;
+    if (!info || info->workerid < 0 || (uint32_t)info->workerid >= workers) {
         row->ran = SESSION_NEVER_RAN;
         return;
     }
     row->asked_ns = since_start(engine, &info->acquire_data_start_time);
     row->ran = (struct sy_record_task){
-        .device = (uint32_t)info->workerid,
+        .device = device_of(engine, (uint32_t)info->workerid),
         /* StarPU's clock starts at its own beginning: rounding may put the first task before it. */
         .submitted_ns = fmax(0, since_start(engine, &info->submit_time)),
         .ready_ns = since_start(engine, &info->push_start_time),

@@ -4,6 +4,7 @@
  * saved and freed when the last context closes.
  */
 #include "engine/starpu/status.h"
+#include "engine/starpu/urgent.h"
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -181,6 +182,10 @@ static int open_store(struct shared *s, struct sy_error *error) {
                          error);
 }
 
+static int open_parts(void) {
+    return links_open() || urgent_open() || watcher_prepare();
+}
+
 int shared_start(void) {
     struct shared *s = &sy_shared;
     struct sy_error error = {0};
@@ -192,12 +197,12 @@ int shared_start(void) {
     s->last_end_ns = calloc(STARPU_NMAXWORKERS, sizeof *s->last_end_ns);
     int code = s->names && s->decision_ns && s->last_end_ns ? open_store(s, &error) : -ENOMEM;
     if (!code) {
-        code = sy_starpu_machine(&s->machine, &error);
+        code = sy_starpu_machine(s->options.urgent_count, &s->machine, &error);
     }
     uint32_t classes = s->machine ? s->machine->class_count : 0;
     s->comparison.ratios =
         code ? NULL : calloc((size_t)classes * classes, sizeof *s->comparison.ratios);
-    if (!code && (!s->comparison.ratios || links_open() || watcher_prepare())) {
+    if (!code && (!s->comparison.ratios || open_parts())) {
         code = -ENOMEM;
     }
     if (code) {
@@ -206,7 +211,7 @@ int shared_start(void) {
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     s->cores_poll = WORKERS_POLL && (long)s->machine->device_count <= cores;
-    s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0;
+    s->shorts = strcmp(s->policy_name, sy_scheduler_default()) == 0 && !s->options.ordered;
     s->start_ns = shared_now_ns();
     status_open();
     atomic_store_explicit(&s->up, true, memory_order_release);
@@ -271,6 +276,7 @@ static void shared_finish(struct shared *s) {
     watcher_stop();
     status_close();
     links_close();
+    urgent_close();
     sy_machine_destroy(s->machine);
     row_free_all();
     sy_chains_finish(&s->known);
@@ -387,6 +393,7 @@ void sy_starpu_prepare(void) {
     }
     if (!code) {
         shared_step_aside(&(bool){false}, false);
+        sy_starpu_let_sleep(true);
     }
     shared_unlock();
 }

@@ -12,6 +12,7 @@
  *   ask.c                   asks the policy, sends inputs ahead
  *   boxes.c                 tasks that a worker may take without the lock
  *   short_tasks.c           tasks shorter than a decision pass the policy by
+ *   urgent.c                a second worker per core, for what pushes its task aside
  *   node.c                  a node per task; who waits for whom, from the handles it accesses
  *   lay_ahead.c             lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
@@ -49,6 +50,8 @@ struct shared {
     struct sy_policy_setup setup;
     struct sy_machine *machine; /* NULL: not looked at yet */
     struct links *links;
+    struct urgent *urgents; /* per core that has two workers; their own locks guard them */
+    _Atomic bool urgent_sleep;
     struct watcher *watcher;     /* NULL: the policy wants no readings */
     double start_ns;             /* of the first task */
     cpu_set_t *home;             /* where the thread that started StarPU may run; NULL: anywhere */
@@ -244,6 +247,10 @@ bool short_waits(const struct context *context, uint32_t worker);
  * without us. */
 void boxes_fill(struct context *context, uint32_t worker);
 void boxes_put(struct context *context, struct node *node, uint32_t worker);
+/* One that shall push aside what runs on its core. */
+void boxes_put_urgent(struct context *context, struct node *node);
+/* Without the lock, by whoever has its core: it does no work for others. */
+void boxes_not_idle(struct context *context, uint32_t worker);
 /* So many more ready tasks are in no box. */
 void boxes_count_waiting(struct context *context, int32_t more);
 void boxes_fill_all(struct context *context);

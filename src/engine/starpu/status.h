@@ -46,6 +46,8 @@ static inline void status_begin(const struct node *node, uint32_t worker) {
         STATUS_STORE(w->kernel, node->row ? node->row->kernel : SY_NONE);
         STATUS_STORE(w->since_ns, node->start_ns);
         STATUS_STORE(w->begun, STATUS_LOAD(w->begun) + 1);
+    } else if (s) { /* an urgent one, which is no device: its tasks count, and that is all */
+        atomic_fetch_add_explicit(&s->workers[SY_STATUS_WORKERS].begun, 1, memory_order_relaxed);
     }
 }
 
@@ -56,6 +58,8 @@ static inline void status_end(uint32_t worker, double now_ns, double duration_ns
         STATUS_STORE(w->busy_ns, STATUS_LOAD(w->busy_ns) + duration_ns);
         STATUS_STORE(w->since_ns, now_ns); /* what else an accelerator has begins now */
         STATUS_STORE(w->ended, STATUS_LOAD(w->ended) + 1);
+    } else if (s) {
+        atomic_fetch_add_explicit(&s->workers[SY_STATUS_WORKERS].ended, 1, memory_order_relaxed);
     }
 }
 

@@ -37,9 +37,21 @@ void sy_flight_begin(struct sy_engine *engine, struct sy_engine_worker *worker,
 void sy_flight_end(struct sy_engine *engine, struct sy_engine_worker *worker) {
     struct sy_flight *flight = &worker->flight;
     uint64_t now = now_ns();
-    atomic_store_explicit(&flight->since_ns, now, memory_order_relaxed);
+    uint64_t since = atomic_exchange_explicit(&flight->since_ns, now, memory_order_relaxed);
+    if (worker - engine->workers >= engine->worker_count) { /* the other one's task stood aside */
+        struct sy_flight *other = &(worker - engine->urgent_count)->flight;
+        atomic_fetch_add_explicit(&other->since_ns, now - since, memory_order_relaxed);
+    }
     atomic_fetch_add_explicit(&flight->first, 1, memory_order_release);
     atomic_store_explicit(&engine->progress_ns, now, memory_order_relaxed);
+}
+
+/* The urgent worker of its core has a task. */
+static bool stands_aside(const struct sy_engine *engine, uint32_t w) {
+    uint32_t count = engine->worker_count;
+    const struct sy_engine_worker *urgent = &engine->workers[w + engine->urgent_count];
+    return w < count && w + engine->urgent_count >= count &&
+           atomic_load(&urgent->flight.first) != atomic_load(&urgent->flight.end);
 }
 
 static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker *worker,
@@ -57,7 +69,7 @@ static void fail_overdue(struct sy_engine *engine, const struct sy_engine_worker
 /* True: some worker is at work. */
 static bool look_at_workers(struct sy_engine *engine) {
     bool busy = false;
-    for (uint32_t w = 0; w < engine->worker_count; w++) {
+    for (uint32_t w = 0; w < engine->worker_count + engine->urgent_count; w++) {
         struct sy_engine_worker *worker = &engine->workers[w];
         struct sy_flight *flight = &worker->flight;
         uint32_t first = atomic_load(&flight->first);
@@ -67,6 +79,9 @@ static bool look_at_workers(struct sy_engine *engine) {
             continue;
         }
         busy = true;
+        if (stands_aside(engine, w)) {
+            continue;
+        }
         uint64_t now = now_ns();
         double seconds = now > since ? (double)(now - since) * 1e-9 : 0;
         /* Read again: it may have ended meanwhile, and another one begun. */

@@ -90,6 +90,11 @@ static int set_starpu_policy(const char *name, struct starpu_conf *conf, struct 
 static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct sy_error *error) {
     const struct sy_request *request = &engine->request;
     engine->ours = !request->policy || strncmp(request->policy, "starpu:", 7) != 0;
+    if (!engine->ours && engine->urgent_count) {
+        sy_fail(error, -EINVAL, "policy %s cannot preempt", request->policy);
+        sy_hint(error, "the schedulers of StarPU never put a task aside");
+        return -EINVAL;
+    }
     if (!engine->ours) {
         return set_starpu_policy(request->policy + 7, conf, error);
     }
@@ -98,6 +103,8 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
         .record = true,
         .describe = sy_engine_describe,
         .decision_max = engine->session->driver->known ? 0 : SESSION_DECISIONS,
+        .ordered = engine->session->stream != NULL,
+        .urgent_count = engine->urgent_count,
     };
     conf->sched_policy = &sy_starpu_policy;
     return sy_starpu_configure(&settings, error);
@@ -105,6 +112,23 @@ static int set_policy(struct sy_engine *engine, struct starpu_conf *conf, struct
 
 /* --- workers ------------------------------------------------------------------------------------
  */
+static int add_worker(struct sy_engine *engine, uint32_t w, uint32_t *numbers) {
+    struct sy_engine_worker *worker = &engine->workers[w];
+    enum starpu_worker_archtype type = starpu_worker_get_type((int)w);
+    worker->flavour = type == STARPU_CUDA_WORKER     ? SY_FLAVOUR_CUDA
+                      : type == STARPU_OPENCL_WORKER ? SY_FLAVOUR_OPENCL
+                                                     : SY_FLAVOUR_C;
+    worker->number = numbers[worker->flavour]++;
+    starpu_worker_get_name((int)w, worker->name, sizeof worker->name);
+    worker->name[strcspn(worker->name, "(")] = '\0'; /* "OpenCL 0 (its model ..." */
+    while (worker->name[0] && worker->name[strlen(worker->name) - 1] == ' ') {
+        worker->name[strlen(worker->name) - 1] = '\0';
+    }
+    worker->arguments =
+        sy_arena_alloc(engine->arena, engine->widest + 1, sizeof *worker->arguments);
+    return worker->arguments ? 0 : -ENOMEM;
+}
+
 static int add_workers(struct sy_engine *engine, struct sy_error *error) {
     uint32_t count = starpu_worker_get_count(), numbers[SY_FLAVOUR_COUNT] = {0};
     engine->workers = sy_arena_alloc(engine->arena, count + 1, sizeof *engine->workers);
@@ -112,24 +136,15 @@ static int add_workers(struct sy_engine *engine, struct sy_error *error) {
         return sy_fail(error, -ENOMEM, "no memory for %u workers", count);
     }
     for (uint32_t w = 0; w < count; w++) {
-        struct sy_engine_worker *worker = &engine->workers[w];
-        enum starpu_worker_archtype type = starpu_worker_get_type((int)w);
-        worker->flavour = type == STARPU_CUDA_WORKER     ? SY_FLAVOUR_CUDA
-                          : type == STARPU_OPENCL_WORKER ? SY_FLAVOUR_OPENCL
-                                                         : SY_FLAVOUR_C;
-        worker->number = numbers[worker->flavour]++;
-        starpu_worker_get_name((int)w, worker->name, sizeof worker->name);
-        worker->name[strcspn(worker->name, "(")] = '\0'; /* "OpenCL 0 (its model ..." */
-        while (worker->name[0] && worker->name[strlen(worker->name) - 1] == ' ') {
-            worker->name[strlen(worker->name) - 1] = '\0';
-        }
-        worker->arguments =
-            sy_arena_alloc(engine->arena, engine->widest + 1, sizeof *worker->arguments);
-        if (!worker->arguments) {
+        if (add_worker(engine, w, numbers) < 0) {
             return sy_fail(error, -ENOMEM, "no memory for %u workers", count);
         }
     }
-    engine->worker_count = count;
+    if (count < 2 * engine->urgent_count || numbers[SY_FLAVOUR_C] < 2 * engine->urgent_count) {
+        return sy_fail(error, -ENODEV, "StarPU does not start two workers on each of %u cores",
+                       engine->urgent_count);
+    }
+    engine->worker_count = count - engine->urgent_count;
     const struct sy_request *request = &engine->request;
     uint32_t opencl = numbers[SY_FLAVOUR_OPENCL], cuda = numbers[SY_FLAVOUR_CUDA];
     if (asked_opencl(request) > opencl) {
@@ -175,7 +190,8 @@ static int set_counts(const struct sy_request *request, int gpus, struct starpu_
         cpus = cpus < 1 ? 1 : cpus;
     }
     cpus = cpus > cores ? cores : cpus;
-    conf->ncpus = cpus > STARPU_MAXCPUS ? STARPU_MAXCPUS : cpus;
+    int each = request->preempt ? 2 : 1, most = STARPU_MAXCPUS / each;
+    conf->ncpus = each * (cpus > most ? most : cpus);
     conf->ncuda = at_most(request->cuda);
     conf->nopencl = opencl < 0 && gpus > 0 ? 0 : opencl;
     return cpus;
@@ -185,15 +201,16 @@ int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error) {
     const struct sy_request *request = &engine->request;
     struct starpu_conf conf;
     starpu_conf_init(&conf);
+    int gpus = request->cuda == SY_NONE ? gpu_count() : (int)request->cuda;
+    int cpus = set_counts(request, gpus, &conf);
+    engine->urgent_count = request->preempt ? (uint32_t)conf.ncpus / 2 : 0;
     int code = set_policy(engine, &conf, error);
     if (code < 0) {
         return code;
     }
-    int gpus = request->cuda == SY_NONE ? gpu_count() : (int)request->cuda;
     set_environment(asked_opencl(request), gpus);
     conf.precedence_over_environment_variables = 1;
     conf.catch_signals = 0; /* ours tell more */
-    int cpus = set_counts(request, gpus, &conf);
     code = starpu_init(&conf);
     if (code != 0) {
         sy_fail(error, -ENODEV, "StarPU cannot start: %s", strerror(code < 0 ? -code : code));
@@ -205,7 +222,7 @@ int sy_engine_start_workers(struct sy_engine *engine, struct sy_error *error) {
     describe_runtime(engine, cpus);
     code = add_workers(engine, error);
     if (!code) {
-        code = sy_starpu_machine(&engine->machine, error);
+        code = sy_starpu_machine(engine->urgent_count, &engine->machine, error);
     }
     if (!code && sy_engine_catch_faults(engine) < 0) { /* PoCL has put its own */
         code = sy_fail(error, -EIO, "signal handlers cannot be set");
