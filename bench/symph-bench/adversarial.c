@@ -299,7 +299,8 @@ static void put_loss(const struct hunt *hunt, struct sy_json_writer *out) {
     const struct sy_machine *machine = hunt->machines[hunt->worst.machine];
     struct sy_workload stand_in = {.machine = machine, .job_isolated_ns = &(double){1}};
     struct sy_device_event lost = sy_adversarial_loss(&hunt->worst, &stand_in);
-    sy_json_print(out, "{device: %s, share: %g}", machine->devices[lost.device].name, lost.at_ns);
+    sy_json_print(out, "lost: {device: %s, share: %g}", machine->devices[lost.device].name,
+                  lost.at_ns);
 }
 
 static void put_row(const struct hunt *hunt, struct sy_table *table, struct sy_json_writer *out) {
@@ -316,13 +317,14 @@ static void put_row(const struct hunt *hunt, struct sy_table *table, struct sy_j
     sy_json_print(out,
                   "{policy: %s, class: %s, kind: %s, graphs: %u, drawn_mean_ratio: %g, "
                   "worst_ratio: %g, goal: %g, best: %s, policy_ns: %g, best_ns: %g, tasks: %u, "
-                  "machine: %s}",
+                  "machine: %s",
                   hunt->policy, hunt->class->name, kind->name, hunt->judged, mean,
                   hunt->verdict.ratio, kind->goal, hunt->verdict.best, hunt->verdict.policy_ns,
                   hunt->verdict.best_ns, hunt->worst.task_count, machine);
     if (kind->loses) {
         put_loss(hunt, out);
     }
+    sy_json_close(out, '}');
 }
 
 static int hunt_kind(struct hunt *hunt, struct sy_table *table, struct sy_json_writer *out) {

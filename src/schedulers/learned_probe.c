@@ -280,14 +280,15 @@ static uint32_t decide(struct sy_scheduler *s, const struct sy_view *view, struc
         raise_task(l, forced->task, RAISED);
     }
     uint32_t count = sy_late_decide(s, view, ret, capacity ? 1 : 0);
+    bool commits = count && (ret->kind == SY_RUN || ret->kind == SY_PREEMPT);
     if (first) {
         l->net->task_sum[forced->task] = sum;
         l->mixed = true;
-    } else if (here && count && ret->task == forced->task) {
+    } else if (here && commits && ret->task == forced->task) {
         ret->device = forced->device;
         ret->expected_ns = sy_estimate_exec_ns(&l->base, view, ret->task, ret->device);
     }
-    if (count && is_recording(p)) {
+    if (commits && is_recording(p)) {
         record(p, view, ret);
     }
     p->asked++;
