@@ -144,8 +144,9 @@ struct sy_reason {
  * be committed before it is ready: it starts once it is, in its turn, and its inputs are fetched as
  * they appear. SY_RECONFIGURE: put the image of a kernel into an FPGA region that is idle.
  * SY_FETCH: bring what exists of the task's inputs into the device's memory and commit nothing.
- * SY_PREEMPT: like SY_RUN, on a device that is preemptible, and before all that waits there: once
- * the task's inputs are there, what runs is pushed aside, and goes on by itself afterwards.
+ * SY_PREEMPT: like SY_RUN, for a task that is ready, on a device that is preemptible, and before
+ * all that waits there: once the task's inputs are there, what runs is pushed aside, and goes on by
+ * itself afterwards.
  * SY_RECALL: take back a task that is committed to the device and has not begun: it is nobody's
  * again, and if it is ready, task_ready says so once more. Copies under way arrive all the same. A
  * world whose device has turned to it meanwhile leaves it there. */

@@ -28,8 +28,7 @@ static int find_graph(const struct sy_graph_list *graphs, struct sy_csv *csv,
         }
     }
     if (!found) {
-        int code =
-            sy_csv_fail(csv, "--graphs has no graph %.*s", (int)csv->field_length, csv->field);
+        int code = sy_csv_fail(csv, "there is no graph %.*s", (int)csv->field_length, csv->field);
         sy_hint(csv->error, "symph graph shows their names; the first is %s",
                 sy_graph_name(graphs->graphs[0]));
         return code;

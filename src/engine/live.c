@@ -454,7 +454,8 @@ static void end(struct sy_live *live, uint32_t task, uint32_t device) {
     }
     if (task != aside) {
         a->pushed = false;
-        if (aside != SY_NONE) {
+        if (aside != SY_NONE &&
+            v->running == task) { /* else one began whose start was told first */
             v->running = aside;
             v->running_end_ns = live->view.now_ns + rest_ns;
         }

@@ -194,6 +194,15 @@ static void explain(const struct sy_live *live, const struct sy_decision *decisi
 /* --- asking ------------------------------------------------------------------------------------
  */
 
+static const char *illegal_push(const struct sy_live *live, const struct sy_decision *d) {
+    if (!live->devices[d->device].preemptible) {
+        return "nothing there can be pushed aside";
+    }
+    return live->task_state[d->task] == SY_TASK_READY
+               ? NULL
+               : "a task that is not ready pushes nothing aside";
+}
+
 static const char *illegal(const struct sy_live *live, const struct sy_decision *d) {
     const struct sy_machine *m = live->view.machine;
     if (d->kind == SY_RECONFIGURE) {
@@ -202,8 +211,8 @@ static const char *illegal(const struct sy_live *live, const struct sy_decision 
     if (d->task >= live->task_count || d->device >= m->device_count) {
         return "decided about a task or a device that does not exist";
     }
-    if (d->kind == SY_PREEMPT && !live->devices[d->device].preemptible) {
-        return "nothing there can be pushed aside";
+    if (d->kind == SY_PREEMPT && illegal_push(live, d)) {
+        return illegal_push(live, d);
     }
     if (d->kind != SY_FETCH && d->kind != SY_RECALL &&
         (live->task_device[d->task] != SY_NONE || live->task_state[d->task] > SY_TASK_READY)) {

@@ -95,12 +95,8 @@ void sy_follow_resume(struct follow *y, const struct sy_view *view, uint32_t job
     memcpy(y->behind_ns, from->behind_ns, view->machine->device_count * sizeof *y->behind_ns);
 }
 
-static bool takeable(const struct sy_view *view, uint32_t task) {
-    return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
-}
-
 static bool can_start(const struct sy_view *view, uint32_t task, uint32_t device) {
-    return takeable(view, task) && isfinite(sy_estimate_time_ns(view, task, device));
+    return sy_draft_takeable(view, task) && isfinite(sy_estimate_time_ns(view, task, device));
 }
 
 /* What is ready goes to late binding, and what becomes so. */
@@ -115,7 +111,7 @@ void sy_follow_stop(struct sy_scheduler *s, const struct sy_view *view) {
     memset(y->listed, 0, (view->task_capacity + 1u) * sizeof *y->listed);
     for (uint32_t d = 0; d < view->machine->device_count; d++) {
         for (uint32_t t = y->plan.first[d]; t != SY_NONE; t = y->plan.after[t]) {
-            if (takeable(view, t)) {
+            if (sy_draft_takeable(view, t)) {
                 sy_late_task_ready(s, view, t);
             }
         }
@@ -197,11 +193,6 @@ static uint32_t fetch(struct follow *y, const struct sy_view *view, struct sy_de
         }
     }
     return count;
-}
-
-/* The world may have run it without asking. */
-static bool gone(const struct sy_view *view, uint32_t task) {
-    return view->task_device[task] != SY_NONE || view->task_state[task] >= SY_TASK_RUNNING;
 }
 
 static void leave_sequence(struct follow *y, uint32_t task) {
@@ -321,7 +312,7 @@ static uint32_t most_urgent(const struct follow *y, const struct sy_view *view, 
 
 static uint32_t next_task(struct follow *y, const struct sy_view *view, uint32_t device) {
     uint32_t first = y->plan.first[device];
-    while (first != SY_NONE && gone(view, first)) {
+    while (first != SY_NONE && sy_draft_settled(view, first)) {
         leave_sequence(y, first);
         first = y->plan.first[device];
     }
@@ -420,7 +411,7 @@ static bool is_stuck(const struct follow *y, const struct sy_view *view) {
             return false;
         }
         for (uint32_t t = y->plan.first[d]; t != SY_NONE && !could; t = y->plan.after[t]) {
-            could = takeable(view, t);
+            could = sy_draft_takeable(view, t);
         }
     }
     return could;

@@ -38,7 +38,7 @@ static struct late_queued *look_at_queued(struct late *l, const struct sy_view *
 
 void sy_late_note_queued(struct late *l, const struct sy_view *view, uint32_t task,
                          const struct late_choice *choice) {
-    struct late_queued *queued = look_at_queued(l, view, choice->device);
+    struct late_queued *queued = &l->queued[choice->device]; /* of this round: in no view yet */
     if (view->machine->devices[choice->device].kind != SY_CPU && queued->count < LATE_QUEUED) {
         queued->task[queued->count] = task;
         queued->exec_ns[queued->count++] = choice->exec_ns;
@@ -53,7 +53,7 @@ static bool is_idle(const struct sy_view *view, uint32_t device) {
 bool sy_late_may_recall(struct late *l, const struct sy_view *view) {
     bool any = false, idle = false;
     for (uint32_t d = 0; d < view->machine->device_count && !l->mode.gate; d++) {
-        any = any || (l->queued[d].count && look_at_queued(l, view, d)->count);
+        any |= look_at_queued(l, view, d)->count > 0;
         idle = idle || is_idle(view, d);
     }
     return any && idle;

@@ -169,6 +169,10 @@ void sy_draft_begin(struct draft *plan, const struct sy_view *view);
 static inline bool sy_draft_settled(const struct sy_view *view, uint32_t task) {
     return view->task_device[task] != SY_NONE || view->task_state[task] >= SY_TASK_RUNNING;
 }
+/* One that waits to be placed now. */
+static inline bool sy_draft_takeable(const struct sy_view *view, uint32_t task) {
+    return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
+}
 /* Where it is and when it ends, for those that are planned behind it; it stands in no sequence. */
 void sy_draft_settle(struct draft *plan, const struct sy_view *view, uint32_t task);
 /* The predecessors that are to be planned before it. */

@@ -477,16 +477,12 @@ static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32
 
 /* --- and giving it up --------------------------------------------------------------------------
  */
-static bool takeable(const struct sy_view *view, uint32_t task) {
-    return view->task_state[task] == SY_TASK_READY && view->task_device[task] == SY_NONE;
-}
-
 static void remind(struct sy_scheduler *s, const struct sy_view *view, enum actor actor) {
     struct symphony *y = s->state;
     const struct sy_view_job *j = &view->jobs[y->job];
     forget(y, view, actor);
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        if (!takeable(view, t)) {
+        if (!sy_draft_takeable(view, t)) {
             continue;
         }
         if (actor == NOBODY) {
@@ -671,6 +667,7 @@ static void look_around(struct sy_scheduler *s, const struct sy_view *view) {
     y->follow.following = false;
     y->acting = NOBODY;
     if (planned && y->rehearses && sy_rehearsal_fits(&y->stage, view, y->job)) {
+        memset(y->known_of, 0, (view->kernel_count + 1u) * sizeof *y->known_of); /* as of then */
         begin(s, view, y->job);
     }
     if (y->acting > STRICT) {

@@ -25,6 +25,9 @@ static const char *illegal_commitment(const struct sy_world *w, const struct sy_
     if (d->kind == SY_PREEMPT && !w->view_devices[d->device].preemptible) {
         return "nothing there can be pushed aside";
     }
+    if (d->kind == SY_PREEMPT && w->task_state[d->task] != SY_TASK_READY) {
+        return "a task that is not ready pushes nothing aside";
+    }
     return isnan(d->priority) || !(d->expected_ns >= 0)
                ? "priority or expected time is not a number"
                : NULL;

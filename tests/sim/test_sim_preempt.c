@@ -147,21 +147,45 @@ static void too_late(void **state) {
 
 static const struct sy_decision pushes = {SY_PREEMPT, 0, 0, 0, 0, {0}};
 
+static void assert_refused(struct fixture *f, bool preempt, const char *why) {
+    struct sy_error error = {0};
+    struct sy_sim_result result;
+    struct sy_sim_options options = {.preempt = preempt};
+    struct sy_sim *sim = fixture_sim(f->workload, &options);
+    assert_int_equal(sy_sim_run(sim, "script", &result, &error), -EPROTO);
+    assert_non_null(strstr(error.message, why));
+    sy_sim_destroy(sim);
+    fixture_finish(f);
+}
+
+/* What waits for what runs there would wait for ever, standing aside for it. */
+static uint32_t push_successor(const struct sy_view *view, struct sy_decision *ret) {
+    *ret = (struct sy_decision){.kind = SY_PREEMPT, .task = 1, .expected_ns = SHORT};
+    return view->devices[0].preemptible;
+}
+
+static void not_before_it_is_ready(void **state) {
+    (void)state;
+    struct fixture f;
+    struct sy_graph *graph = sy_graph_create("two", false);
+    uint32_t kernel = script_kernel(graph, "k", LONG, 0, 0, 0);
+    uint32_t datum = script_data(graph, 1);
+    script_task(graph, kernel, (struct sy_access[]){{datum, SY_WRITE}, {0, 0}});
+    script_task(graph, kernel, (struct sy_access[]){{datum, SY_READ}, {0, 0}});
+    script_open(&f, "cpu:1", graph);
+    script.device = (uint32_t[]){0, SY_NONE};
+    script.more = push_successor;
+    assert_refused(&f, true, "a task that is not ready pushes nothing aside");
+}
+
 static void only_where_it_is_allowed(void **state) {
     (void)state;
     for (uint32_t preempt = 0; preempt < 2; preempt++) {
         struct fixture f;
-        struct sy_error error = {0};
-        struct sy_sim_result result;
         open_two(&f, "cpu:1", 4e5, 0);
         script.first = &pushes; /* nothing runs yet */
         script.first_count = 1;
-        struct sy_sim_options options = {.preempt = preempt};
-        struct sy_sim *sim = fixture_sim(f.workload, &options);
-        assert_int_equal(sy_sim_run(sim, "script", &result, &error), -EPROTO);
-        assert_non_null(strstr(error.message, "nothing there can be pushed aside"));
-        sy_sim_destroy(sim);
-        fixture_finish(&f);
+        assert_refused(&f, preempt, "nothing there can be pushed aside");
     }
 }
 
@@ -279,6 +303,7 @@ int main(void) {
         cmocka_unit_test(lost_with_what_is_aside),
         cmocka_unit_test(too_late),
         cmocka_unit_test(only_where_it_is_allowed),
+        cmocka_unit_test(not_before_it_is_ready),
         cmocka_unit_test(spoiled_traces_are_refused),
         cmocka_unit_test(short_jobs_push_long_ones_aside),
         cmocka_unit_test(streams_stay_legal),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * symph run: a graph of real kernels on the devices of this machine.
+ * symph run: a graph of real kernels, or a stream of jobs, on the devices of this machine.
  *
- * In: a graph, policies. Out: a summary or one JSON object "symph-run-result-1"; pictures; the
+ * In: graphs, policies. Out: a summary or one JSON object "symph-run-result-1"; pictures; the
  * record. Each run is an engine process of its own; policies that are compared take turns, so that
  * whatever else happens on the machine happens to all of them.
  */
@@ -53,8 +53,7 @@ static const struct sy_option options[] = {
      .given = AT(stream)},
     {SY_OPTION_KEY, "preempt", NULL, AT(request),
      "cores put a running task aside for one of a job that comes first, if the policy wants it, "
-     "and "
-     "go on with it afterwards",
+     "and go on with it afterwards",
      .given = AT(stream)},
     {SY_OPTION_KEY, "only", "GLOB", AT(request), "use only the graphs whose name matches GLOB",
      .given = AT(stream)},

@@ -94,6 +94,9 @@ static const struct sy_option options[] = {
     {SY_OPTION_REPEAT, "fail", "DEVICE@T[-T2]", AT(fails),
      "the device fails at T and returns at T2; a time is 2ms, 0.5s, or 30% of the lower bound; may "
      "be repeated"},
+    {SY_OPTION_FLAG, "preempt", NULL, AT(preempt),
+     "cores put a running task aside for one of a job that comes first, if a policy wants it, and "
+     "go on with it afterwards"},
     {SY_OPTION_HEADING,
      .help = "Job streams (each of these options turns the graphs into a stream)"},
     {SY_OPTION_U32, "tenants", "K", AT(tenants),
@@ -102,9 +105,6 @@ static const struct sy_option options[] = {
      "offered load, as a share of what the machine can do (default 0.7)", 1e-6, 1e3, AT(stream)},
     {SY_OPTION_U32, "jobs", "N", AT(jobs), "number of jobs in the stream (default 100)", 1, 1e6,
      AT(stream)},
-    {SY_OPTION_FLAG, "preempt", NULL, AT(preempt),
-     "cores put a running task aside for one of a job that comes first, if a policy wants it, and "
-     "go on with it afterwards"},
     {SY_OPTION_TEXT, "arrivals", "FILE", AT(arrivals),
      "replay a recorded stream instead: CSV lines arrive_s,tenant,weight,graph", 0, 0, AT(stream)},
     {SY_OPTION_HEADING, .help = "Real runs"},

@@ -69,11 +69,13 @@ static bool may_go(const struct context *context, uint32_t task) {
 }
 
 /* What runs there goes on for so long that the next task can wait outside, where the policy may
- * still take it back: to fetch it from there costs its worker some microseconds. */
+ * still take it back: to fetch it from there costs its worker some microseconds. So does what comes
+ * behind a task that stands aside. */
 static bool is_far_from_done(const struct context *context, uint32_t worker) {
     const struct sy_view *view = context->live ? sy_live_view(context->live) : NULL;
-    return view && view->devices[worker].running != SY_NONE &&
-           sy_estimate_end_ns(view, worker) > view->now_ns + LASTS_NS;
+    const struct sy_view_device *d = view ? &view->devices[worker] : NULL;
+    return d && (d->suspended || (d->running != SY_NONE &&
+                                  sy_estimate_end_ns(view, worker) > view->now_ns + LASTS_NS));
 }
 
 void boxes_fill(struct context *context, uint32_t worker) {

@@ -192,6 +192,12 @@ void combine(struct context *context, int self) {
     }
 }
 
+void combine_surely(struct context *context) {
+    shared_lock();
+    serve(context, -1);
+    combine_leave(context);
+}
+
 bool combine_is_due(struct context *context, uint32_t worker, bool look_at_clock) {
     return combine_pending(context) || policy_is_stale(context) || short_waits(context, worker) ||
            atomic_load_explicit(&context->boxes[worker].more, memory_order_relaxed) ||

@@ -295,6 +295,7 @@ static struct starpu_task *on_pop(unsigned id) {
         return node ? node->task : NULL;
     }
     if (urgent_has_core(worker)) {
+        asks(context, worker);
         boxes_not_idle(context, worker);
         return NULL;
     }

@@ -233,4 +233,8 @@ void session_stream_claim(struct session *session, struct sy_engine_slot *slots)
  * -ENOMEM. */
 SY_MUST_CHECK int session_report_stream(const struct session *session, struct sy_record *record);
 
+/* What an emulated task takes: the graph's CPU time; what no CPU runs, that of its fastest device.
+ */
+double session_emulated_ns(const struct sy_graph *graph, uint32_t task);
+
 #endif

@@ -31,8 +31,7 @@ struct known {
 
 /* --- tasks --------------------------------------------------------------------------------------
  */
-/* The graph's CPU time; a task that no CPU runs takes what its fastest device would. */
-static double emulated_ns(const struct sy_graph *graph, uint32_t task) {
+double session_emulated_ns(const struct sy_graph *graph, uint32_t task) {
     double time_ns = sy_graph_time_ns(graph, task, SY_CPU);
     for (int kind = 0; !isfinite(time_ns) && kind < SY_KIND_COUNT; kind++) {
         time_ns = sy_graph_time_ns(graph, task, (enum sy_device_kind)kind);
@@ -57,7 +56,7 @@ static int add_task(struct session *session, uint32_t number, struct sy_argument
     row->starpu = &known->tasks[number];
     row->name = task->name;
     row->kernel = kernel;
-    row->work = kernel->emulated ? emulated_ns(engine->graph, number) : task->work;
+    row->work = kernel->emulated ? session_emulated_ns(engine->graph, number) : task->work;
     row->ran = SESSION_NEVER_RAN;
     *slot = (struct sy_engine_slot){
         .engine = engine,

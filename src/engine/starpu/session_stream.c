@@ -216,6 +216,21 @@ static int merge_jobs(struct sy_engine *engine, struct session_stream *stream,
 
 /* --- when they arrive, and what they take alone -------------------------------------------------
  */
+static bool is_stated(const struct sy_engine *engine) {
+    return engine->emulated_count == engine->graph->kernel_count;
+}
+
+/* What is emulated takes its CPU time wherever it runs. */
+static void state_emulated(struct sy_workload *workload, const struct sy_graph *graph) {
+    for (uint32_t t = 0; t < workload->task_count; t++) {
+        double ns = session_emulated_ns(graph, t);
+        for (uint32_t c = 0; c < workload->class_count; c++) {
+            workload->time_ns[(size_t)t * workload->class_count + c] = ns;
+        }
+        workload->best_ns[t] = ns;
+    }
+}
+
 /* From what the graphs state. -EINVAL: they do not. */
 static int measure_stated(const struct sy_engine *engine, struct session_stream *stream,
                           double *ret_area_ns, struct sy_error *error) {
@@ -229,6 +244,9 @@ static int measure_stated(const struct sy_engine *engine, struct session_stream 
         if (code) {
             return code;
         }
+        if (is_stated(engine)) {
+            state_emulated(workload, job.graph);
+        }
         *ret_area_ns += scale * sy_cost_area_ns(workload, 0, workload->task_count) / graphs->count;
         for (uint32_t j = 0; j < stream->count; j++) {
             if (stream->jobs[j].graph == job.graph) {
@@ -238,10 +256,6 @@ static int measure_stated(const struct sy_engine *engine, struct session_stream 
         sy_workload_destroy(workload);
     }
     return 0;
-}
-
-static bool is_stated(const struct sy_engine *engine) {
-    return engine->emulated_count == engine->graph->kernel_count;
 }
 
 static int set_arrivals(struct session *session, struct sy_error *error) {

@@ -273,6 +273,8 @@ bool combine_is_due(struct context *context, uint32_t worker, bool look_at_clock
 /* Without the lock: tells the world what happened and asks the policy, unless somebody else is at
  * it, who then sees what we left, too. self: the worker that has nothing to do; -1: none. */
 void combine(struct context *context, int self);
+/* The same, waiting for the lock: for who sleeps afterwards. */
+void combine_surely(struct context *context);
 /* An idle core works for everybody. */
 static inline bool somebody_is_idle(const struct context *context) {
     return WORKERS_POLL && atomic_load_explicit(&context->idle, memory_order_relaxed) > 0;

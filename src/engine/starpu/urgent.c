@@ -69,7 +69,8 @@ void urgent_close(void) {
  */
 static bool set_real_time(int priority) {
     const struct sched_param parameter = {.sched_priority = priority};
-    int policy = priority ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER;
+    /* Who may not do everything may not clear that flag again. */
+    int policy = (priority ? SCHED_FIFO : SCHED_OTHER) | SCHED_RESET_ON_FORK;
     return sched_setscheduler(0, policy, &parameter) == 0;
 }
 
@@ -198,7 +199,7 @@ struct node *urgent_take(struct context *context, uint32_t worker) {
     do {
         node = boxes_take(context, worker);
         if (!node && (combine_pending(context) || policy_is_stale(context))) {
-            combine(context, -1);
+            combine_surely(context);
             node = boxes_take(context, worker);
         }
     } while (!node && sleep_well(u));

@@ -73,7 +73,6 @@ static bool look_at_workers(struct sy_engine *engine) {
         struct sy_engine_worker *worker = &engine->workers[w];
         struct sy_flight *flight = &worker->flight;
         uint32_t first = atomic_load(&flight->first);
-        uint64_t since = atomic_load(&flight->since_ns);
         const struct sy_engine_slot *slot = atomic_load(&flight->tasks[first % SY_FLIGHT_MAX]);
         if (first == atomic_load(&flight->end)) {
             continue;
@@ -82,7 +81,8 @@ static bool look_at_workers(struct sy_engine *engine) {
         if (stands_aside(engine, w)) {
             continue;
         }
-        uint64_t now = now_ns();
+        /* Now that it does not stand aside, since_ns leaves all its pauses out. */
+        uint64_t since = atomic_load(&flight->since_ns), now = now_ns();
         double seconds = now > since ? (double)(now - since) * 1e-9 : 0;
         /* Read again: it may have ended meanwhile, and another one begun. */
         if (seconds > engine->request.limit_s && first == atomic_load(&flight->first)) {
