@@ -216,6 +216,9 @@ struct sy_job {
     double arrive_ns;
     uint32_t tenant;
     double weight;
+    /* [task of the graph * class_count + class of the machine], before anything else; NAN: not
+     * known. NULL: none. The same for all jobs of a graph. */
+    const double *time_ns;
 };
 
 /* Reads the lines of a CSV file arrive_s,tenant,weight,graph; to be freed. */
@@ -230,9 +233,6 @@ struct sy_workload_options {
     bool accelerate; /* CPU-only tasks get accelerator times from accelerate_seed */
     uint64_t accelerate_seed;
     const struct sy_store *store; /* NULL: only what the graphs say */
-    /* Of a single job: [task * class_count + class], before anything else; NAN: not known.
-     * NULL: none. */
-    const double *time_ns;
 };
 
 /* Jobs laid flat on a machine: constant while it is simulated, shared between simulations. */

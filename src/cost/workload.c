@@ -130,11 +130,12 @@ static int global_kernel(struct build *b, const struct sy_kernel *kernel, uint32
     return 0;
 }
 
-static double class_time(const struct build *b, const struct sy_graph *graph, uint32_t task,
+static double class_time(const struct build *b, const struct sy_job *job, uint32_t task,
                          uint32_t class_index, bool cpu_only) {
     const struct sy_device_class *class = &b->w->machine->classes[class_index];
+    const struct sy_graph *graph = job->graph;
     const char *kernel = graph->kernels[graph->tasks[task].kernel].name;
-    const double *given = b->options->time_ns;
+    const double *given = job->time_ns;
     if (given && !isnan(given[(size_t)task * b->w->class_count + class_index])) {
         return given[(size_t)task * b->w->class_count + class_index];
     }
@@ -160,16 +161,16 @@ static double class_time(const struct build *b, const struct sy_graph *graph, ui
     return sy_graph_time_ns(graph, task, class->kind) / class->speed_ratio;
 }
 
-static int fill_times(struct build *b, const struct sy_graph *graph, uint32_t task,
-                      uint32_t global) {
+static int fill_times(struct build *b, const struct sy_job *job, uint32_t task, uint32_t global) {
     struct sy_workload *w = b->w;
+    const struct sy_graph *graph = job->graph;
     bool cpu_only = isfinite(sy_graph_time_ns(graph, task, SY_CPU));
     for (uint32_t k = SY_CPU + 1; k < SY_KIND_COUNT; k++) {
         cpu_only &= !isfinite(sy_graph_time_ns(graph, task, (enum sy_device_kind)k));
     }
     w->best_ns[global] = INFINITY;
     for (uint32_t c = 0; c < w->class_count; c++) {
-        double time = class_time(b, graph, task, c, cpu_only);
+        double time = class_time(b, job, task, c, cpu_only);
         w->time_ns[(size_t)global * w->class_count + c] = time;
         w->best_ns[global] = time < w->best_ns[global] ? time : w->best_ns[global];
     }
@@ -238,7 +239,7 @@ static int add_job(struct build *b, uint32_t job, uint32_t *first, uint32_t *dat
     for (uint32_t t = 0; t < graph->task_count; t++) {
         w->task_job[*first + t] = job;
         w->task_kernel[*first + t] = b->local_kernel[graph->tasks[t].kernel];
-        int code = fill_times(b, graph, t, *first + t);
+        int code = fill_times(b, &w->jobs[job], t, *first + t);
         if (code) {
             return code;
         }

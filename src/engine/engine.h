@@ -223,6 +223,17 @@ SY_MUST_CHECK int sy_record_read_file(const char *path, struct sy_record **ret_r
 SY_MUST_CHECK int sy_record_add_trace(struct sy_record *record, const double *asked_ns);
 /* How long each of its tasks stood aside, by its trace. -ENOMEM. */
 SY_MUST_CHECK int sy_record_find_asides(struct sy_record *record);
+/* [task * class_count + class of machine]: what its model says; where that is nothing for the class
+ * on which a task ran, the median of what its like took there: ret_unknown counts these. Every task
+ * must have run. -ENOMEM. */
+SY_MUST_CHECK int sy_record_times(const struct sy_record *record, double *ret_time_ns,
+                                  uint32_t *ret_unknown);
+/* What tasks took over the median of their like, as far as several are alike: at most as many as
+ * the graph has tasks. Every task must have run. -ENOMEM. */
+SY_MUST_CHECK int sy_record_noise(const struct sy_record *record, double *ret_ratios,
+                                  uint32_t *ret_count);
+/* The kernels of a graph, its own or a part of it, get the spread with which they ran. */
+SY_MUST_CHECK int sy_record_set_spreads(const struct sy_record *record, struct sy_graph *graph);
 /* The times of its graph become what its model says, so that bounds and replays speak of this
  * machine. -ENOMEM. */
 SY_MUST_CHECK int sy_record_set_times(struct sy_record *record);

@@ -68,6 +68,10 @@ SY_MUST_CHECK int sy_graph_read_starpu(const char *name, const char *text, size_
 /* Takes over graph on success. */
 SY_MUST_CHECK int sy_graph_list_adopt(struct sy_graph_list *list, struct sy_graph *graph);
 
+/* The tasks from first on as a sealed graph of their own. -EINVAL: some depend on others. */
+SY_MUST_CHECK int sy_graph_part(const struct sy_graph *graph, const char *name, uint32_t first,
+                                uint32_t count, struct sy_graph **ret_part, struct sy_error *error);
+
 /* Exporters. A JSON file can be read back; of several tasks, or data, with one name only the first
  * keeps it. */
 void sy_graph_write_json(const struct sy_graph *graph, struct sy_buffer *buffer);

@@ -117,7 +117,8 @@ static int read_machine(struct sy_catalogue *c, const char *name, struct sy_erro
     sy_buffer_printf(&kernels, "%s/machines/%s.kernels.csv", c->options.data, name);
     int code = bus.failed || kernels.failed || !shape->store
                    ? sy_out_of_memory(error)
-                   : sy_machine_read_file(bus.text, &shape->machine, error);
+                   : sy_machine_read_file(bus.text, &shape->own_machine, error);
+    shape->machine = shape->own_machine;
     code = code ? code : sy_store_read(shape->store, kernels.text, error);
     sy_buffer_finish(&bus);
     sy_buffer_finish(&kernels);
@@ -156,6 +157,13 @@ static int add_tables(struct sy_catalogue *c, struct sy_error *error) {
     return code;
 }
 
+/* Their machine stays the caller's. */
+static int add_traces(struct sy_catalogue *c, struct sy_error *error) {
+    c->shapes[c->shape_count++] =
+        (struct shape){.name = "traced", .machine = c->options.traces->machine};
+    return sy_halve_traces(c, error);
+}
+
 /* --- life ---------------------------------------------------------------------------------------
  */
 int sy_catalogue_open(const struct sy_catalogue_options *options,
@@ -170,8 +178,8 @@ int sy_catalogue_open(const struct sy_catalogue_options *options,
     c->options.tasks_high = options->tasks_high > 0 ? options->tasks_high : TASKS_HIGH;
     c->options.tasks_high = fmax(c->options.tasks_low, c->options.tasks_high);
     c->options.single_share = isnan(options->single_share) ? SINGLE_SHARE : options->single_share;
-    int code = add_families(c, error);
-    code = code ? code : add_machines(c, error);
+    int code = options->traces ? add_traces(c, error) : add_families(c, error);
+    code = code || options->traces ? code : add_machines(c, error);
     code = code || !options->data ? code : add_tables(c, error);
     if (code) {
         sy_catalogue_close(c);
@@ -189,7 +197,7 @@ void sy_catalogue_close(struct sy_catalogue *c) {
         sy_graph_list_finish(&c->families[i].graphs);
     }
     for (uint32_t i = 0; i < c->shape_count; i++) {
-        sy_machine_destroy(c->shapes[i].machine);
+        sy_machine_destroy(c->shapes[i].own_machine);
         sy_store_close(c->shapes[i].store);
     }
     sy_interference_destroy(c->smt);

@@ -41,6 +41,14 @@ static int run_world(void *data, uint32_t worker, uint32_t item, struct sy_error
     return code;
 }
 
+uint32_t sy_comparison_family(const struct sy_comparison *c, uint32_t world) {
+    uint32_t first = 0;
+    while (strcmp(c->families[first], c->families[world]) != 0) {
+        first++;
+    }
+    return first;
+}
+
 int sy_compare(struct sy_comparison *comparison, const struct sy_catalogue *catalogue,
                const struct sy_parallel *parallel, struct sy_error *error) {
     struct context context = {comparison, catalogue, NULL, parallel->stop};

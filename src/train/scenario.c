@@ -16,6 +16,7 @@
 #define GRAPHS_MAX   4 /* different ones in a stream */
 #define JOBS_LEAST   4
 #define JOBS_MOST    40
+#define TRACED_LEAST 2    /* jobs of a stream of graphs that may be large */
 #define READINGS_MAX 1000 /* of counters, in a world: a filter's work is theirs */
 
 uint64_t sy_scenario_number(enum sy_split split, uint32_t seed, uint32_t index) {
@@ -29,7 +30,9 @@ struct draw {
     const struct shape *shape;
     const struct sy_machine *machine;
     struct sy_rng rng;
-    const struct sy_graph *graphs[GRAPHS_MAX];
+    const struct half *half;          /* of traces; NULL: there are none */
+    const struct sy_job *recorded;    /* job_count of them; NULL: drawn */
+    struct sy_job graphs[GRAPHS_MAX]; /* what jobs of each have in common */
     uint32_t graph_count, job_count, tenant_count;
     double load;
     struct sy_error *error;
@@ -78,15 +81,56 @@ static int draw_graph(struct draw *d, const struct family *family, double tasks)
     struct sy_scenario *s = d->scenario;
     char spec[SPEC_SIZE];
     if (!family->write) {
-        d->graphs[d->graph_count++] = pick_recorded(family, tasks, &d->rng);
+        d->graphs[d->graph_count++].graph = pick_recorded(family, tasks, &d->rng);
         return 0;
     }
     family->write(spec, tasks, d->shape->store != NULL, &d->rng);
     int code = sy_graph_generate(spec, &s->own_graphs[s->own_graph_count], d->error);
     if (!code) {
-        d->graphs[d->graph_count++] = s->own_graphs[s->own_graph_count++];
+        d->graphs[d->graph_count++].graph = s->own_graphs[s->own_graph_count++];
     }
     return code;
+}
+
+/* As they came: some that came one after another. */
+static void draw_recorded(struct draw *d, double tasks) {
+    const struct half *half = d->half;
+    const struct sy_traced_stream *stream =
+        &half->streams[sy_rng_below(&d->rng, half->stream_count)];
+    uint32_t first = sy_rng_below(&d->rng, stream->job_count - 1);
+    uint32_t most = (uint32_t)fmin(d->job_count, stream->job_count - first), count = 0;
+    for (double sum = 0; count < most && (count < TRACED_LEAST || sum < tasks); count++) {
+        sum += sy_graph_task_count(stream->jobs[first + count].graph);
+    }
+    d->recorded = stream->jobs + first;
+    d->job_count = count;
+}
+
+/* Any graphs of the half, large or small; of large ones fewer jobs. */
+static void draw_traced(struct draw *d) {
+    const struct sy_catalogue *c = d->catalogue;
+    const struct half *half = d->half;
+    double tasks = sy_log_between(&d->rng, c->options.tasks_low, c->options.tasks_high), sum = 0;
+    bool stream = !sy_chance(&d->rng, c->options.single_share);
+    bool recorded = sy_chance(&d->rng, 0.5) && stream && half->stream_count;
+    uint32_t kinds = 1 + sy_rng_below(&d->rng, GRAPHS_MAX);
+    d->graph_count = stream ? kinds : 1;
+    for (uint32_t i = 0; i < d->graph_count; i++) {
+        const struct sy_traced_graph *traced =
+            half->graphs[sy_rng_below(&d->rng, half->graph_count)];
+        d->graphs[i] = (struct sy_job){.graph = traced->graph, .time_ns = traced->time_ns};
+        sum += sy_graph_task_count(traced->graph);
+    }
+    d->job_count = 1;
+    if (stream) {
+        double most = sy_log_between(&d->rng, JOBS_LEAST, JOBS_MOST + 1);
+        d->job_count = (uint32_t)fmax(TRACED_LEAST, fmin(most, tasks * d->graph_count / sum));
+    }
+    if (recorded) {
+        d->job_count = JOBS_MOST;
+        draw_recorded(d, tasks);
+    }
+    d->scenario->stream = d->job_count > 1;
 }
 
 static int draw_graphs(struct draw *d) {
@@ -128,10 +172,10 @@ static void draw_jobs(struct draw *d, struct sy_job *jobs) {
     for (uint32_t j = 0; j < d->job_count; j++) {
         uint32_t graph = sy_rng_below(&d->rng, d->graph_count);
         /* Arrivals follow once the work is known; until then they only keep the order. */
-        jobs[j] = (struct sy_job){.graph = d->graphs[graph],
-                                  .arrive_ns = j,
-                                  .tenant = j % d->tenant_count,
-                                  .weight = weighted ? 1 << (j % d->tenant_count) % 3 : 1};
+        jobs[j] = d->graphs[graph];
+        jobs[j].arrive_ns = j;
+        jobs[j].tenant = j % d->tenant_count;
+        jobs[j].weight = weighted ? 1 << (j % d->tenant_count) % 3 : 1;
     }
 }
 
@@ -163,7 +207,7 @@ static bool thin_out(struct draw *d, double most_ratio) {
     double length[GRAPHS_MAX], low = INFINITY, high = -INFINITY, sum = 0, farthest = -1;
     uint32_t far = 0, used = 0;
     for (uint32_t g = 0; g < d->graph_count; g++) {
-        length[g] = length_of(w, d->graphs[g]);
+        length[g] = length_of(w, d->graphs[g].graph);
         if (!isnan(length[g])) {
             low = fmin(low, length[g]);
             high = fmax(high, length[g]);
@@ -183,15 +227,47 @@ static bool thin_out(struct draw *d, double most_ratio) {
     return true;
 }
 
+static int lay_recorded(struct draw *d, const struct sy_workload_options *options) {
+    int code = sy_workload_create(d->machine, d->recorded, d->job_count, options,
+                                  &d->scenario->workload, d->error);
+    struct sy_job *jobs = code ? NULL : d->scenario->workload->jobs;
+    for (uint32_t j = d->job_count; !code && j-- > 0;) {
+        jobs[j].arrive_ns -= jobs[0].arrive_ns;
+    }
+    return code;
+}
+
+/* Of a world of traces: the graph that most of its jobs are of. */
+static const char *main_graph(const struct draw *d) {
+    const struct sy_traced *traces = d->catalogue->options.traces;
+    const struct sy_workload *w = d->scenario->workload;
+    uint32_t best = 0, most = 0;
+    for (uint32_t j = 0; j < w->job_count; j++) {
+        uint32_t count = 0;
+        for (uint32_t k = j; k < w->job_count; k++) {
+            count += w->jobs[k].graph == w->jobs[j].graph;
+        }
+        best = count > most ? j : best;
+        most = count > most ? count : most;
+    }
+    return traces->graphs[sy_traced_of(traces, &w->jobs[best])->shape].name;
+}
+
 static int draw_workload(struct draw *d) {
+    const struct sy_traced *traces = d->catalogue->options.traces;
     struct sy_job jobs[JOBS_MOST];
     bool accelerate = sy_chance(&d->rng, 0.5);
     uint64_t seed = sy_rng_u32(&d->rng);
     bool wide = sy_chance(&d->rng, 0.2); /* as recorded mixes are */
     double most_ratio = sy_log_between(&d->rng, wide ? 60 : 3, wide ? 1e4 : 60);
     accelerate = accelerate || d->scenario->own_graph_count < d->graph_count; /* recorded ones */
-    struct sy_workload_options options = {
-        .accelerate = accelerate, .accelerate_seed = seed, .store = d->shape->store};
+    struct sy_workload_options options = {.accelerate = traces ? traces->accelerate : accelerate,
+                                          .accelerate_seed =
+                                              traces ? traces->accelerate_seed : seed,
+                                          .store = d->shape->store};
+    if (d->recorded) {
+        return lay_recorded(d, &options);
+    }
     int code;
     do {
         sy_workload_destroy(d->scenario->workload);
@@ -226,10 +302,14 @@ static void draw_hidden(struct draw *d) {
     *o = (struct sy_sim_options){.seed = d->scenario->number,
                                  .belief = d->catalogue->options.belief};
     o->noise_sigma = sy_between(&d->rng, 0, 0.4);
+    o->noise_table = d->half ? &d->catalogue->options.traces->noise : NULL;
     o->model_error_sigma = sy_chance(&d->rng, 0.5) ? sy_between(&d->rng, 0, 0.4) : 0;
     if (sy_chance(&d->rng, 0.1)) {
         o->spike_probability = 0.01;
         o->spike_factor = sy_between(&d->rng, 3, 10);
+    }
+    if (o->noise_table && o->noise_table->count) {
+        o->spike_probability = 0; /* it has them */
     }
     o->contention = sy_chance(&d->rng, 0.9);
     bool loaded = sy_chance(&d->rng, 0.8);
@@ -260,13 +340,22 @@ int sy_scenario_create(const struct sy_catalogue *catalogue, uint64_t number,
                         .error = error};
     scenario->number = number;
     scenario->prices = catalogue->options.prices ? *catalogue->options.prices : sy_prices_default();
+    bool test = number >> SPLIT_SHIFT == SY_SPLIT_TEST;
+    draw.half = catalogue->options.traces
+                    ? &catalogue->halves[test ? SY_HALF_HELD_OUT : SY_HALF_TRAINING]
+                    : NULL;
     int code = draw_machine(&draw);
-    code = code ? code : draw_graphs(&draw);
+    if (!code && draw.half) {
+        draw_traced(&draw);
+    } else if (!code) {
+        code = draw_graphs(&draw);
+    }
     code = code ? code : draw_workload(&draw);
     if (code) {
         sy_scenario_destroy(scenario);
         return code;
     }
+    scenario->family = draw.half ? main_graph(&draw) : scenario->family;
     draw_hidden(&draw);
     *ret_scenario = scenario;
     return 0;

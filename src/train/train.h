@@ -42,9 +42,43 @@ SY_MUST_CHECK int sy_prices_parse(const char *text, struct sy_prices *known,
 double sy_prices_sum(const struct sy_prices *prices, const struct sy_machine *machine,
                      const double *busy_ns);
 
+/* --- somebody's own graphs: traces.c ------------------------------------------------------------
+ * Worlds of them alone: those of training and validation of one half, those of test of the other.
+ */
+enum sy_half { SY_HALF_TRAINING, SY_HALF_HELD_OUT, SY_HALF_COUNT };
+struct sy_traced_graph {
+    const struct sy_graph *graph;
+    const double *time_ns; /* as of a job */
+    const char *name;      /* of worlds that it dominates */
+    const char *file;      /* for errors; the same pointer for all of a file */
+    uint32_t shape;        /* the first graph with the same tasks, data and dependences */
+    enum sy_half half;
+    double area_ns; /* in which the whole machine could do it */
+};
+struct sy_traced_stream {
+    struct sy_job *jobs; /* sorted by arrival; of graphs above */
+    uint32_t job_count;
+};
+struct sy_traced {
+    const struct sy_machine *machine;
+    struct sy_traced_graph *graphs;
+    uint32_t graph_count;
+    struct sy_traced_stream *streams;
+    uint32_t stream_count;
+    struct sy_noise_table noise; /* as measured; count 0: drawn at random */
+    bool accelerate;
+    uint64_t accelerate_seed;
+    uint32_t shape_count; /* 1: both halves have it, and the beginning or the end of each stream */
+    uint64_t fingerprint; /* of what is in which half */
+};
+/* Sets shapes, halves and areas by the seed alone; graphs of a shape are in the same half. -EINVAL:
+ * there is nothing to decide, or a task can run nowhere; the error names the file. */
+SY_MUST_CHECK int sy_traced_split(struct sy_traced *traces, uint64_t seed, struct sy_error *error);
+
 /* --- worlds: catalogue.c, families.c, left_out.c, scenario.c ------------------------------------
  */
 struct sy_catalogue_options {
+    const struct sy_traced *traces; /* split; then no other graph and machine. NULL: none */
     const char *data;            /* folder with graphs/ and machines/; NULL: generated ones alone */
     const char *families;        /* only these, with commas; NULL: all */
     const char *without_family;  /* none of these */
@@ -255,6 +289,8 @@ struct sy_comparison {
     const char **families, **machines; /* per scenario, of the catalogue */
     bool *streams;
 };
+/* The first world of the family of this one: worlds of one family have much in common. */
+uint32_t sy_comparison_family(const struct sy_comparison *comparison, uint32_t world);
 /* Test worlds 0 .. scenario_count - 1; the caller gives arrays and catalogue. */
 SY_MUST_CHECK int sy_compare(struct sy_comparison *comparison, const struct sy_catalogue *catalogue,
                              const struct sy_parallel *parallel, struct sy_error *error);

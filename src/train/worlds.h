@@ -24,8 +24,17 @@ struct family {
 struct shape {
     const char *name;
     void (*write)(char *spec, struct sy_rng *rng);
-    struct sy_machine *machine;
+    const struct sy_machine *machine;
+    struct sy_machine *own_machine; /* NULL: somebody else's */
     struct sy_store *store;
+};
+
+/* What worlds have of one half of traces. */
+struct half {
+    const struct sy_traced_graph **graphs;
+    uint32_t graph_count;
+    struct sy_traced_stream *streams; /* of two jobs and more */
+    uint32_t stream_count;
 };
 
 struct sy_catalogue {
@@ -35,8 +44,15 @@ struct sy_catalogue {
     uint32_t family_count;
     struct shape shapes[MACHINES_MAX];
     uint32_t shape_count;
-    struct sy_interference *smt; /* NULL: no table */
+    struct sy_interference *smt;       /* NULL: no table */
+    struct half halves[SY_HALF_COUNT]; /* of traces */
 };
+
+/* traces.c: the graph of a job. */
+const struct sy_traced_graph *sy_traced_of(const struct sy_traced *traces,
+                                           const struct sy_job *job);
+/* Fills halves. -ENOMEM. */
+SY_MUST_CHECK int sy_halve_traces(struct sy_catalogue *catalogue, struct sy_error *error);
 
 /* left_out.c: whether worlds may have it, by the lists of the options. */
 bool sy_wants_family(const struct sy_catalogue_options *options, const char *family);

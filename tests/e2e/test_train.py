@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """symph train: tiny budgets. Same bytes for any number of threads, also after Ctrl-C and resuming."""
+import json
 import math
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import time
 
 import cli
+import records
 
 TINY = ["train", "--tasks", "20", "--pairs", "2", "--worlds", "2", "--validation", "4",
         "--every", "2"]
@@ -53,6 +55,87 @@ class Train(cli.Case):
         self.ok(*command[:-1], "1", "--out", "c.weights")
         self.assertIn("other settings", self.fails(3, *TINY, "--method", "es", "--generations", "3",
                                                    "--resume", "c.weights.checkpoint"))
+
+    def dag(self, name, *graphs):
+        """Graphs of so many stages of two tasks each."""
+        lines = []
+        for number, stages in enumerate(graphs):
+            lines.append(f"J {name}{number} {stages} {stages - 1}")
+            lines += [f"T {i} stage{i % 3} {0.01 * (i + 1)} 2 0" for i in range(stages)]
+            lines += [f"E {i} {i + 1} 1000000" for i in range(stages - 1)]
+        self.write(name + ".dag", "\n".join(lines) + "\n")
+        return name + ".dag"
+
+    def test_traces(self):
+        self.dag("a", 3, 4, 5, 6)
+        self.write("jobs.csv", "arrive_s,tenant,weight,graph\n" +
+                   "".join(f"{0.1 * i},{i % 2},1,a{i % 4}\n" for i in range(30)))
+        command = [*TINY, "--traces", "a.dag", "--machine", "cpu:4", "--arrivals", "jobs.csv",
+                   "--generations", "3", "--scenarios", "12"]
+        told = self.ok_json(*command, "--out", "own.weights", "--threads", "1")
+        held_out = told["held_out"]
+        self.assertEqual((held_out["graphs"], held_out["graphs_held_out"], held_out["worlds"]),
+                         (4, 2, 12))
+        self.assertTrue(held_out["by_graph"])
+        self.assertLessEqual(held_out["new_over_shipped"]["low"], held_out["new_over_shipped"]["high"])
+        self.assertEqual(held_out["written"], held_out["verdict"] == "better")
+        self.assertEqual(told["weights"],
+                         "own.weights" if held_out["written"] else "own.weights.candidate")
+        self.assertTrue(self.read(told["weights"]))
+        self.assertEqual(os.path.exists(os.path.join(self.folder, "own.weights")),
+                         held_out["written"])
+        seconds = [p["seconds"] for p in told["history"]]
+        self.assertEqual(seconds, sorted(seconds))
+        again = self.ok_json(*command, "--out", "own.weights", "--threads", "3")
+        self.assertEqual(again["held_out"], held_out)  # whatever the number of threads
+        text = self.ok(*command, "--out", "own.weights")
+        self.assertIn(held_out["sentence"], " ".join(text.split()))
+        compared = self.ok_json("train", "--compare", told["weights"], "--traces", "a.dag",
+                                "--machine", "cpu:4", "--arrivals", "jobs.csv", "--tasks", "20",
+                                "--scenarios", "12")
+        self.assertAlmostEqual(compared["policies"][0]["groups"][0]["ratio"],
+                               held_out["new"]["ratio"])
+
+    def test_traces_are_not_exchanged(self):
+        """A checkpoint goes on with the same halves only."""
+        command = [*TINY, "--machine", "cpu:4", "--generations", "1", "--scenarios", "2", "--out",
+                   "own.weights", "--traces"]
+        self.ok(*command, self.dag("a", 3, 4, 5, 6))
+        self.assertIn("other settings", self.fails(3, *command, self.dag("b", 3, 4, 5, 7),
+                                                   "--resume", "own.weights.checkpoint"))
+        resumed = self.ok_json(*command, "a.dag", "--resume", "own.weights.checkpoint")
+        self.assertIsNone(resumed["history"][0]["seconds"])
+
+    def test_wrong_traces(self):
+        run = records.write(self)
+        small = records.write(self, "unran.json", lambda r: r["tasks"].__setitem__(
+            3, [None, 0, None, None, None, None]))
+        self.ok("machine", "cpu:3", "--json")
+        other = records.write(self, "other.json", lambda r: r.update(machine=json.loads(self.ok(
+            "machine", "cpu:2 gpu:2@link=1GB/s,latency=1us", "--json"))))
+        one = self.dag("one", 3)
+        self.write("single.dag", "J single 1 0\nT 0 stage 1 1 0\n")
+        self.write("empty.json", "")
+        self.write("broken.json", '{"schema": "symph-run-1", "makespan_ns": ')
+        tiny = [*TINY, "--generations", "1", "--traces"]
+        for code, words, args in [
+                (3, ["nowhere.json"], ["nowhere.json"]),
+                (3, ["empty.json", "empty"], ["empty.json"]),
+                (3, ["broken.json:1:"], ["broken.json"]),
+                (3, ["single.dag", "one task"], ["single.dag", "--machine", "cpu:2"]),
+                (3, ["unran.json", "never ran"], [small]),
+                (3, ["other.json", "another machine", "run.json", "--machine"], [run, other]),
+                (3, ["run.json", "fpga"], [run, "--machine", "cpu:2 gpu:1 fpga:1"]),
+                (3, ["one.dag", "no device"], [one, "--machine", "gpu:1"]),
+                (2, ["--machine"], [one]),
+                (2, ["--data"], [run, "--data", "x"]),
+                (2, ["--arrivals"], [run, "--arrivals", "x"]),
+                (2, ["--method es"], [run, "--policy", "black-box"])]:
+            message = self.fails(code, *tiny, *args)
+            for word in words:
+                self.assertIn(word, message)
+        self.assertIn("--traces", self.fails(2, *tiny[:-1], "--machine", "cpu:2"))
+        self.ok(*tiny, run, other, "--machine", "cpu:2 gpu:4", "--scenarios", "2", "--out", "x.w")
 
     def test_money(self):
         for prices in ["gpu=1/h,cpu=0,fpga=0,asic=0", "cpu=1/h,gpu=0,fpga=0,asic=0"]:

@@ -170,62 +170,6 @@ static int check(const struct sy_record *record, struct sy_error *error) {
                    : 0;
 }
 
-/* Tasks of one kernel and work on one class of device stand together. */
-static int by_likeness(const void *a, const void *b, void *context) {
-    const struct sy_record *record = context;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    const struct sy_task *p = &record->graph->tasks[x], *q = &record->graph->tasks[y];
-    uint32_t c = ran_on(record, x), d = ran_on(record, y);
-    if (p->kernel != q->kernel || c != d) {
-        return p->kernel != q->kernel ? (p->kernel < q->kernel ? -1 : 1) : (c < d ? -1 : 1);
-    }
-    return p->work < q->work ? -1 : p->work > q->work;
-}
-
-/* Of each task: what the middle one of its like took. values has room for as many. */
-static void fill_likes(const struct sy_record *record, uint32_t *order, double *values,
-                       double *like_ns) {
-    uint32_t count = record->graph->task_count;
-    for (uint32_t t = 0; t < count; t++) {
-        order[t] = t;
-    }
-    qsort_r(order, count, sizeof *order, by_likeness, (void *)record);
-    for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && !by_likeness(&order[first], &order[end], (void *)record);
-             end++) {
-            values[end - first] = duration_ns(record, order[end]);
-        }
-        double median = sy_quantile(values, end - first, 0.5);
-        for (uint32_t i = first; i < end; i++) {
-            like_ns[order[i]] = median;
-        }
-    }
-}
-
-/* Times per task and class: the model's; where it has none for the class on which the task ran, the
- * median of its like. */
-static void model_times(const struct sy_record *record, double *time_ns, uint32_t *ret_unknown) {
-    uint32_t classes = record->machine->class_count, count = record->graph->task_count;
-    uint32_t *order = sy_need(calloc(count + 1u, sizeof *order));
-    double *values = sy_need(calloc(count + 1u, sizeof *values));
-    double *like_ns = sy_need(calloc(count + 1u, sizeof *like_ns));
-    fill_likes(record, order, values, like_ns);
-    *ret_unknown = 0;
-    for (uint32_t t = 0; t < count; t++) {
-        for (uint32_t c = 0; c < classes; c++) {
-            time_ns[(size_t)t * classes + c] = record->model_ns[(size_t)t * classes + c];
-        }
-        double *cell = &time_ns[(size_t)t * classes + ran_on(record, t)];
-        if (!isfinite(*cell)) {
-            *cell = like_ns[t];
-            ++*ret_unknown;
-        }
-    }
-    free(order);
-    free(values);
-    free(like_ns);
-}
-
 /* The measured time where each task ran. */
 static void measured_times(const struct sy_record *record, double *time_ns) {
     for (uint32_t t = 0; t < record->graph->task_count; t++) {
@@ -237,12 +181,11 @@ static void measured_times(const struct sy_record *record, double *time_ns) {
 static int run_once(const struct sy_record *record, const struct sy_sim_options *options,
                     const double *time_ns, struct sy_replay_plan *plan, double *ret_makespan_ns,
                     struct sy_error *error) {
-    struct sy_job job = {.graph = record->graph, .weight = 1};
-    struct sy_workload_options times = {.time_ns = time_ns};
+    struct sy_job job = {.graph = record->graph, .weight = 1, .time_ns = time_ns};
     struct sy_workload *workload = NULL;
     struct sy_sim *sim = NULL;
     struct sy_sim_result result = {0};
-    int r = sy_workload_create(record->machine, &job, 1, &times, &workload, error);
+    int r = sy_workload_create(record->machine, &job, 1, NULL, &workload, error);
     r = r < 0 ? r : sy_sim_create(workload, options, &sim, error);
     r = r < 0 ? r : sy_sim_run_ops(sim, &sy_replay_ops, plan, &result, error);
     if (r == 0) {
@@ -264,8 +207,8 @@ int sy_replay(const struct sy_record *record, const struct sy_sim_options *optio
     }
     double *time_ns = sy_need(calloc(cells + 1, sizeof *time_ns));
     sy_replay_plan_init(&plan, record);
-    model_times(record, time_ns, &answer.unknown_count);
-    r = run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
+    r = sy_record_times(record, time_ns, &answer.unknown_count) ? sy_out_of_memory(error) : 0;
+    r = r < 0 ? r : run_once(record, options, time_ns, &plan, &answer.simulated_ns, error);
     if (r == 0) {
         measured_times(record, time_ns);
         r = run_once(record, options, time_ns, &plan, &answer.measured_ns, error);

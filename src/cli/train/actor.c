@@ -156,7 +156,7 @@ static int open_session(struct session *s) {
     const struct sy_train_args *args = s->args;
     struct sy_catalogue_options options;
     struct sy_error error = {0};
-    int r = sy_train_worlds(args, &options);
+    int r = sy_train_worlds(args, NULL, &options);
     r = r ? r : check_args(s);
     if (r) {
         return r;
@@ -173,7 +173,7 @@ static int open_session(struct session *s) {
     s->worlds = sy_need(calloc(s->world_count, sizeof *s->worlds));
     s->ratios = sy_need(calloc(s->world_count, sizeof *s->ratios));
     s->best = sy_need(calloc(SY_PAPER_COUNT, sizeof *s->best));
-    sy_train_settings(args, &s->settings);
+    sy_train_settings(args, NULL, &s->settings);
     int code = sy_catalogue_open(&options, &s->catalogue, &error);
     struct sy_parallel parallel = sy_train_parallel(&s->pool);
     code = code ? code : parallel.run(parallel.pool, s->world_count, open_one, s, &error);

@@ -9,7 +9,8 @@
 #include "base/json.h"
 #include "cli/table.h"
 #include "cli/threads.h"
-#include "cli/train/methods.h"
+#include "cli/train/held_out.h"
+#include "cli/train/traces.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,11 +21,11 @@
 #define HEURISTICS "lb-cont+wspt,lb+wspt,dmdas,heft,symphony"
 #define MOST       24
 #define NAME_SIZE  200
-#define SEED       1 /* of the bootstrap */
 
 struct compare {
     const struct sy_train_args *args;
     struct sy_train_pool pool;
+    struct sy_train_traces *traces; /* NULL: none */
     struct sy_catalogue_options worlds;
     struct sy_catalogue *catalogue;
     struct sy_comparison comparison;
@@ -101,7 +102,8 @@ static int setup(struct compare *c) {
         sy_message_about("--utility", args->utility, -EINVAL, &error);
         return SY_EXIT_USAGE;
     }
-    int r = sy_train_worlds(args, &c->worlds);
+    int r = sy_train_traces_open(args, &c->traces);
+    r = r ? r : sy_train_worlds(args, sy_train_traces(c->traces), &c->worlds);
     r = r ? r : add_list(c, args->compare);
     r = r ? r : add_list(c, HEURISTICS);
     if (r) {
@@ -128,42 +130,17 @@ static bool is_of(const struct compare *c, const struct group *group, uint32_t w
     return strcmp(here, group->name) == 0;
 }
 
-struct figures {
-    uint32_t count;
-    double ratio, worst, better;
-    struct sy_interval interval;
-};
-
-/* The first world of its family: worlds of one family have much in common. */
-static uint32_t family_of(const struct compare *c, uint32_t world) {
-    uint32_t first = 0;
-    while (strcmp(c->comparison.families[first], c->comparison.families[world]) != 0) {
-        first++;
-    }
-    return first;
-}
-
-static struct figures measure(struct compare *c, const struct group *group, uint32_t contender) {
-    struct figures f = {.ratio = NAN, .worst = NAN};
+static struct sy_train_figures measure(struct compare *c, const struct group *group,
+                                       uint32_t contender) {
     const double *score = c->contenders[contender].score;
-    double worst = -INFINITY;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < c->comparison.scenario_count; i++) {
         if (is_of(c, group, i)) {
-            c->groups[f.count] = family_of(c, i);
-            c->scratch[f.count++] = score[i];
-            worst = fmax(worst, score[i]);
-            f.better += score[i] < -1e-9;
+            c->groups[count] = sy_comparison_family(&c->comparison, i);
+            c->scratch[count++] = score[i];
         }
     }
-    if (f.count) {
-        f.ratio = exp(sy_mean(c->scratch, f.count));
-        f.worst = exp(worst);
-        f.better /= f.count;
-        struct sy_clusters families = {.inner = c->groups};
-        f.interval = sy_bootstrap_mean(c->scratch, f.count, families, SEED);
-        f.interval = (struct sy_interval){exp(f.interval.low), exp(f.interval.high)};
-    }
-    return f;
+    return sy_train_measure(c->scratch, c->groups, count);
 }
 
 /* All worlds, then kinds, families and machines. False past the end. */
@@ -208,7 +185,7 @@ static int print_text(struct compare *c) {
     sy_table_init(&table, (const char *const[]){"policy", "ratio", "", "better in", "worst"},
                   "lrlrr");
     for (uint32_t i = 0; i < comparison->contender_count; i++) {
-        struct figures f = measure(c, &group, i);
+        struct sy_train_figures f = measure(c, &group, i);
         sy_table_cell(&table, "%s|%.4f|[%.4f, %.4f]|%.0f %%|%.3f", c->names[i], f.ratio,
                       f.interval.low, f.interval.high, 100 * f.better, f.worst);
     }
@@ -244,7 +221,7 @@ static int print_text(struct compare *c) {
 
 static void put_group(struct compare *c, const struct group *group, uint32_t contender,
                       struct sy_json_writer *w) {
-    struct figures f = measure(c, group, contender);
+    struct sy_train_figures f = measure(c, group, contender);
     sy_json_print(
         w, "{by: %s, name: %s, count: %u, ratio: %g, low: %g, high: %g, better: %g, worst: %g}",
         group->by ? group->by : "all", group->name ? group->name : "all", f.count, f.ratio,
@@ -301,6 +278,7 @@ int sy_train_compare(const struct sy_train_args *args) {
         sy_weights_close(&c->weights[i]);
     }
     sy_catalogue_close(c->catalogue);
+    sy_train_traces_close(c->traces);
     sy_arena_destroy(c->arena);
     free(c);
     return r;

@@ -4,18 +4,22 @@
  *
  * In: arguments. Out: weights, a checkpoint and a curve after every validation, lines on stderr, a
  * summary on stdout. Invariant: files are replaced whole; an interrupted run leaves a checkpoint
- * from which it goes on as if nothing had happened.
+ * from which it goes on as if nothing had happened; weights that were trained on traces replace
+ * others only where they are better on the half that they have not met.
  */
 #include "base/json.h"
 #include "cli/clock.h"
 #include "cli/commit.h"
+#include "cli/table.h"
 #include "cli/threads.h"
-#include "cli/train/methods.h"
+#include "cli/train/held_out.h"
+#include "cli/train/traces.h"
 #include "cli/units.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CLIP_NORM  0 /* slopes have unit scale already */
 #define KEEP       0.9
@@ -26,9 +30,14 @@ struct session {
     const struct sy_train_args *args;
     struct sy_train_pool pool;
     struct sy_training_options options;
+    struct sy_train_traces *traces; /* NULL: none */
     struct sy_training *training;
     struct sy_weights init;
     struct sy_buffer settings, out, checkpoint;
+    struct sy_buffer best; /* file of the best weights so far: out, or a candidate for it */
+    struct sy_held_out held_out;
+    double *seconds; /* per validation: since the start; NAN: before it was resumed */
+    uint32_t seconds_capacity;
     double started_ns;
     uint64_t rollouts_before;
     uint32_t shown; /* validations */
@@ -39,6 +48,7 @@ struct session {
 static int open_init(struct session *s) {
     struct sy_error error = {0};
     if (!s->args->init) {
+        s->options.start = s->traces ? sy_weights_shipped(s->options.kind)->block : NULL;
         return SY_EXIT_OK;
     }
     int code = sy_weights_open(s->args->init, &s->init, &error);
@@ -86,25 +96,43 @@ static int setup(struct session *s) {
         sy_message_about("--utility", args->utility, code, &error);
         return SY_EXIT_USAGE;
     }
-    int r = sy_train_worlds(args, &s->options.worlds);
+    int r = sy_train_traces_open(args, &s->traces);
+    const struct sy_traced *traces = sy_train_traces(s->traces);
+    r = r ? r : sy_train_worlds(args, traces, &s->options.worlds);
     r = r ? r : open_init(s);
-    sy_train_settings(args, &s->settings);
+    sy_train_settings(args, traces, &s->settings);
     if (args->out) {
         sy_buffer_printf(&s->out, "%s", args->out);
     } else {
         sy_buffer_printf(&s->out, "%s.weights", args->policy);
     }
     sy_buffer_printf(&s->checkpoint, "%s.checkpoint", s->out.text ? s->out.text : "");
-    if (s->settings.failed || s->out.failed || s->checkpoint.failed) {
+    sy_buffer_printf(&s->best, "%s%s", s->out.text ? s->out.text : "", traces ? ".candidate" : "");
+    if (s->settings.failed || s->out.failed || s->checkpoint.failed || s->best.failed) {
         return sy_no_memory();
     }
     return r;
+}
+
+/* Validations from the first on were at that time, as far as there are so many. */
+static void note_time(struct session *s, uint32_t first, double seconds) {
+    uint32_t count = s->training->history_count;
+    sy_need(sy_grow(&s->seconds, &s->seconds_capacity, count + 1, sizeof *s->seconds) ? NULL : s);
+    for (uint32_t i = first; i < count; i++) {
+        s->seconds[i] = seconds;
+    }
 }
 
 static int open_training(struct session *s) {
     struct sy_error error = {0};
     s->pool.thread_count = sy_threads_count(s->args->threads);
     struct sy_parallel parallel = sy_train_parallel(&s->pool);
+    if (s->traces) {
+        struct sy_buffer text = {0};
+        sy_train_traces_tell(s->traces, &text);
+        sy_message_note(s->args->common.quiet, "%s", text.failed ? "traces" : text.text);
+        sy_buffer_finish(&text);
+    }
     sy_message_note(s->args->common.quiet, "drawing %u worlds for validation", s->args->validation);
     int code = sy_training_open(&s->options, &parallel, &s->training, &error);
     if (!code && s->args->resume) {
@@ -118,6 +146,7 @@ static int open_training(struct session *s) {
     }
     s->rollouts_before = s->training->rollout_count;
     s->shown = s->training->history_count;
+    note_time(s, 0, NAN);
     return SY_EXIT_OK;
 }
 
@@ -135,7 +164,7 @@ static void put_origin(const struct session *s, struct sy_buffer *origin) {
                      exp(best->validation), best->error, exp(best->worst), t->options.validation);
 }
 
-static int write_weights(const struct session *s) {
+static int write_weights(const struct session *s, const char *path) {
     const struct sy_training *t = s->training;
     struct sy_buffer origin = {0};
     struct sy_error error = {0};
@@ -148,8 +177,7 @@ static int write_weights(const struct session *s) {
                                  .block = t->best,
                                  .count = t->options.count,
                                  .origin = origin.text};
-    int code =
-        origin.failed ? sy_out_of_memory(&error) : sy_weights_write(s->out.text, &weights, &error);
+    int code = origin.failed ? sy_out_of_memory(&error) : sy_weights_write(path, &weights, &error);
     sy_buffer_finish(&origin);
     return sy_message_code(code, &error);
 }
@@ -229,9 +257,10 @@ static int news(struct session *s) {
     if (t->history_count == s->shown) {
         return SY_EXIT_OK;
     }
+    note_time(s, s->shown, (sy_clock_ns() - s->started_ns) * 1e-9);
     s->shown = t->history_count;
     show(s);
-    int r = write_weights(s);
+    int r = write_weights(s, s->best.text);
     r = r ? r : save(s);
     return r || !s->args->plot ? r : draw_curve(s);
 }
@@ -239,7 +268,7 @@ static int news(struct session *s) {
 /* What was reached is kept, and how to go on is said. */
 static int interrupted(struct session *s) {
     int r = save(s);
-    r = r ? r : write_weights(s);
+    r = r ? r : write_weights(s, s->best.text);
     if (r) {
         return r;
     }
@@ -266,25 +295,120 @@ static int train(struct session *s) {
     return r;
 }
 
+/* --- what it is worth elsewhere -----------------------------------------------------------------
+ */
+static bool is_taken(const struct session *s) {
+    return !s->traces || sy_held_out_verdict(&s->held_out) == SY_TRAIN_BETTER;
+}
+
+/* Only weights that are better where they were not trained become those that were asked for. */
+static int judge(struct session *s) {
+    if (!s->traces) {
+        return SY_EXIT_OK;
+    }
+    struct sy_parallel parallel = sy_train_parallel(&s->pool);
+    sy_message_note(s->args->common.quiet,
+                    "comparing with the shipped weights in %u held-out worlds", s->args->scenarios);
+    int r = sy_held_out_measure(s->args, s->training, &parallel, &s->held_out);
+    if (r || !is_taken(s)) {
+        return r;
+    }
+    r = write_weights(s, s->out.text);
+    if (!r) {
+        unlink(s->best.text);
+    }
+    return r;
+}
+
 /* --- summary ------------------------------------------------------------------------------------
  */
+static const char *written(const struct session *s) {
+    return is_taken(s) ? s->out.text : s->best.text;
+}
+
+static void put_figures(struct sy_json_writer *w, const char *name,
+                        const struct sy_train_figures *f) {
+    sy_json_key(w, name);
+    sy_json_print(w, "{ratio: %g, low: %g, high: %g, better: %g, worst: %g}", f->ratio,
+                  f->interval.low, f->interval.high, f->better, f->worst);
+}
+
+static void put_held_out(struct sy_json_writer *w, const struct session *s) {
+    const struct sy_traced *traces = sy_train_traces(s->traces);
+    const struct sy_held_out *h = &s->held_out;
+    struct sy_buffer sentence = {0};
+    uint32_t held_out = 0;
+    if (!traces) {
+        return;
+    }
+    for (uint32_t g = 0; g < traces->graph_count; g++) {
+        held_out += traces->graphs[g].half == SY_HALF_HELD_OUT;
+    }
+    sy_held_out_tell(h, &sentence);
+    sy_json_key(w, "held_out");
+    sy_json_print(w,
+                  "{verdict: %s, sentence: %s, written: %d, by_graph: %d, graphs: %u, "
+                  "graphs_held_out: %u, worlds: %u",
+                  sy_train_verdict_name(sy_held_out_verdict(h)),
+                  sentence.failed ? "" : sentence.text, is_taken(s), h->by_graph,
+                  traces->graph_count, held_out, h->change.count);
+    put_figures(w, "new", &h->fresh);
+    put_figures(w, "shipped", &h->shipped);
+    put_figures(w, "new_over_shipped", &h->change);
+    sy_json_close(w, '}');
+    sy_buffer_finish(&sentence);
+}
+
 static int print_json(const struct session *s) {
     const struct sy_training *t = s->training;
     struct sy_json_writer w = {.compact_from = 3};
-    sy_json_print(
-        &w,
-        "{schema: %s, settings: %s, generations: %u, rollouts: %llu, "
-        "best_generation: %u, validation_ratio: %g, weights: %s, checkpoint: %s, history: [",
-        "symph-train-1", s->settings.text, t->es.generation, (unsigned long long)t->rollout_count,
-        t->history[t->best_at].generation, exp(t->history[t->best_at].validation), s->out.text,
-        s->checkpoint.text);
+    sy_json_print(&w,
+                  "{schema: %s, settings: %s, threads: %u, generations: %u, rollouts: %llu, "
+                  "best_generation: %u, validation_ratio: %g, weights: %s, checkpoint: %s",
+                  "symph-train-1", s->settings.text, s->pool.thread_count, t->es.generation,
+                  (unsigned long long)t->rollout_count, t->history[t->best_at].generation,
+                  exp(t->history[t->best_at].validation), written(s), s->checkpoint.text);
+    put_held_out(&w, s);
+    sy_json_open_member(&w, "history", '[');
     for (uint32_t i = 0; i < t->history_count; i++) {
         const struct sy_training_point *p = &t->history[i];
-        sy_json_print(&w, "{generation: %u, training: %g, validation: %g, error: %g, worst: %g}",
-                      p->generation, p->training, p->validation, p->error, p->worst);
+        sy_json_print(&w,
+                      "{generation: %u, seconds: %g, training: %g, validation: %g, error: %g, "
+                      "worst: %g}",
+                      p->generation, s->seconds[i], p->training, p->validation, p->error, p->worst);
     }
     sy_json_print(&w, "]}");
     return sy_output(&w.buffer);
+}
+
+static void add_row(struct sy_table *table, const char *name, const struct sy_train_figures *f) {
+    sy_table_cell(table, "%s|%.4f|[%.4f, %.4f]|%.0f %%|%.3f", name, f->ratio, f->interval.low,
+                  f->interval.high, 100 * f->better, f->worst);
+}
+
+static void tell_held_out(const struct session *s, struct sy_buffer *buffer) {
+    const struct sy_held_out *h = &s->held_out;
+    struct sy_table table;
+    sy_print(buffer, "\nCost / cost of %s in %u held-out worlds:\n", s->args->references,
+             h->change.count);
+    sy_table_init(&table, (const char *const[]){"weights", "ratio", "", "better in", "worst"},
+                  "lrlrr");
+    add_row(&table, "new", &h->fresh);
+    add_row(&table, "shipped", &h->shipped);
+    sy_table_write(&table, 0, sy_message_colour(stdout), buffer);
+    sy_table_legend("ratio: geometric mean of cost / cost of the reference; [low, high]: 95 % "
+                    "interval; better in: share of worlds in which the weights are better than the "
+                    "reference; worst: largest ratio in one world.",
+                    0, buffer);
+    sy_print(buffer, "\n");
+    sy_held_out_tell(h, buffer);
+    if (is_taken(s)) {
+        sy_print(buffer, "\nThe new weights are in %s: --policy learned@%s\n", s->out.text,
+                 s->out.text);
+    } else {
+        sy_print(buffer, "\n%s was not written; the new weights are in %s.\n", s->out.text,
+                 s->best.text);
+    }
 }
 
 static int print_text(const struct session *s) {
@@ -293,12 +417,19 @@ static int print_text(const struct session *s) {
     struct sy_buffer buffer = {0};
     sy_print(&buffer,
              "%s: %u generations, %llu rollouts; best after generation %u:\ncost / cost of "
-             "%s %.4f +- %.4f in %u validation worlds, worst %.3f\n(the best of %u "
-             "validations, so too optimistic: symph train --compare %s gives an unbiased "
-             "result)\n",
-             s->out.text, t->es.generation, (unsigned long long)t->rollout_count, best->generation,
+             "%s %.4f +- %.4f in %u validation worlds, worst %.3f\n",
+             written(s), t->es.generation, (unsigned long long)t->rollout_count, best->generation,
              t->options.references, exp(best->validation), best->error, t->options.validation,
-             exp(best->worst), t->history_count, s->out.text);
+             exp(best->worst));
+    if (s->traces) {
+        tell_held_out(s, &buffer);
+    } else {
+        sy_print(
+            &buffer,
+            "(the best of %u validations, so too optimistic: symph train --compare %s gives an "
+            "unbiased result)\n",
+            t->history_count, s->out.text);
+    }
     return sy_output(&buffer);
 }
 
@@ -308,6 +439,7 @@ int sy_train_es(const struct sy_train_args *args) {
     int r = setup(&s);
     r = r ? r : open_training(&s);
     r = r ? r : train(&s);
+    r = r ? r : judge(&s);
     if (!r) {
         r = args->common.json ? print_json(&s) : print_text(&s);
     }
@@ -316,5 +448,8 @@ int sy_train_es(const struct sy_train_args *args) {
     sy_buffer_finish(&s.settings);
     sy_buffer_finish(&s.out);
     sy_buffer_finish(&s.checkpoint);
+    sy_buffer_finish(&s.best);
+    free(s.seconds);
+    sy_train_traces_close(s.traces);
     return r;
 }

@@ -19,6 +19,10 @@ struct sy_train_args {
     double minutes;
     uint32_t generations;
     const char *out, *resume, *init, *plot;
+    struct sy_text_list traces;
+    const char *machine, *arrivals;
+    uint64_t accelerate;
+    bool accelerate_given;
     const char *data, *families, *without_family, *without_machine, *belief, *utility, *references;
     struct sy_text_list prices;
     struct sy_prices priced; /* what prices say */
@@ -30,7 +34,7 @@ struct sy_train_args {
     const char *compare;
     uint32_t scenarios;
     const char *imitate, *gradient;
-    bool minutes_given, generations_given, rate_given, validation_given;
+    bool minutes_given, generations_given, rate_given, sigma_given, validation_given;
 };
 
 /* A way to train. To add one: a line in the table of train.c. */
@@ -44,9 +48,11 @@ struct sy_train_method {
 
 const struct sy_command *sy_train_command(void);
 /* What worlds the arguments ask for. Prints what is wrong and returns an exit code. */
-int sy_train_worlds(const struct sy_train_args *args, struct sy_catalogue_options *ret_options);
+int sy_train_worlds(const struct sy_train_args *args, const struct sy_traced *traces,
+                    struct sy_catalogue_options *ret_options);
 /* The arguments that decide what is trained, as a command line that would do it again. */
-void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffer);
+void sy_train_settings(const struct sy_train_args *args, const struct sy_traced *traces,
+                       struct sy_buffer *buffer);
 /* The learned policy of a name; NULL with a message if it is none. */
 const struct sy_scheduler_ops *sy_train_policy(const char *name);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define AT(field) offsetof(struct sy_train_args, field)
+#define SIGMA     0.2
 #define SEED_MAX  65535 /* worlds of different seeds are different up to here */
 
 static const struct sy_train_method methods[] = {
@@ -42,7 +43,21 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "resume", "FILE", AT(resume),
      "continue from a checkpoint, with the same settings"},
     {SY_OPTION_TEXT, "init", "FILE", AT(init),
-     "start from these weights (default: all 0, which is the heuristic)"},
+     "start from these weights (default: all 0, which is the heuristic; with --traces the shipped "
+     "ones)"},
+    {SY_OPTION_HEADING, .help = "Own traces"},
+    {SY_OPTION_LIST, "traces", "FILE...", AT(traces),
+     "train on these instead: records of runs (\"last\", or of --record), or files of graphs; half "
+     "of "
+     "the graphs are held out, and the result is compared with the shipped weights on them"},
+    {SY_OPTION_TEXT, "machine", "MACHINE", AT(machine),
+     "with --traces: the machine (default: the one of the records)"},
+    {SY_OPTION_TEXT, "arrivals", "FILE", AT(arrivals),
+     "with --traces: when graphs of files arrived, CSV lines arrive_s,tenant,weight,graph"},
+    {SY_OPTION_U64, "accelerate", "SEED", AT(accelerate),
+     "with --traces: give tasks that only have a CPU time a random speed-up on each kind of "
+     "accelerator, 0.3 to 31",
+     0, SEED_MAX, AT(accelerate_given)},
     {SY_OPTION_HEADING, .help = "Worlds"},
     {SY_OPTION_TEXT, "data", "FOLDER", AT(data),
      "also use recorded graphs and machines: FOLDER/graphs/*.dag, FOLDER/machines/*.bus.csv"},
@@ -71,10 +86,11 @@ static const struct sy_option options[] = {
     {SY_OPTION_U32, "worlds", "N", AT(worlds),
      "worlds in a generation, new ones each time (default 20)", 1, 10000},
     {SY_OPTION_NUMBER, "sigma", "X", AT(sigma),
-     "standard deviation of the points around the current weights (default 0.2)", 1e-6, 100},
+     "standard deviation of the points around the current weights (default 0.2; with --traces 0.1)",
+     1e-6, 100, AT(sigma_given)},
     {SY_OPTION_NUMBER, "rate", "X", AT(rate),
-     "learning rate of Adam, decreasing over time (default 0.08; a2c: 0.002)", 1e-9, 100,
-     AT(rate_given)},
+     "learning rate of Adam, decreasing over time (default 0.08; with --traces 0.04; a2c: 0.002)",
+     1e-9, 100, AT(rate_given)},
     {SY_OPTION_NUMBER, "hinge", "X", AT(hinge),
      "extra weight of worlds in which the policy is worse than the heuristic (default 1)", 0, 1e6},
     {SY_OPTION_U32, "validation", "N", AT(validation),
@@ -97,7 +113,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_TEXT, "compare", "A,B,...", AT(compare),
      "do not train: compare weights files, or policies, with heuristics in new worlds"},
     {SY_OPTION_U32, "scenarios", "N", AT(scenarios),
-     "with --compare: number of worlds (default 400)", 2, 16000000},
+     "with --compare or --traces: number of worlds to compare in (default 400)", 2, 16000000},
     {SY_OPTION_HEADING, .help = "Output"},
     {SY_OPTION_FILE, "plot", "FILE.svg", AT(plot), "draw the scores over the generations (SVG)"},
     {SY_OPTION_U32, "threads", "N", AT(threads),
@@ -111,6 +127,7 @@ static const struct sy_command command = {
     .examples = "  symph train --minutes 30 --out my.weights --plot my.svg\n"
                 "  symph train --generations 300 --seed 2 --out second.weights\n"
                 "  symph train --resume my.weights.checkpoint --minutes 30 --out my.weights\n"
+                "  symph train --traces monday.json tuesday.json --minutes 30 --out mine.weights\n"
                 "  symph train --without-family lu --minutes 30 --out no-lu.weights\n"
                 "  symph train --compare my.weights,no-lu.weights --families lu --scenarios 1000\n"
                 "  symph simulate --machine \"cpu:8 gpu:2\" --graphs gen:lu:8 --policy "
@@ -140,7 +157,8 @@ const struct sy_scheduler_ops *sy_train_policy(const char *name) {
     return ops;
 }
 
-int sy_train_worlds(const struct sy_train_args *args, struct sy_catalogue_options *ret_options) {
+int sy_train_worlds(const struct sy_train_args *args, const struct sy_traced *traces,
+                    struct sy_catalogue_options *ret_options) {
     static const char *const beliefs[] = {"raw", "none", "filtered", "true"};
     _Static_assert(SY_SIM_RAW == 0 && SY_SIM_NONE == 1 && SY_SIM_FILTERED == 2 && SY_SIM_TRUE == 3,
                    "the names are in this order");
@@ -152,7 +170,8 @@ int sy_train_worlds(const struct sy_train_args *args, struct sy_catalogue_option
         return sy_options_usage(&command, "--belief is filtered, raw, none or true, not '%s'",
                                 args->belief);
     }
-    *ret_options = (struct sy_catalogue_options){.data = args->data,
+    *ret_options = (struct sy_catalogue_options){.traces = traces,
+                                                 .data = args->data,
                                                  .families = args->families,
                                                  .without_family = args->without_family,
                                                  .without_machine = args->without_machine,
@@ -175,10 +194,20 @@ static void put_number(struct sy_buffer *buffer, const char *option, double valu
     sy_buffer_number(buffer, value);
 }
 
-void sy_train_settings(const struct sy_train_args *args, struct sy_buffer *buffer) {
+void sy_train_settings(const struct sy_train_args *args, const struct sy_traced *traces,
+                       struct sy_buffer *buffer) {
     sy_buffer_printf(buffer, "symph train --policy %s --method %s --seed %llu", args->policy,
                      args->method, (unsigned long long)args->seed);
     put_word(buffer, "init", args->init ? "FILE" : NULL);
+    if (traces) { /* other graphs would not be the held-out half's */
+        sy_buffer_printf(buffer, " --traces FILE...(%016llx)",
+                         (unsigned long long)traces->fingerprint);
+        put_word(buffer, "machine", args->machine);
+        put_word(buffer, "arrivals", args->arrivals ? "FILE" : NULL);
+    }
+    if (args->accelerate_given) {
+        put_number(buffer, "accelerate", (double)args->accelerate);
+    }
     put_word(buffer, "data", args->data ? "FOLDER" : NULL);
     put_word(buffer, "families", args->families);
     put_word(buffer, "without-family", args->without_family);
@@ -218,6 +247,26 @@ static bool is_in(const char *list, const char *name) {
     return false;
 }
 
+/* Weights that are good to begin with need smaller steps. */
+static void set_steps(struct sy_train_args *args, const struct sy_train_method *method) {
+    double gentle = args->traces.count ? 0.5 : 1;
+    args->rate = args->rate_given ? args->rate : method->rate * gentle;
+    args->sigma = args->sigma_given ? args->sigma : SIGMA * gentle;
+}
+
+/* Options that belong to other methods. */
+static int check_method(const struct sy_train_args *args, const struct sy_train_method *method) {
+    if ((args->gradient || args->imitate) && method->run != sy_train_actor) {
+        return sy_options_usage(&command, "--%s is for --method a2c, not for %s",
+                                args->gradient ? "gradient" : "imitate", method->name);
+    }
+    if (args->traces.count && method->run == sy_train_actor) {
+        return sy_options_usage(&command, "--traces is for --method es and expert, not for %s",
+                                method->name);
+    }
+    return SY_EXIT_OK;
+}
+
 static int train(struct sy_train_args *args) {
     const struct sy_train_method *found = NULL;
     bool known = args->method == NULL;
@@ -232,17 +281,38 @@ static int train(struct sy_train_args *args) {
                      : sy_options_usage(&command, "--method is es, expert or a2c, not '%s'",
                                         args->method);
     }
-    if ((args->gradient || args->imitate) && found->run != sy_train_actor) {
-        return sy_options_usage(&command, "--%s is for --method a2c, not for %s",
-                                args->gradient ? "gradient" : "imitate", found->name);
+    int r = check_method(args, found);
+    if (r) {
+        return r;
     }
     args->method = found->name;
-    args->rate = args->rate_given ? args->rate : found->rate;
+    set_steps(args, found);
     return found->run(args);
+}
+
+/* What is said of traces belongs to them, and to no other worlds. */
+static int check_traces(const struct sy_train_args *args) {
+    const bool other =
+        args->data || args->families || args->without_family || args->without_machine;
+    const bool own = args->machine || args->arrivals || args->accelerate_given;
+    if (args->traces.count && other) {
+        return sy_options_usage(&command,
+                                "--traces are all the graphs and the machine that worlds have: "
+                                "without --data, --families, --without-family, --without-machine");
+    }
+    if (!args->traces.count && own) {
+        return sy_options_usage(
+            &command, "--machine, --arrivals and --accelerate are about --traces FILE...");
+    }
+    return SY_EXIT_OK;
 }
 
 static int run(void *given) {
     struct sy_train_args *args = given;
+    int r = check_traces(args);
+    if (r) {
+        return r;
+    }
     if (!sy_train_policy(args->policy)) {
         return SY_EXIT_USAGE;
     }
@@ -279,7 +349,6 @@ int sy_cmd_train(int argc, char **argv) {
                                  .worlds = 20,
                                  .validation = 200,
                                  .every = 10,
-                                 .sigma = 0.2,
                                  .hinge = 1,
                                  .decisions = 13,
                                  .alternatives = 3,
