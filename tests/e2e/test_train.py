@@ -96,6 +96,28 @@ class Train(cli.Case):
         self.assertAlmostEqual(compared["policies"][0]["groups"][0]["ratio"],
                                held_out["new"]["ratio"])
 
+    def test_better_weights_are_written(self):
+        """The shipped weights know nothing of prices, so some that do are soon better."""
+        self.dag("a", 3, 4, 5, 6, 7, 8)
+        command = ["train", "--traces", "a.dag", "--machine", "cpu:4 gpu:1", "--accelerate", "2",
+                   "--utility", "money", "--price", "gpu=50/h", "--tasks", "60", "--pairs", "6",
+                   "--worlds", "4", "--validation", "20", "--every", "3", "--sigma", "0.4", "--rate",
+                   "0.3", "--scenarios", "60"]
+        self.write("own.weights", "old")
+        told = self.ok_json(*command, "--generations", "12", "--out", "own.weights")
+        held_out = told["held_out"]
+        self.assertEqual((held_out["verdict"], held_out["written"]), ("better", True))
+        self.assertLess(held_out["new_over_shipped"]["high"], 0.8)
+        self.assertEqual(told["weights"], "own.weights")
+        self.assertIn(b"\ncommand symph train", self.read("own.weights"))
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "own.weights.candidate")))
+        # Without the time to find any, what was there stays.
+        self.write("own.weights", "old")
+        text = self.ok(*command, "--generations", "1", "--out", "own.weights", "--rate", "1e-9")
+        self.assertIn("own.weights was not written; the new weights are in own.weights.candidate",
+                      text)
+        self.assertEqual(self.read("own.weights"), b"old")
+
     def test_traces_are_not_exchanged(self):
         """A checkpoint goes on with the same halves only."""
         command = [*TINY, "--machine", "cpu:4", "--generations", "1", "--scenarios", "2", "--out",
