@@ -189,13 +189,17 @@ static void finish(struct sy_scheduler *s) {
     sy_policy_finish(s);
 }
 
-/* What a rehearsal costs. */
-static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor) {
+/* What a rehearsal costs. HEFT and PEFT plan all, however few tasks are rehearsed. */
+static double cost_ns(const struct symphony *y, const struct sy_view *view, uint32_t job,
+                      enum actor actor) {
     static const double per_task_ns[ACTORS] = {
         [FOLLOW] = 2000, [STRICT] = 1000, [LATE] = 1500, [HETEROPRIO] = 700,
-        [DMDAS] = 700,   [DMDA] = 700,    [HEFT] = 1700, [PEFT] = 1900};
-    double tasks = view->jobs[job].tasks_left;
-    return tasks * per_task_ns[actor] * (actor == LATE && tasks > WIDE ? 2 : 1);
+        [DMDAS] = 700,   [DMDA] = 700,    [HEFT] = 500,  [PEFT] = 700};
+    double tasks = view->jobs[job].tasks_left, limit = y->stage.task_limit;
+    double rehearsed = limit > 0 ? fmin(limit, tasks) : tasks;
+    double planned = actor == HEFT || actor == PEFT ? tasks : 0;
+    return DRAFT_NS * planned +
+           rehearsed * per_task_ns[actor] * (actor == LATE && tasks > WIDE ? 2 : 1);
 }
 
 /* --- choosing when a job arrives ---------------------------------------------------------------
@@ -205,8 +209,7 @@ static double rehearse(struct symphony *y, const struct sy_view *view, enum acto
     if (actor == HEFT || actor == PEFT) {
         sy_arrival_forget(&y->actors[actor], view);
     }
-    double tasks = view->jobs[y->job].tasks_left, limit = y->stage.task_limit;
-    y->spent_ns += cost_ns(view, y->job, actor) * (limit > 0 ? fmin(1, limit / tasks) : 1);
+    y->spent_ns += cost_ns(y, view, y->job, actor);
     y->stage.factor = factor;
     y->stage.committed = y->committed;
     y->stage.promised_ns = y->promised_ns;
@@ -226,10 +229,11 @@ static void forget(struct symphony *y, const struct sy_view *view, enum actor ac
     }
 }
 
-static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum actor actor) {
+static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum actor actor,
+                            const double *factor) {
     struct shadow *shadow = y->actors[FOLLOW].state;
     shadow->plan = &y->plans.best;
-    double end_ns = rehearse(y, view, actor, NULL);
+    double end_ns = rehearse(y, view, actor, factor);
     shadow->plan = NULL;
     return end_ns;
 }
@@ -270,7 +274,7 @@ static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view,
     enum actor best = FOLLOW;
     *ret_end_ns = INFINITY;
     for (size_t i = 0; i < SY_COUNT(usual); i++) {
-        double needs_ns = cost_ns(view, y->job, usual[i]);
+        double needs_ns = cost_ns(y, view, y->job, usual[i]);
         if (*budget_ns < needs_ns) {
             continue;
         }
@@ -306,6 +310,16 @@ static double spare_ns(double tasks, double drafts, double planned_ns) {
     return fmax(most_ns - DRAFT_NS * drafts * tasks, least_ns);
 }
 
+static void sample_world(struct symphony *y, const struct sy_view *view, double sigma) {
+    const struct sy_view_job *j = &view->jobs[y->job];
+    struct sy_rng *rng = &y->follow.late.base.rng;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        if (view->task_state[t] != SY_TASK_DONE) {
+            y->factor[t] = exp(sigma * sy_rng_normal(rng));
+        }
+    }
+}
+
 /* HEFT's or PEFT's plan is followed to the letter, whatever the drafts believe of theirs. Where
  * inputs must travel as early as they let them, so that following ends later, they act, unless
  * times are known to spread: what is committed cannot be taken back. */
@@ -314,25 +328,41 @@ static enum actor adopt(struct symphony *y, const struct sy_view *view, enum act
     y->plans.best.makespan_ns = INFINITY;
     sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
                        y->usual_end_ns);
-    double strict_ns = rehearse_plan(y, view, STRICT);
-    if (sy_plan_spreads(view, y->job) || !sooner_by(view, EARLY, usual_ns, strict_ns)) {
+    double strict_ns = rehearse_plan(y, view, STRICT, NULL);
+    if (sy_plan_spread(view, y->job) > 0 || !sooner_by(view, EARLY, usual_ns, strict_ns)) {
         return STRICT;
     }
-    sy_arrival_forget(&y->actors[usual], view);
     return usual;
 }
 
-/* Whether a plan that is too large to be rehearsed as a whole is worth following where copies and
- * tasks disturb each other: as many tasks must end about as soon as under late binding. */
-static bool holds(struct symphony *y, const struct sy_view *view) {
+/* Who ends the beginning of what is too large to be rehearsed as a whole, where copies and tasks
+ * disturb each other. A plan must end it about as soon as late binding. HEFT and PEFT act where
+ * that is sooner still; they cannot take back what they commit, so all are rehearsed with times as
+ * far off as they are known to be. */
+static enum actor choose_by_beginning(struct symphony *y, const struct sy_view *view,
+                                      double budget_ns) {
+    static const enum actor early[] = {PEFT, HEFT};
     if (!y->rehearses || !sy_rehearsal_fits(&y->stage, view, y->job)) {
-        return false;
+        return NOBODY;
     }
+    sample_world(y, view, sy_plan_spread(view, y->job));
     y->stage.task_limit = BEGINNING;
-    double late_ns = rehearse(y, view, LATE, NULL), plan_ns = rehearse_plan(y, view, FOLLOW);
+    double late_ns = rehearse(y, view, LATE, y->factor);
+    double best_ns = rehearse_plan(y, view, FOLLOW, y->factor);
+    bool holds = best_ns - view->now_ns <= BEHIND * (late_ns - view->now_ns);
+    enum actor best = holds ? FOLLOW : NOBODY;
+    best_ns = holds ? best_ns : late_ns;
+    for (size_t i = 0; i < SY_COUNT(early); i++) {
+        budget_ns -= cost_ns(y, view, y->job, early[i]);
+        double ns = budget_ns > 0 ? rehearse(y, view, early[i], y->factor) : INFINITY;
+        if (sooner_by(view, EARLY, ns, best_ns)) {
+            best = early[i];
+            best_ns = ns;
+        }
+    }
     y->stage.task_limit = 0;
     forget(y, view, LATE);
-    return plan_ns - view->now_ns <= BEHIND * (late_ns - view->now_ns);
+    return best;
 }
 
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
@@ -340,20 +370,21 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
     double budget_ns = spare_ns(tasks, y->plans.drafts, planned_ns);
     enum actor usual = FOLLOW;
-    double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);
+    double needs_ns = cost_ns(y, view, y->job, FOLLOW) + cost_ns(y, view, y->job, STRICT);
     if (y->rehearses && budget_ns > needs_ns && sy_rehearsal_fits(&y->stage, view, y->job)) {
         budget_ns -= needs_ns;
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
     if (usual == FOLLOW) {
         /* Nor is a plan improved that cannot be rehearsed: it may follow badly. */
-        return !view->shared_links || holds(y, view) ? FOLLOW : NOBODY;
+        double most_ns = fmin(SHARE * planned_ns, PLAN_MOST_NS) - DRAFT_NS * y->plans.drafts * tasks;
+        return view->shared_links ? choose_by_beginning(y, view, most_ns) : FOLLOW;
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
     y->spent_ns += budget_ns;
-    double plan_ns = rehearse_plan(y, view, FOLLOW);
+    double plan_ns = rehearse_plan(y, view, FOLLOW, NULL);
     tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
-    double strict_ns = rehearse_plan(y, view, STRICT);
+    double strict_ns = rehearse_plan(y, view, STRICT, NULL);
     bool strict = sooner(view, strict_ns, plan_ns);
     if (strict) {
         tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
@@ -442,6 +473,10 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     } else if (y->acting <= STRICT) {
         sy_follow_begin(&y->follow, real, job, &y->plans.best, y->acting == STRICT);
     } else if (y->acting < ACTORS) {
+        if (y->acting >= HEFT) {
+            sy_arrival_forget(&y->actors[y->acting], real); /* what it planned in rehearsals */
+            y->spent_ns += DRAFT_NS * view->jobs[job].tasks_left;
+        }
         y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], real, job);
     }
 }
@@ -521,25 +556,15 @@ static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum a
     remind(s, view, to);
 }
 
-static void sample_world(struct symphony *y, const struct sy_view *view, double sigma) {
-    const struct sy_view_job *j = &view->jobs[y->job];
-    struct sy_rng *rng = &y->follow.late.base.rng;
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        if (view->task_state[t] != SY_TASK_DONE) {
-            y->factor[t] = exp(sigma * sy_rng_normal(rng));
-        }
-    }
-}
-
 /* What is left of the job under each that could act, in the same sampled worlds; who ends it
  * sooner than who acts now does so, if that is more than luck. */
 static enum actor doubt(struct symphony *y, const struct sy_view *view, double sigma) {
     static const enum actor others[] = {LATE, HETEROPRIO, DMDAS, DMDA, FOLLOW};
     double sum[ACTORS] = {0}, square_sum[ACTORS] = {0};
     uint32_t arms = y->acting == STRICT ? 5 : 4;
-    double needs_ns = cost_ns(view, y->job, y->acting);
+    double needs_ns = cost_ns(y, view, y->job, y->acting);
     for (uint32_t i = 0; i < arms; i++) {
-        needs_ns += cost_ns(view, y->job, others[i]);
+        needs_ns += cost_ns(y, view, y->job, others[i]);
     }
     uint32_t samples = (uint32_t)fmin(SAMPLES_MOST, 0.5 * y->budget_ns / needs_ns);
     if (samples < SAMPLES_LEAST) {
