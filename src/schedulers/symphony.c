@@ -23,6 +23,7 @@
 #define DRAFT_NS  1.2e3 /* per task and draft */
 #define STEP_NS   70    /* per task that the search plans anew */
 #define BEHIND_NS 100   /* per task: what must still follow it */
+#define PACE      48    /* tasks that are rehearsed to see how long tasks take with their data */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
 #define PLAN_MOST_NS  60e6 /* but at most, */
@@ -79,51 +80,16 @@ struct symphony {
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
 
-/* --- the shadow: a follower in a rehearsal -----------------------------------------------------
- */
-struct shadow {
-    struct follow follow;
-    const struct draft *plan;    /* begins with it, */
-    const struct follow *beside; /* or goes on from where this one is */
-    bool strict;
-};
-
-static int shadow_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_follow_init(s, view, args, sizeof(struct shadow),
-                          (struct late_mode){.locality = true});
-}
-
-static void shadow_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    struct shadow *shadow = s->state;
-    sy_late_job_arrived(s, view, job);
-    if (shadow->plan) {
-        sy_follow_begin(&shadow->follow, view, job, shadow->plan, shadow->strict);
-    } else {
-        sy_follow_resume(&shadow->follow, view, job, shadow->beside, shadow->strict);
-    }
-}
-
-static void shadow_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    sy_late_job_left(s, view, job);
-    ((struct shadow *)s->state)->follow.following = false;
-}
-
-static const struct sy_scheduler_ops shadow_ops = {.name = "shadow",
-                                                   .init = shadow_init,
-                                                   .finish = sy_policy_finish,
-                                                   .job_arrived = shadow_arrived,
-                                                   .job_left = shadow_left,
-                                                   .task_ready = sy_follow_task_ready,
-                                                   .task_done = sy_follow_task_done,
-                                                   .decide = sy_follow_decide};
-
 /* --- life --------------------------------------------------------------------------------------
  */
 static int init_actors(struct symphony *y, const struct sy_view *view, uint64_t seed) {
-    static const struct sy_scheduler_ops *const ops[ACTORS] = {
-        [FOLLOW] = &shadow_ops,     [LATE] = &sy_policy_late, [HETEROPRIO] = &sy_policy_heteroprio,
-        [DMDAS] = &sy_policy_dmdas, [DMDA] = &sy_policy_dmda, [HEFT] = &sy_policy_heft,
-        [PEFT] = &sy_policy_peft};
+    static const struct sy_scheduler_ops *const ops[ACTORS] = {[FOLLOW] = &sy_follow_shadow,
+                                                               [LATE] = &sy_policy_late,
+                                                               [HETEROPRIO] = &sy_policy_heteroprio,
+                                                               [DMDAS] = &sy_policy_dmdas,
+                                                               [DMDA] = &sy_policy_dmda,
+                                                               [HEFT] = &sy_policy_heft,
+                                                               [PEFT] = &sy_policy_peft};
     int code = 0;
     y->rehearses = true;
     for (int a = 0; !code && a < ACTORS; a++) {
@@ -335,10 +301,10 @@ static enum actor adopt(struct symphony *y, const struct sy_view *view, enum act
     return usual;
 }
 
-/* Who ends the beginning of what is too large to be rehearsed as a whole, where copies and tasks
- * disturb each other. A plan must end it about as soon as late binding. HEFT and PEFT act where
- * that is sooner still; they cannot take back what they commit, so all are rehearsed with times as
- * far off as they are known to be. */
+/* Of what is too large to be rehearsed as a whole where copies and tasks disturb each other, the
+ * beginning is. A plan must not be far behind late binding. HEFT and PEFT act where what they plan
+ * ends sooner still, if all goes as its beginning does; they cannot take back what they commit, so
+ * all are rehearsed with times as far off as they are known to be. */
 static enum actor choose_by_beginning(struct symphony *y, const struct sy_view *view,
                                       double budget_ns) {
     static const enum actor early[] = {PEFT, HEFT};
@@ -347,17 +313,22 @@ static enum actor choose_by_beginning(struct symphony *y, const struct sy_view *
     }
     sample_world(y, view, sy_plan_spread(view, y->job));
     y->stage.task_limit = BEGINNING;
-    double late_ns = rehearse(y, view, LATE, y->factor);
-    double best_ns = rehearse_plan(y, view, FOLLOW, y->factor);
-    bool holds = best_ns - view->now_ns <= BEHIND * (late_ns - view->now_ns);
-    enum actor best = holds ? FOLLOW : NOBODY;
-    best_ns = holds ? best_ns : late_ns;
+    double late_ns = rehearse(y, view, LATE, y->factor) - view->now_ns;
+    double plan_ns = rehearse_plan(y, view, FOLLOW, y->factor) - view->now_ns;
+    enum actor best = plan_ns <= BEHIND * late_ns ? FOLLOW : NOBODY;
+    double best_end_ns = sy_rehearsal_as_late_ns(&y->stage, view, y->job, y->plans.best.end_ns);
+    best_end_ns -= best == FOLLOW ? 0 : (best_end_ns - view->now_ns) * (1 - late_ns / plan_ns);
     for (size_t i = 0; i < SY_COUNT(early); i++) {
         budget_ns -= cost_ns(y, view, y->job, early[i]);
-        double ns = budget_ns > 0 ? rehearse(y, view, early[i], y->factor) : INFINITY;
-        if (sooner_by(view, EARLY, ns, best_ns)) {
+        if (budget_ns < 0) {
+            break;
+        }
+        const struct arrival_plan *own = y->actors[early[i]].state;
+        rehearse(y, view, early[i], y->factor);
+        double end_ns = sy_rehearsal_as_late_ns(&y->stage, view, y->job, own->plan.end_ns);
+        if (sooner_by(view, EARLY, end_ns, best_end_ns)) {
             best = early[i];
-            best_ns = ns;
+            best_end_ns = end_ns;
         }
     }
     y->stage.task_limit = 0;
@@ -377,7 +348,8 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     }
     if (usual == FOLLOW) {
         /* Nor is a plan improved that cannot be rehearsed: it may follow badly. */
-        double most_ns = fmin(SHARE * planned_ns, PLAN_MOST_NS) - DRAFT_NS * y->plans.drafts * tasks;
+        double most_ns =
+            fmin(SHARE * planned_ns, PLAN_MOST_NS) - DRAFT_NS * y->plans.drafts * tasks;
         return view->shared_links ? choose_by_beginning(y, view, most_ns) : FOLLOW;
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
@@ -491,18 +463,40 @@ static bool has_accelerators(const struct sy_machine *machine) {
     return d < machine->device_count;
 }
 
+/* Tasks too short to be planned may take longer with what travels for them: by so much as the first
+ * of them do under late binding, where the job is long enough to ask. */
+static bool is_slow(struct symphony *y, const struct sy_view *view, double pays_ns) {
+    const struct sy_view_job *j = &view->jobs[y->job];
+    double lasts_ns = 0;
+    y->stage.task_limit = PACE;
+    if (j->task_count > PACE && sy_rehearsal_fits(&y->stage, view, y->job) &&
+        cost_ns(y, view, y->job, LATE) < SHARE * j->isolated_ns) {
+        lasts_ns = rehearse(y, view, LATE, NULL) - view->now_ns;
+        lasts_ns *= sy_rehearsal_whole_over_ended(&y->stage, view, y->job);
+        forget(y, view, LATE);
+    }
+    y->stage.task_limit = 0;
+    return lasts_ns > j->task_count * pays_ns;
+}
+
 /* Of short tasks: late binding without the network, unless others load the machine, or they
  * themselves do. */
-static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
+static void begin_plainly(struct sy_scheduler *s, const struct sy_view *view, uint32_t job,
+                          double pays_ns) {
+    struct symphony *y = s->state;
     if (!y->rehearses || believed_slowdown(y, view, job) || sy_late_crowds(view, job)) {
         return;
     }
+    y->job = job;
     if (has_accelerators(view->machine)) {
         sy_late_look_behind(view, job, y->time_ns);
         y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
         ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
+        if (is_slow(y, view, pays_ns)) {
+            begin(s, view, job);
+            return;
+        }
     }
-    y->job = job;
     y->acting = LATE;
     y->fell_back = false;
     y->ended = 0;
@@ -648,7 +642,7 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     if (j->work_left_ns > j->task_count * pays_ns) {
         begin(s, view, job);
     } else {
-        begin_plainly(y, view, job);
+        begin_plainly(s, view, job, pays_ns);
     }
 }
 
