@@ -485,10 +485,11 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
     double slack_ns = l->net ? LATE_BOUND * view->best_ns[task] : 0;
     slack_ns = l->base.without & SY_PART_GUARD ? INFINITY : slack_ns;
     uint32_t memory = SY_NONE, count = 0;
+    uint64_t memories = l->together ? l->together->memories[task] : UINT64_MAX;
     double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
         uint32_t d = l->alike[g].first_free;
-        if (!isfinite(l->free_ns[d]) ||
+        if (!(memories >> m->devices[d].memory & 1) || !isfinite(l->free_ns[d]) ||
             l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least >=
                 best.score_ns + slack_ns) {
             continue;
@@ -532,6 +533,9 @@ void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
                     const struct late_choice *choice, struct sy_decision *ret) {
     if (choice->travel_ns > 0) {
         sy_late_sent(l, view, task, view->machine->devices[choice->device].memory);
+    }
+    if (l->together) {
+        sy_late_together_begun(l->together, task, view->machine->devices[choice->device].memory);
     }
     sy_late_note_queued(l, view, task, choice);
     l->busy = true;

@@ -22,7 +22,7 @@
 #define PLAN_FAR  2e4 /* with several memories besides the host's there is more to choose */
 #define DRAFT_NS  1.2e3 /* per task and draft */
 #define STEP_NS   70    /* per task that the search plans anew */
-#define BEHIND_NS 100   /* per task: what must still follow it */
+#define BEHIND_NS 150   /* per task: what stays together, and what must still follow it */
 #define PACE      48    /* tasks that are rehearsed to see how long tasks take with their data */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
@@ -54,6 +54,7 @@ struct symphony {
     struct follow follow; /* first: its functions are handed this state */
     struct portfolio plans;
     struct rehearsal stage;
+    struct late_together together;      /* of a job too short to be planned */
     struct sy_scheduler actors[ACTORS]; /* FOLLOW: a shadow of this one, for rehearsals */
     bool rehearses;
     enum actor acting;      /* for the job that is planned */
@@ -138,6 +139,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     code = take(y, view) ? sy_portfolio_init(&y->plans, &y->follow.late.base, view) : -ENOMEM;
     if (!code && view->task_capacity <= REHEARSE_MOST) {
         code = init_actors(y, view, s->seed);
+        code = code ? code : sy_late_together_init(&y->together, y->follow.late.base.arena, view);
     }
     return code;
 }
@@ -424,7 +426,9 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     ahead.time_ns = sy_plan_times(real, job, y->best_ns, y->time_ns);
     y->job = job;
     if (y->rehearses) {
-        ((struct late *)y->actors[LATE].state)->behind_ns = NULL;
+        struct late *late = y->actors[LATE].state;
+        late->behind_ns = NULL;
+        late->together = NULL;
     }
     if (y->uneven > SLOWED && real->machine->class_count == 1) {
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
@@ -463,20 +467,33 @@ static bool has_accelerators(const struct sy_machine *machine) {
     return d < machine->device_count;
 }
 
-/* Tasks too short to be planned may take longer with what travels for them: by so much as the first
- * of them do under late binding, where the job is long enough to ask. */
-static bool is_slow(struct symphony *y, const struct sy_view *view, double pays_ns) {
+/* Its pace may be asked for. */
+static bool is_long_enough(const struct symphony *y, const struct sy_view *view) {
     const struct sy_view_job *j = &view->jobs[y->job];
-    double lasts_ns = 0;
+    return j->task_count > PACE &&
+           PACE * cost_ns(y, view, y->job, LATE) < j->task_count * SHARE * j->isolated_ns &&
+           sy_rehearsal_fits(&y->stage, view, y->job);
+}
+
+/* Tasks too short to be planned may take longer with what travels for them: by so much as the first
+ * of them do under late binding. */
+static bool is_slow(struct symphony *y, const struct sy_view *view, double pays_ns) {
     y->stage.task_limit = PACE;
-    if (j->task_count > PACE && sy_rehearsal_fits(&y->stage, view, y->job) &&
-        cost_ns(y, view, y->job, LATE) < SHARE * j->isolated_ns) {
-        lasts_ns = rehearse(y, view, LATE, NULL) - view->now_ns;
-        lasts_ns *= sy_rehearsal_whole_over_ended(&y->stage, view, y->job);
-        forget(y, view, LATE);
-    }
+    double lasts_ns = rehearse(y, view, LATE, NULL) - view->now_ns;
     y->stage.task_limit = 0;
-    return lasts_ns > j->task_count * pays_ns;
+    forget(y, view, LATE);
+    lasts_ns *= sy_rehearsal_whole_over_ended(&y->stage, view, y->job);
+    return lasts_ns > view->jobs[y->job].task_count * pays_ns;
+}
+
+static bool look_at_data(struct symphony *y, const struct sy_view *view, uint32_t job) {
+    struct late *late = y->actors[LATE].state;
+    bool heavy = sy_late_keep_together(&y->together, view, job, y->factor, y->time_ns);
+    late->together = heavy ? &y->together : NULL;
+    sy_late_look_behind(view, job, late->together, y->time_ns);
+    late->behind_ns = y->time_ns;
+    y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
+    return heavy;
 }
 
 /* Of short tasks: late binding without the network, unless others load the machine, or they
@@ -489,12 +506,13 @@ static void begin_plainly(struct sy_scheduler *s, const struct sy_view *view, ui
     }
     y->job = job;
     if (has_accelerators(view->machine)) {
-        sy_late_look_behind(view, job, y->time_ns);
-        y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
-        ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
-        if (is_slow(y, view, pays_ns)) {
+        bool heavy = look_at_data(y, view, job), asks = is_long_enough(y, view);
+        if (asks && is_slow(y, view, pays_ns)) {
             begin(s, view, job);
             return;
+        }
+        if (asks && heavy) {
+            look_at_data(y, view, job); /* groups have gone somewhere in the rehearsal */
         }
     }
     y->acting = LATE;
