@@ -476,6 +476,13 @@ static struct late_choice glance(const struct late *l, const struct sy_view *vie
     return best;
 }
 
+static bool may_go(const struct late *l, const struct sy_view *view, uint32_t task,
+                   uint32_t device) {
+    uint32_t memory = view->machine->devices[device].memory;
+    return isfinite(l->free_ns[device]) &&
+           (!l->together || (l->together->memories[task] >> memory & 1));
+}
+
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
 static struct late_choice choose(struct late *l, const struct sy_view *view, uint32_t task,
@@ -485,11 +492,10 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
     double slack_ns = l->net ? LATE_BOUND * view->best_ns[task] : 0;
     slack_ns = l->base.without & SY_PART_GUARD ? INFINITY : slack_ns;
     uint32_t memory = SY_NONE, count = 0;
-    uint64_t memories = l->together ? l->together->memories[task] : UINT64_MAX;
     double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
         uint32_t d = l->alike[g].first_free;
-        if (!(memories >> m->devices[d].memory & 1) || !isfinite(l->free_ns[d]) ||
+        if (!may_go(l, view, task, d) ||
             l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least >=
                 best.score_ns + slack_ns) {
             continue;
