@@ -483,7 +483,7 @@ static bool is_slow(struct symphony *y, const struct sy_view *view, double pays_
     y->stage.task_limit = 0;
     forget(y, view, LATE);
     lasts_ns *= sy_rehearsal_whole_over_ended(&y->stage, view, y->job);
-    return lasts_ns > view->jobs[y->job].task_count * pays_ns;
+    return isfinite(lasts_ns) && lasts_ns > view->jobs[y->job].task_count * pays_ns;
 }
 
 static bool look_at_data(struct symphony *y, const struct sy_view *view, uint32_t job) {
