@@ -27,6 +27,14 @@ struct follow {
     uint32_t *held;    /* per device: tasks running, queued or decided */
 };
 
+/* A follower in a rehearsal. */
+struct shadow {
+    struct follow follow;
+    const struct draft *plan;    /* begins with it, */
+    const struct follow *beside; /* or goes on from where this one is */
+    bool strict;
+};
+
 /* Allocates state of size bytes that begins with struct follow. */
 SY_MUST_CHECK int sy_follow_init(struct sy_scheduler *scheduler, const struct sy_view *view,
                                  const char *args, size_t size, struct late_mode mode);
@@ -43,5 +51,6 @@ void sy_follow_task_done(struct sy_scheduler *scheduler, const struct sy_view *v
                          uint32_t device, double duration_ns);
 uint32_t sy_follow_decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                           struct sy_decision *ret_decisions, uint32_t capacity);
+extern const struct sy_scheduler_ops sy_follow_shadow; /* its state is a struct shadow */
 
 #endif

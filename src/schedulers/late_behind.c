@@ -49,20 +49,33 @@ static void leave_little(const struct sy_view *view, const struct sy_view_job *j
     }
 }
 
-void sy_late_look_behind(const struct sy_view *view, uint32_t job, double *ret_behind_ns) {
+/* Some device of that class is beside one of the memories. */
+static bool is_beside(const struct sy_machine *m, uint32_t class_index, uint64_t memories) {
+    uint32_t d = m->classes[class_index].first_device;
+    while (d < m->device_count &&
+           (m->devices[d].class_index != class_index || !(memories >> m->devices[d].memory & 1))) {
+        d++;
+    }
+    return d < m->device_count;
+}
+
+void sy_late_look_behind(const struct sy_view *view, uint32_t job,
+                         const struct late_together *together, double *ret_behind_ns) {
     const struct sy_view_job *j = &view->jobs[job];
-    uint32_t classes = view->machine->class_count;
+    const struct sy_machine *m = view->machine;
+    uint32_t classes = m->class_count;
     for (uint32_t i = j->first_task + j->task_count; i-- > j->first_task;) {
         uint32_t task = view->order[i];
         double *row = &ret_behind_ns[(size_t)task * classes];
         memset(row, 0, classes * sizeof *row);
         for (uint32_t e = view->succ_start[task]; e < view->succ_start[task + 1]; e++) {
             size_t next = (size_t)view->succ[e] * classes;
+            uint64_t memories = together ? together->memories[view->succ[e]] : UINT64_MAX;
             for (uint32_t c = 0; c < classes; c++) {
                 double best_ns = INFINITY;
                 for (uint32_t q = 0; q < classes; q++) {
                     double ns = ret_behind_ns[next + q] + view->time_ns[next + q];
-                    if (ns < best_ns) {
+                    if (ns < best_ns && is_beside(m, q, memories)) {
                         best_ns = fmin(best_ns, ns + travel_ns(view, task, view->succ[e], c, q));
                     }
                 }

@@ -476,6 +476,13 @@ static struct late_choice glance(const struct late *l, const struct sy_view *vie
     return best;
 }
 
+static bool may_go(const struct late *l, const struct sy_view *view, uint32_t task,
+                   uint32_t device) {
+    uint32_t memory = view->machine->devices[device].memory;
+    return isfinite(l->free_ns[device]) &&
+           (!l->together || (l->together->memories[task] >> memory & 1));
+}
+
 /* Accelerators come last in a machine and are mostly best: looked at first, they let the others be
  * passed over before their data are. */
 static struct late_choice choose(struct late *l, const struct sy_view *view, uint32_t task,
@@ -488,7 +495,7 @@ static struct late_choice choose(struct late *l, const struct sy_view *view, uin
     double there_ns = 0, travel_ns = 0;
     for (uint32_t g = l->alike_count; g-- > 0;) {
         uint32_t d = l->alike[g].first_free;
-        if (!isfinite(l->free_ns[d]) ||
+        if (!may_go(l, view, task, d) ||
             l->free_ns[d] + sy_estimate_time_ns(view, task, d) * l->least >=
                 best.score_ns + slack_ns) {
             continue;
@@ -532,6 +539,9 @@ void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
                     const struct late_choice *choice, struct sy_decision *ret) {
     if (choice->travel_ns > 0) {
         sy_late_sent(l, view, task, view->machine->devices[choice->device].memory);
+    }
+    if (l->together) {
+        sy_late_together_begun(l->together, task, view->machine->devices[choice->device].memory);
     }
     sy_late_note_queued(l, view, task, choice);
     l->busy = true;

@@ -92,6 +92,14 @@ struct late_queued {
     double exec_ns[LATE_QUEUED];
 };
 
+/* Tasks that share heavy data; late_together.c. */
+struct late_together {
+    uint32_t *parent;   /* per task: that stands for its group, */
+    uint32_t *next;     /* the next of its group, in a ring, */
+    uint32_t *last;     /* and if it stands for a group, the last of that */
+    uint64_t *memories; /* per task: bit set of those that it may run beside */
+};
+
 struct late {
     struct policy base;
     struct late_mode mode;
@@ -109,14 +117,15 @@ struct late {
     uint32_t *waiting;    /* per class: tasks in pool and window that it could run */
     struct alike *alike;
     uint32_t alike_count;
-    uint32_t *alike_of;       /* per device */
-    const double *scale;      /* per task, of its rank; NULL: 1 */
-    const double *behind_ns;  /* [task * class_count + class]: must still follow it; NULL: 0 */
-    uint32_t jobs;            /* that have arrived and not left */
-    bool mixed;               /* the window's keys were given under another number of jobs */
-    double longest_travel_ns; /* of the inputs of the tasks looked at last time */
-    double usual_travel_ns;   /* the longest of the round before */
-    double least;             /* no task takes less than this share of its given time */
+    uint32_t *alike_of;      /* per device */
+    const double *scale;     /* per task, of its rank; NULL: 1 */
+    const double *behind_ns; /* [task * class_count + class]: must still follow it; NULL: 0 */
+    struct late_together *together; /* NULL: each task goes where it likes */
+    uint32_t jobs;                  /* that have arrived and not left */
+    bool mixed;                     /* the window's keys were given under another number of jobs */
+    double longest_travel_ns;       /* of the inputs of the tasks looked at last time */
+    double usual_travel_ns;         /* the longest of the round before */
+    double least;                   /* no task takes less than this share of its given time */
     /* Per task: behind a gate the memory that its inputs were sent to, + 1; else whether it was
      * looked at for inputs to be sent ahead. */
     uint32_t *fetched;
@@ -180,10 +189,20 @@ bool sy_late_may_recall(struct late *late, const struct sy_view *view);
 uint32_t sy_late_recall(struct late *late, const struct sy_view *view, struct sy_decision *ret,
                         uint32_t capacity);
 
+SY_MUST_CHECK int sy_late_together_init(struct late_together *together, struct sy_arena *arena,
+                                        const struct sy_view *view);
+/* Groups a job's tasks by heavy data, and says where each group may run; false: nothing is heavy.
+ For its own use: way_ns, per task, and
+ * cost_ns, [task * class_count + class]. */
+bool sy_late_keep_together(struct late_together *together, const struct sy_view *view, uint32_t job,
+                           double *way_ns, double *cost_ns);
+/* A task was committed beside that memory: its group goes there, too. */
+void sy_late_together_begun(struct late_together *together, uint32_t task, uint32_t memory);
 /* What must still follow a task on each class if all behind it goes to its best place, as in PEFT's
- * table; [task * class_count + class]. It keeps tasks from going where what they write would have
- * to come back for longer than they gain. */
-void sy_late_look_behind(const struct sy_view *view, uint32_t job, double *ret_behind_ns);
+ * table, or where its group may; together: or NULL; [task * class_count + class]. It keeps tasks
+ * from going where what they write would have to come back for longer than they gain. */
+void sy_late_look_behind(const struct sy_view *view, uint32_t job,
+                         const struct late_together *together, double *ret_behind_ns);
 /* The job's tasks, one on each core, want more of their memory than it has. */
 bool sy_late_crowds(const struct sy_view *view, uint32_t job);
 

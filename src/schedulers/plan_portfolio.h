@@ -66,8 +66,9 @@ struct portfolio {
  * class, what it has to do if all go where they are fastest. */
 const double *sy_plan_times(const struct sy_view *view, uint32_t job, double *ret_best_ns,
                             double *ret_time_ns);
-/* Times of some of its tasks are known to spread. */
-bool sy_plan_spreads(const struct sy_view *view, uint32_t job);
+/* How far the times of its tasks are known to spread, at most: a standard deviation of logarithms.
+ */
+double sy_plan_spread(const struct sy_view *view, uint32_t job);
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
                                     const struct sy_view *view);
 /* Fills best: the shortest of the drafts. */

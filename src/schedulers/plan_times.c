@@ -28,24 +28,24 @@ static double fast_ns(const struct sy_view *view, uint32_t job, double *best_ns)
     return fmax(most, j->isolated_ns);
 }
 
-/* Times are known to spread: they were measured. */
-static bool spreads(const struct sy_view *view, uint32_t task) {
+/* 0: it is not known, since the task's times were not measured. */
+static double spread(const struct sy_view *view, uint32_t task) {
     uint32_t classes = view->machine->class_count;
     const double *sigma = &view->log_sigma[(size_t)view->task_kernel[task] * classes];
     double most = 0;
     for (uint32_t c = 0; c < classes; c++) {
         most = fmax(most, sigma[c]);
     }
-    return most > 0;
+    return most;
 }
 
-bool sy_plan_spreads(const struct sy_view *view, uint32_t job) {
+double sy_plan_spread(const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
-    bool any = false;
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count && !any; t++) {
-        any = spreads(view, t);
+    double most = 0;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        most = fmax(most, spread(view, t));
     }
-    return any;
+    return most;
 }
 
 /* A core that takes over a GPU's task for half of the job frees the GPU for next to nothing, and
@@ -58,7 +58,7 @@ const double *sy_plan_times(const struct sy_view *view, uint32_t job, double *be
     bool risky = false;
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
         const double *times = &view->time_ns[(size_t)t * classes];
-        double most_ns = spreads(view, t) ? fmax(limit_ns, RISKY * view->best_ns[t]) : INFINITY;
+        double most_ns = spread(view, t) > 0 ? fmax(limit_ns, RISKY * view->best_ns[t]) : INFINITY;
         for (uint32_t c = 0; c < classes; c++) {
             bool leave_out = times[c] > most_ns;
             risky = risky || (leave_out && isfinite(times[c]));

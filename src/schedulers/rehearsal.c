@@ -159,3 +159,31 @@ double sy_rehearsal_run(struct rehearsal *r, const struct sy_view *view, uint32_
     }
     return w->view.now_ns;
 }
+
+double sy_rehearsal_whole_over_ended(const struct rehearsal *r, const struct sy_view *view,
+                                     uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    double ended_ns = 0, whole_ns = 0;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        ended_ns += r->world.task_state[t] == SY_TASK_DONE ? view->best_ns[t] : 0;
+        whole_ns += view->best_ns[t];
+    }
+    return whole_ns / fmax(ended_ns, 1);
+}
+
+double sy_rehearsal_as_late_ns(const struct rehearsal *r, const struct sy_view *view, uint32_t job,
+                               const double *planned_end_ns) {
+    const struct sy_view_job *j = &view->jobs[job];
+    double ended_ns = 0, planned_ns = 0, last_ns = 0;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        if (sy_draft_settled(view, t)) {
+            continue;
+        }
+        last_ns = fmax(last_ns, planned_end_ns[t] - view->now_ns);
+        if (r->world.task_state[t] == SY_TASK_DONE) {
+            ended_ns += r->world.end_ns[t] - view->now_ns;
+            planned_ns += planned_end_ns[t] - view->now_ns;
+        }
+    }
+    return view->now_ns + last_ns * ended_ns / fmax(planned_ns, 1);
+}

@@ -35,5 +35,11 @@ bool sy_rehearsal_fits(const struct rehearsal *rehearsal, const struct sy_view *
 /* When the job would end. INFINITY: the policy stopped short, and nothing is rehearsed again. */
 double sy_rehearsal_run(struct rehearsal *rehearsal, const struct sy_view *view, uint32_t job,
                         struct sy_scheduler *policy);
+/* Of what was just rehearsed in part: the least times of all tasks over those of what has ended, */
+double sy_rehearsal_whole_over_ended(const struct rehearsal *rehearsal, const struct sy_view *view,
+                                     uint32_t job);
+/* and when a plan ends if all of it is as late as that. */
+double sy_rehearsal_as_late_ns(const struct rehearsal *rehearsal, const struct sy_view *view,
+                               uint32_t job, const double *planned_end_ns);
 
 #endif

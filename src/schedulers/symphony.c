@@ -22,7 +22,8 @@
 #define PLAN_FAR  2e4 /* with several memories besides the host's there is more to choose */
 #define DRAFT_NS  1.2e3 /* per task and draft */
 #define STEP_NS   70    /* per task that the search plans anew */
-#define BEHIND_NS 100   /* per task: what must still follow it */
+#define BEHIND_NS 150   /* per task: what stays together, and what must still follow it */
+#define PACE      48    /* tasks that are rehearsed to see how long tasks take with their data */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
 #define PLAN_MOST_NS  60e6 /* but at most, */
@@ -53,6 +54,7 @@ struct symphony {
     struct follow follow; /* first: its functions are handed this state */
     struct portfolio plans;
     struct rehearsal stage;
+    struct late_together together;      /* of a job too short to be planned */
     struct sy_scheduler actors[ACTORS]; /* FOLLOW: a shadow of this one, for rehearsals */
     bool rehearses;
     enum actor acting;      /* for the job that is planned */
@@ -79,51 +81,16 @@ struct symphony {
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
 
-/* --- the shadow: a follower in a rehearsal -----------------------------------------------------
- */
-struct shadow {
-    struct follow follow;
-    const struct draft *plan;    /* begins with it, */
-    const struct follow *beside; /* or goes on from where this one is */
-    bool strict;
-};
-
-static int shadow_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
-    return sy_follow_init(s, view, args, sizeof(struct shadow),
-                          (struct late_mode){.locality = true});
-}
-
-static void shadow_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    struct shadow *shadow = s->state;
-    sy_late_job_arrived(s, view, job);
-    if (shadow->plan) {
-        sy_follow_begin(&shadow->follow, view, job, shadow->plan, shadow->strict);
-    } else {
-        sy_follow_resume(&shadow->follow, view, job, shadow->beside, shadow->strict);
-    }
-}
-
-static void shadow_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
-    sy_late_job_left(s, view, job);
-    ((struct shadow *)s->state)->follow.following = false;
-}
-
-static const struct sy_scheduler_ops shadow_ops = {.name = "shadow",
-                                                   .init = shadow_init,
-                                                   .finish = sy_policy_finish,
-                                                   .job_arrived = shadow_arrived,
-                                                   .job_left = shadow_left,
-                                                   .task_ready = sy_follow_task_ready,
-                                                   .task_done = sy_follow_task_done,
-                                                   .decide = sy_follow_decide};
-
 /* --- life --------------------------------------------------------------------------------------
  */
 static int init_actors(struct symphony *y, const struct sy_view *view, uint64_t seed) {
-    static const struct sy_scheduler_ops *const ops[ACTORS] = {
-        [FOLLOW] = &shadow_ops,     [LATE] = &sy_policy_late, [HETEROPRIO] = &sy_policy_heteroprio,
-        [DMDAS] = &sy_policy_dmdas, [DMDA] = &sy_policy_dmda, [HEFT] = &sy_policy_heft,
-        [PEFT] = &sy_policy_peft};
+    static const struct sy_scheduler_ops *const ops[ACTORS] = {[FOLLOW] = &sy_follow_shadow,
+                                                               [LATE] = &sy_policy_late,
+                                                               [HETEROPRIO] = &sy_policy_heteroprio,
+                                                               [DMDAS] = &sy_policy_dmdas,
+                                                               [DMDA] = &sy_policy_dmda,
+                                                               [HEFT] = &sy_policy_heft,
+                                                               [PEFT] = &sy_policy_peft};
     int code = 0;
     y->rehearses = true;
     for (int a = 0; !code && a < ACTORS; a++) {
@@ -172,6 +139,7 @@ static int init(struct sy_scheduler *s, const struct sy_view *view, const char *
     code = take(y, view) ? sy_portfolio_init(&y->plans, &y->follow.late.base, view) : -ENOMEM;
     if (!code && view->task_capacity <= REHEARSE_MOST) {
         code = init_actors(y, view, s->seed);
+        code = code ? code : sy_late_together_init(&y->together, y->follow.late.base.arena, view);
     }
     return code;
 }
@@ -189,13 +157,17 @@ static void finish(struct sy_scheduler *s) {
     sy_policy_finish(s);
 }
 
-/* What a rehearsal costs. */
-static double cost_ns(const struct sy_view *view, uint32_t job, enum actor actor) {
+/* What a rehearsal costs. HEFT and PEFT plan all, however few tasks are rehearsed. */
+static double cost_ns(const struct symphony *y, const struct sy_view *view, uint32_t job,
+                      enum actor actor) {
     static const double per_task_ns[ACTORS] = {
         [FOLLOW] = 2000, [STRICT] = 1000, [LATE] = 1500, [HETEROPRIO] = 700,
-        [DMDAS] = 700,   [DMDA] = 700,    [HEFT] = 1700, [PEFT] = 1900};
-    double tasks = view->jobs[job].tasks_left;
-    return tasks * per_task_ns[actor] * (actor == LATE && tasks > WIDE ? 2 : 1);
+        [DMDAS] = 700,   [DMDA] = 700,    [HEFT] = 500,  [PEFT] = 700};
+    double tasks = view->jobs[job].tasks_left, limit = y->stage.task_limit;
+    double rehearsed = limit > 0 ? fmin(limit, tasks) : tasks;
+    double planned = actor == HEFT || actor == PEFT ? tasks : 0;
+    return DRAFT_NS * planned +
+           rehearsed * per_task_ns[actor] * (actor == LATE && tasks > WIDE ? 2 : 1);
 }
 
 /* --- choosing when a job arrives ---------------------------------------------------------------
@@ -205,8 +177,7 @@ static double rehearse(struct symphony *y, const struct sy_view *view, enum acto
     if (actor == HEFT || actor == PEFT) {
         sy_arrival_forget(&y->actors[actor], view);
     }
-    double tasks = view->jobs[y->job].tasks_left, limit = y->stage.task_limit;
-    y->spent_ns += cost_ns(view, y->job, actor) * (limit > 0 ? fmin(1, limit / tasks) : 1);
+    y->spent_ns += cost_ns(y, view, y->job, actor);
     y->stage.factor = factor;
     y->stage.committed = y->committed;
     y->stage.promised_ns = y->promised_ns;
@@ -226,10 +197,11 @@ static void forget(struct symphony *y, const struct sy_view *view, enum actor ac
     }
 }
 
-static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum actor actor) {
+static double rehearse_plan(struct symphony *y, const struct sy_view *view, enum actor actor,
+                            const double *factor) {
     struct shadow *shadow = y->actors[FOLLOW].state;
     shadow->plan = &y->plans.best;
-    double end_ns = rehearse(y, view, actor, NULL);
+    double end_ns = rehearse(y, view, actor, factor);
     shadow->plan = NULL;
     return end_ns;
 }
@@ -270,7 +242,7 @@ static enum actor rehearse_usual(struct symphony *y, const struct sy_view *view,
     enum actor best = FOLLOW;
     *ret_end_ns = INFINITY;
     for (size_t i = 0; i < SY_COUNT(usual); i++) {
-        double needs_ns = cost_ns(view, y->job, usual[i]);
+        double needs_ns = cost_ns(y, view, y->job, usual[i]);
         if (*budget_ns < needs_ns) {
             continue;
         }
@@ -306,6 +278,16 @@ static double spare_ns(double tasks, double drafts, double planned_ns) {
     return fmax(most_ns - DRAFT_NS * drafts * tasks, least_ns);
 }
 
+static void sample_world(struct symphony *y, const struct sy_view *view, double sigma) {
+    const struct sy_view_job *j = &view->jobs[y->job];
+    struct sy_rng *rng = &y->follow.late.base.rng;
+    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
+        if (view->task_state[t] != SY_TASK_DONE) {
+            y->factor[t] = exp(sigma * sy_rng_normal(rng));
+        }
+    }
+}
+
 /* HEFT's or PEFT's plan is followed to the letter, whatever the drafts believe of theirs. Where
  * inputs must travel as early as they let them, so that following ends later, they act, unless
  * times are known to spread: what is committed cannot be taken back. */
@@ -314,25 +296,46 @@ static enum actor adopt(struct symphony *y, const struct sy_view *view, enum act
     y->plans.best.makespan_ns = INFINITY;
     sy_portfolio_offer(&y->plans, view, y->job, y->usual_device, y->usual_begin_ns,
                        y->usual_end_ns);
-    double strict_ns = rehearse_plan(y, view, STRICT);
-    if (sy_plan_spreads(view, y->job) || !sooner_by(view, EARLY, usual_ns, strict_ns)) {
+    double strict_ns = rehearse_plan(y, view, STRICT, NULL);
+    if (sy_plan_spread(view, y->job) > 0 || !sooner_by(view, EARLY, usual_ns, strict_ns)) {
         return STRICT;
     }
-    sy_arrival_forget(&y->actors[usual], view);
     return usual;
 }
 
-/* Whether a plan that is too large to be rehearsed as a whole is worth following where copies and
- * tasks disturb each other: as many tasks must end about as soon as under late binding. */
-static bool holds(struct symphony *y, const struct sy_view *view) {
+/* Of what is too large to be rehearsed as a whole where copies and tasks disturb each other, the
+ * beginning is. A plan must not be far behind late binding. HEFT and PEFT act where what they plan
+ * ends sooner still, if all goes as its beginning does; they cannot take back what they commit, so
+ * all are rehearsed with times as far off as they are known to be. */
+static enum actor choose_by_beginning(struct symphony *y, const struct sy_view *view,
+                                      double budget_ns) {
+    static const enum actor early[] = {PEFT, HEFT};
     if (!y->rehearses || !sy_rehearsal_fits(&y->stage, view, y->job)) {
-        return false;
+        return NOBODY;
     }
+    sample_world(y, view, sy_plan_spread(view, y->job));
     y->stage.task_limit = BEGINNING;
-    double late_ns = rehearse(y, view, LATE, NULL), plan_ns = rehearse_plan(y, view, FOLLOW);
+    double late_ns = rehearse(y, view, LATE, y->factor) - view->now_ns;
+    double plan_ns = rehearse_plan(y, view, FOLLOW, y->factor) - view->now_ns;
+    enum actor best = plan_ns <= BEHIND * late_ns ? FOLLOW : NOBODY;
+    double best_end_ns = sy_rehearsal_as_late_ns(&y->stage, view, y->job, y->plans.best.end_ns);
+    best_end_ns -= best == FOLLOW ? 0 : (best_end_ns - view->now_ns) * (1 - late_ns / plan_ns);
+    for (size_t i = 0; i < SY_COUNT(early); i++) {
+        budget_ns -= cost_ns(y, view, y->job, early[i]);
+        if (budget_ns < 0) {
+            break;
+        }
+        const struct arrival_plan *own = y->actors[early[i]].state;
+        rehearse(y, view, early[i], y->factor);
+        double end_ns = sy_rehearsal_as_late_ns(&y->stage, view, y->job, own->plan.end_ns);
+        if (sooner_by(view, EARLY, end_ns, best_end_ns)) {
+            best = early[i];
+            best_end_ns = end_ns;
+        }
+    }
     y->stage.task_limit = 0;
     forget(y, view, LATE);
-    return plan_ns - view->now_ns <= BEHIND * (late_ns - view->now_ns);
+    return best;
 }
 
 static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struct sy_view *view) {
@@ -340,20 +343,22 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     double planned_ns = y->plans.best.makespan_ns - view->now_ns;
     double budget_ns = spare_ns(tasks, y->plans.drafts, planned_ns);
     enum actor usual = FOLLOW;
-    double needs_ns = cost_ns(view, y->job, FOLLOW) + cost_ns(view, y->job, STRICT);
+    double needs_ns = cost_ns(y, view, y->job, FOLLOW) + cost_ns(y, view, y->job, STRICT);
     if (y->rehearses && budget_ns > needs_ns && sy_rehearsal_fits(&y->stage, view, y->job)) {
         budget_ns -= needs_ns;
         usual = rehearse_usual(y, view, &budget_ns, &usual_ns);
     }
     if (usual == FOLLOW) {
         /* Nor is a plan improved that cannot be rehearsed: it may follow badly. */
-        return !view->shared_links || holds(y, view) ? FOLLOW : NOBODY;
+        double most_ns =
+            fmin(SHARE * planned_ns, PLAN_MOST_NS) - DRAFT_NS * y->plans.drafts * tasks;
+        return view->shared_links ? choose_by_beginning(y, view, most_ns) : FOLLOW;
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
     y->spent_ns += budget_ns;
-    double plan_ns = rehearse_plan(y, view, FOLLOW);
+    double plan_ns = rehearse_plan(y, view, FOLLOW, NULL);
     tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
-    double strict_ns = rehearse_plan(y, view, STRICT);
+    double strict_ns = rehearse_plan(y, view, STRICT, NULL);
     bool strict = sooner(view, strict_ns, plan_ns);
     if (strict) {
         tell(y, view, y->stage.world.task_device, y->stage.world.begin_ns, y->stage.world.end_ns);
@@ -421,7 +426,9 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     ahead.time_ns = sy_plan_times(real, job, y->best_ns, y->time_ns);
     y->job = job;
     if (y->rehearses) {
-        ((struct late *)y->actors[LATE].state)->behind_ns = NULL;
+        struct late *late = y->actors[LATE].state;
+        late->behind_ns = NULL;
+        late->together = NULL;
     }
     if (y->uneven > SLOWED && real->machine->class_count == 1) {
         return; /* equal devices: a plan could choose by the load alone, which changes meanwhile */
@@ -442,6 +449,10 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
     } else if (y->acting <= STRICT) {
         sy_follow_begin(&y->follow, real, job, &y->plans.best, y->acting == STRICT);
     } else if (y->acting < ACTORS) {
+        if (y->acting >= HEFT) {
+            sy_arrival_forget(&y->actors[y->acting], real); /* what it planned in rehearsals */
+            y->spent_ns += DRAFT_NS * view->jobs[job].tasks_left;
+        }
         y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], real, job);
     }
 }
@@ -456,18 +467,54 @@ static bool has_accelerators(const struct sy_machine *machine) {
     return d < machine->device_count;
 }
 
+/* Its pace may be asked for. */
+static bool is_long_enough(const struct symphony *y, const struct sy_view *view) {
+    const struct sy_view_job *j = &view->jobs[y->job];
+    return j->task_count > PACE &&
+           PACE * cost_ns(y, view, y->job, LATE) < j->task_count * SHARE * j->isolated_ns &&
+           sy_rehearsal_fits(&y->stage, view, y->job);
+}
+
+/* Tasks too short to be planned may take longer with what travels for them: by so much as the first
+ * of them do under late binding. */
+static bool is_slow(struct symphony *y, const struct sy_view *view, double pays_ns) {
+    y->stage.task_limit = PACE;
+    double lasts_ns = rehearse(y, view, LATE, NULL) - view->now_ns;
+    y->stage.task_limit = 0;
+    forget(y, view, LATE);
+    lasts_ns *= sy_rehearsal_whole_over_ended(&y->stage, view, y->job);
+    return isfinite(lasts_ns) && lasts_ns > view->jobs[y->job].task_count * pays_ns;
+}
+
+static bool look_at_data(struct symphony *y, const struct sy_view *view, uint32_t job) {
+    struct late *late = y->actors[LATE].state;
+    bool heavy = sy_late_keep_together(&y->together, view, job, y->factor, y->time_ns);
+    late->together = heavy ? &y->together : NULL;
+    sy_late_look_behind(view, job, late->together, y->time_ns);
+    late->behind_ns = y->time_ns;
+    y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
+    return heavy;
+}
+
 /* Of short tasks: late binding without the network, unless others load the machine, or they
  * themselves do. */
-static void begin_plainly(struct symphony *y, const struct sy_view *view, uint32_t job) {
+static void begin_plainly(struct sy_scheduler *s, const struct sy_view *view, uint32_t job,
+                          double pays_ns) {
+    struct symphony *y = s->state;
     if (!y->rehearses || believed_slowdown(y, view, job) || sy_late_crowds(view, job)) {
         return;
     }
-    if (has_accelerators(view->machine)) {
-        sy_late_look_behind(view, job, y->time_ns);
-        y->spent_ns += BEHIND_NS * view->jobs[job].task_count;
-        ((struct late *)y->actors[LATE].state)->behind_ns = y->time_ns;
-    }
     y->job = job;
+    if (has_accelerators(view->machine)) {
+        bool heavy = look_at_data(y, view, job), asks = is_long_enough(y, view);
+        if (asks && is_slow(y, view, pays_ns)) {
+            begin(s, view, job);
+            return;
+        }
+        if (asks && heavy) {
+            look_at_data(y, view, job); /* groups have gone somewhere in the rehearsal */
+        }
+    }
     y->acting = LATE;
     y->fell_back = false;
     y->ended = 0;
@@ -521,25 +568,15 @@ static void hand_over(struct sy_scheduler *s, const struct sy_view *view, enum a
     remind(s, view, to);
 }
 
-static void sample_world(struct symphony *y, const struct sy_view *view, double sigma) {
-    const struct sy_view_job *j = &view->jobs[y->job];
-    struct sy_rng *rng = &y->follow.late.base.rng;
-    for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
-        if (view->task_state[t] != SY_TASK_DONE) {
-            y->factor[t] = exp(sigma * sy_rng_normal(rng));
-        }
-    }
-}
-
 /* What is left of the job under each that could act, in the same sampled worlds; who ends it
  * sooner than who acts now does so, if that is more than luck. */
 static enum actor doubt(struct symphony *y, const struct sy_view *view, double sigma) {
     static const enum actor others[] = {LATE, HETEROPRIO, DMDAS, DMDA, FOLLOW};
     double sum[ACTORS] = {0}, square_sum[ACTORS] = {0};
     uint32_t arms = y->acting == STRICT ? 5 : 4;
-    double needs_ns = cost_ns(view, y->job, y->acting);
+    double needs_ns = cost_ns(y, view, y->job, y->acting);
     for (uint32_t i = 0; i < arms; i++) {
-        needs_ns += cost_ns(view, y->job, others[i]);
+        needs_ns += cost_ns(y, view, y->job, others[i]);
     }
     uint32_t samples = (uint32_t)fmin(SAMPLES_MOST, 0.5 * y->budget_ns / needs_ns);
     if (samples < SAMPLES_LEAST) {
@@ -623,7 +660,7 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     if (j->work_left_ns > j->task_count * pays_ns) {
         begin(s, view, job);
     } else {
-        begin_plainly(y, view, job);
+        begin_plainly(s, view, job, pays_ns);
     }
 }
 
