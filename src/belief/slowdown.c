@@ -192,10 +192,6 @@ void sy_slowdown_add(struct sy_slowdown *s, struct sy_draw draw) {
     }
 }
 
-struct sy_load sy_slowdown_load(const struct sy_slowdown *s, uint32_t r) {
-    return (struct sy_load){s->others[r], sy_shares_weight(s->shares, r, s->others[r])};
-}
-
 const double *sy_slowdown_open(const struct sy_slowdown *s) {
     return s->open;
 }

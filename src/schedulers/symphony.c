@@ -70,11 +70,10 @@ struct symphony {
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
     double uneven;      /* the most that one device slows a kernel more than another does */
     uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
-    struct sy_load *loads; /* per resource: what others take of links */
-    double *time_ns;       /* [task * class_count + class]: those that are planned with, */
-    double *best_ns;       /* and per class: what it has to do if all go where they are fastest */
-    double budget_ns;      /* left for doubts */
-    double spent_ns;       /* on plans, rehearsals and doubts so far */
+    double *time_ns;    /* [task * class_count + class]: those that are planned with, */
+    double *best_ns;    /* and per class: what it has to do if all go where they are fastest */
+    double budget_ns;   /* left for doubts */
+    double spent_ns;    /* on plans, rehearsals and doubts so far */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -152,13 +151,12 @@ static bool take(struct symphony *y, const struct sy_view *view) {
     y->told_device = sy_arena_alloc(arena, tasks, sizeof *y->told_device);
     y->told_ns = sy_arena_alloc(arena, tasks, sizeof *y->told_ns);
     y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
-    y->loads = sy_arena_alloc(arena, view->machine->resource_count + 1u, sizeof *y->loads);
     y->time_ns = sy_arena_alloc(arena, tasks * view->machine->class_count, sizeof *y->time_ns);
     y->best_ns = sy_arena_alloc(arena, view->machine->class_count, sizeof *y->best_ns);
     y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
     return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
-           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->loads &&
-           y->time_ns && y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
+           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->time_ns &&
+           y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -365,23 +363,6 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     return strict ? STRICT : FOLLOW;
 }
 
-/* What others take of links slows copies in rehearsals; what they take of memory slows tasks. */
-static bool believe(struct symphony *y, const struct sy_view *view) {
-    const struct sy_machine *m = view->machine;
-    y->stage.loads = NULL;
-    if (!view->readings || y->follow.late.base.without & SY_PART_BELIEF) {
-        return false;
-    }
-    sy_sharing_update(&y->follow.late.sharing, view);
-    for (uint32_t r = 0; r < m->resource_count; r++) {
-        y->loads[r] = m->resources[r].kind == SY_RES_DRAM
-                          ? (struct sy_load){0}
-                          : sy_slowdown_load(y->follow.late.sharing.slowdown, r);
-    }
-    y->stage.loads = y->loads;
-    return true;
-}
-
 /* Plans are made for the machine as it is believed to be: what others take of it now, as far as
  * that lasts, slows the tasks that lean on it. NULL: nothing is slowed. */
 static const double *believed_slowdown(struct symphony *y, const struct sy_view *view,
@@ -390,9 +371,10 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     uint32_t devices = view->machine->device_count;
     double most = 1;
     y->uneven = 1;
-    if (!believe(y, view) || !y->slowdown) {
+    if (!view->readings || y->follow.late.base.without & SY_PART_BELIEF || !y->slowdown) {
         return NULL;
     }
+    sy_sharing_update(&y->follow.late.sharing, view);
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
         uint32_t kernel = view->task_kernel[t];
         if (y->known_of[kernel] == job + 1) {
@@ -582,7 +564,6 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
         !sy_rehearsal_fits(&y->stage, view, y->job)) {
         return;
     }
-    believe(y, view);
     enum actor better = doubt(y, view, sigma);
     if (better == y->acting && better > STRICT) {
         remind(s, view, better);
