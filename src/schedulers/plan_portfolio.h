@@ -68,8 +68,13 @@ const double *sy_plan_times(const struct sy_view *view, uint32_t job, double *re
                             double *ret_time_ns);
 /* Times of some of its tasks are known to spread. */
 bool sy_plan_spreads(const struct sy_view *view, uint32_t job);
+/* At most so much sooner does the job end under any placement than if one device did all of it;
+ * INFINITY: there is no class of one device that could. head_ns, tail_ns: room, per task. */
+double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, double *head_ns, double *tail_ns);
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
                                     const struct sy_view *view);
+/* How many drafts a job gets. */
+uint32_t sy_portfolio_drafts(const struct sy_view *view, uint32_t job);
 /* Fills best: the shortest of the drafts. */
 void sy_portfolio_plan(struct portfolio *portfolio, const struct sy_view *view, uint32_t job);
 /* Another plan, somebody else's: kept if it is shorter. */

@@ -588,6 +588,17 @@ static void give_up(struct sy_scheduler *s, const struct sy_view *view) {
     }
 }
 
+/* Where one device has nearly all the speed, what a plan could gain by placing tasks elsewhere may
+ * be less than what planning takes. */
+static bool plan_pays(const struct symphony *y, const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    double drafts = sy_portfolio_drafts(view, job);
+    double costs_ns =
+        DRAFT_NS * drafts * j->tasks_left + spare_ns(j->tasks_left, drafts, j->isolated_ns);
+    double gains_ns = sy_plan_gain_ns(view, job, y->usual_begin_ns, y->usual_end_ns);
+    return gains_ns > costs_ns;
+}
+
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct symphony *y = s->state;
     const struct sy_view_job *j = &view->jobs[job];
@@ -601,11 +612,11 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
         return;
     }
     double pays_ns = view->machine->memory_count > 2 ? PLAN_FAR : PLAN_NS;
-    if (j->work_left_ns > j->task_count * pays_ns) {
-        begin(s, view, job);
-    } else {
+    if (j->work_left_ns <= j->task_count * pays_ns) {
         begin_plainly(y, view, job);
-    }
+    } else if (plan_pays(y, view, job)) {
+        begin(s, view, job);
+    } /* else late binding, with the network */
 }
 
 static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
