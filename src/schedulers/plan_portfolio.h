@@ -69,8 +69,13 @@ const double *sy_plan_times(const struct sy_view *view, uint32_t job, double *re
 /* Times of some of its tasks are known to spread. */
 bool sy_plan_spreads(const struct sy_view *view, uint32_t job);
 /* At most so much sooner does the job end under any placement than if one device did all of it;
- * INFINITY: there is no class of one device that could. head_ns, tail_ns: room, per task. */
-double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, double *head_ns, double *tail_ns);
+ * INFINITY: there is no class of one device that could, or too many data to tell. */
+struct plan_room {             /* anything may be in it */
+    double *head_ns, *tail_ns; /* per task */
+    uint32_t *first_reader;    /* per datum */
+    uint32_t data_capacity;
+};
+double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room);
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
                                     const struct sy_view *view);
 /* How many drafts a job gets. */

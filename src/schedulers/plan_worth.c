@@ -3,9 +3,10 @@
  * What a plan could gain where one device could do the whole job.
  *
  * In: struct sy_view and a job. Out: an upper bound of what placing some of its tasks elsewhere
- * saves, against that device doing all of them one after the other. As in the area bound, others
- * may take parts of tasks; but a task that is moved must fit between the tasks before and behind
- * it, and those of one long path share what time that path has to spare. Never knows: data.
+ * saves, against that device doing all of them one after the other, and copying the job's inputs
+ * beside none of them. As in the area bound, others may take parts of tasks; but a task that is
+ * moved must fit between the tasks before and behind it, and those of one long path share what time
+ * that path has to spare.
  */
 #include "schedulers/plan_portfolio.h"
 #include <string.h>
@@ -13,11 +14,13 @@
 struct alone {
     const struct sy_view *view;
     const struct sy_view_job *job;
-    uint32_t class_index; /* of the device that could do all */
-    double all_ns;        /* how long it would take */
-    double *head_ns;      /* per task: before it can begin, if that device does all; NAN: it is on
-                             the path that was chosen, one of the longest */
-    double *tail_ns;      /* per task: from its begin to the end of the job, likewise */
+    uint32_t class_index;   /* of the device that could do all, */
+    uint32_t memory;        /* and its memory */
+    double all_ns;          /* how long it would take, copies included */
+    uint32_t *first_reader; /* per datum: the task that pays for its copy, + 1 */
+    double *head_ns;        /* per task: before it can begin, if that device does all; NAN: it is on
+                               the path that was chosen, one of the longest */
+    double *tail_ns;        /* per task: from its begin to the end of the job, likewise */
 };
 
 /* What can be moved: the time it takes here, and the most of it per unit of what moving costs. */
@@ -47,9 +50,41 @@ static bool find_alone(struct alone *a) {
         if (sum < a->all_ns) {
             a->all_ns = sum;
             a->class_index = c;
+            a->memory = m->devices[d].memory;
         }
     }
     return isfinite(a->all_ns);
+}
+
+/* How long the inputs travel that it is the first to read. */
+static double copies_ns(const struct alone *a, uint32_t task) {
+    double sum = 0;
+    for (uint32_t i = a->view->access_start[task]; i < a->view->access_start[task + 1]; i++) {
+        if (a->first_reader[a->view->access[i].datum] == task + 1) {
+            sum += sy_estimate_unsent_input_ns(a->view, i, a->memory);
+        }
+    }
+    return sum;
+}
+
+/* False: there are more data than there is room for. */
+static bool find_copies(struct alone *a, uint32_t capacity) {
+    uint32_t first = a->job->first_task, end = first + a->job->task_count;
+    for (uint32_t i = a->view->access_start[first]; i < a->view->access_start[end]; i++) {
+        if (a->view->access[i].datum >= capacity) {
+            return false;
+        }
+        a->first_reader[a->view->access[i].datum] = 0;
+    }
+    for (uint32_t t = first; t < end; t++) {
+        for (uint32_t i = a->view->access_start[t]; i < a->view->access_start[t + 1]; i++) {
+            uint32_t *reader = &a->first_reader[a->view->access[i].datum];
+            bool reads = a->view->access[i].mode & SY_READ;
+            *reader = *reader == 0 && reads ? t + 1 : *reader;
+        }
+        a->all_ns += copies_ns(a, t);
+    }
+    return true;
 }
 
 /* Longest paths; returns the longest of all. */
@@ -114,6 +149,7 @@ static double class_saves_ns(const struct alone *a, uint32_t c, double longest_n
         bool chosen = isnan(a->head_ns[t]);
         double path_ns = chosen ? longest_ns : a->head_ns[t] + a->tail_ns[t];
         double more_ns = there_ns - here_ns;
+        here_ns += copies_ns(a, t);
         if (path_ns + more_ns > a->all_ns) {
             continue;
         }
@@ -128,11 +164,14 @@ static double class_saves_ns(const struct alone *a, uint32_t c, double longest_n
            saved_ns(&beside, a->view->machine->classes[c].device_count * a->all_ns);
 }
 
-double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, double *head_ns, double *tail_ns) {
-    struct alone a = {
-        .view = view, .job = &view->jobs[job], .head_ns = head_ns, .tail_ns = tail_ns};
+double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room) {
+    struct alone a = {.view = view,
+                      .job = &view->jobs[job],
+                      .first_reader = room.first_reader,
+                      .head_ns = room.head_ns,
+                      .tail_ns = room.tail_ns};
     double gain_ns = 0;
-    if (!find_alone(&a)) {
+    if (!find_alone(&a) || !find_copies(&a, room.data_capacity)) {
         return INFINITY;
     }
     double longest_ns = find_paths(&a);

@@ -34,6 +34,7 @@
 #define WIDE          100    /* tasks from which on late binding looks at more of them */
 #define REHEARSE_MOST 20000  /* tasks of all jobs: with more, none is rehearsed */
 #define PAIRS_MOST    100000 /* of kernels and devices: with more, plans do not see the load */
+#define DATA_PER_TASK 4      /* with more, a job is planned whatever it gains */
 #define SLOWED        1.02   /* somewhere, at least: else there is no load to plan with */
 /* When another policy takes over: */
 #define BETTER        0.002 /* by so much it must end sooner, */
@@ -70,10 +71,11 @@ struct symphony {
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
     double uneven;      /* the most that one device slows a kernel more than another does */
     uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
-    double *time_ns;    /* [task * class_count + class]: those that are planned with, */
-    double *best_ns;    /* and per class: what it has to do if all go where they are fastest */
-    double budget_ns;   /* left for doubts */
-    double spent_ns;    /* on plans, rehearsals and doubts so far */
+    uint32_t *first_reader; /* per datum: to know what a plan could gain */
+    double *time_ns;        /* [task * class_count + class]: those that are planned with, */
+    double *best_ns;        /* and per class: what it has to do if all go where they are fastest */
+    double budget_ns;       /* left for doubts */
+    double spent_ns;        /* on plans, rehearsals and doubts so far */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -151,12 +153,13 @@ static bool take(struct symphony *y, const struct sy_view *view) {
     y->told_device = sy_arena_alloc(arena, tasks, sizeof *y->told_device);
     y->told_ns = sy_arena_alloc(arena, tasks, sizeof *y->told_ns);
     y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
+    y->first_reader = sy_arena_alloc(arena, DATA_PER_TASK * tasks, sizeof *y->first_reader);
     y->time_ns = sy_arena_alloc(arena, tasks * view->machine->class_count, sizeof *y->time_ns);
     y->best_ns = sy_arena_alloc(arena, view->machine->class_count, sizeof *y->best_ns);
     y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
     return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
-           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->time_ns &&
-           y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
+           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->first_reader &&
+           y->time_ns && y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
 }
 
 static int init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -595,7 +598,9 @@ static bool plan_pays(const struct symphony *y, const struct sy_view *view, uint
     double drafts = sy_portfolio_drafts(view, job);
     double costs_ns =
         DRAFT_NS * drafts * j->tasks_left + spare_ns(j->tasks_left, drafts, j->isolated_ns);
-    double gains_ns = sy_plan_gain_ns(view, job, y->usual_begin_ns, y->usual_end_ns);
+    struct plan_room room = {y->usual_begin_ns, y->usual_end_ns, y->first_reader,
+                             DATA_PER_TASK * view->task_capacity};
+    double gains_ns = sy_plan_gain_ns(view, job, room);
     return gains_ns > costs_ns;
 }
 
