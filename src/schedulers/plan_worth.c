@@ -108,17 +108,17 @@ static double find_paths(struct alone *a) {
             a->tail_ns[t] = fmax(a->tail_ns[t], a->tail_ns[v->succ[e]]);
         }
         a->tail_ns[t] += time_on(a, t, a->class_index);
-        longest = fmax(longest, a->head_ns[t] + a->tail_ns[t]);
+        longest = fmax(longest, a->tail_ns[t]);
     }
     return longest;
 }
 
 /* Follows one of the longest paths. */
-static void mark_path(const struct alone *a, double longest_ns) {
+static void mark_path(const struct alone *a) {
     const struct sy_view *v = a->view;
-    uint32_t at = a->job->first_task;
-    while (a->head_ns[at] > 0 || a->tail_ns[at] < longest_ns) {
-        at++;
+    uint32_t first = a->job->first_task, at = first;
+    for (uint32_t t = first; t < first + a->job->task_count; t++) {
+        at = a->tail_ns[t] > a->tail_ns[at] ? t : at;
     }
     while (at != SY_NONE) {
         uint32_t next = SY_NONE;
@@ -175,7 +175,7 @@ double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_roo
         return INFINITY;
     }
     double longest_ns = find_paths(&a);
-    mark_path(&a, longest_ns);
+    mark_path(&a);
     for (uint32_t c = 0; c < view->machine->class_count; c++) {
         gain_ns += c == a.class_index ? 0 : class_saves_ns(&a, c, longest_ns);
     }

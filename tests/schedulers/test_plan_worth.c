@@ -86,6 +86,16 @@ static void known_cases(void **state) {
     assert_true(isinf(gain_ns("cpu:4", (struct shape){50, 50, 100e6, 1e6})));
 }
 
+/* Lengths whose sums depend on the order in which they are added. */
+static void any_length_has_a_longest_path(void **state) {
+    (void)state;
+    for (uint32_t i = 1; i < 50; i++) {
+        struct shape shape = {200, 1 + i % 7, 1e9 / 3 * i, 1e7 / 3 / i, 8};
+        double gain = gain_ns(NEAR, shape);
+        assert_true(gain >= 0 && gain <= 200.001 * shape.gpu_ns);
+    }
+}
+
 /* List schedules of independent tasks, each number of them on the cores. */
 static void nothing_gains_more(void **state) {
     (void)state;
@@ -130,8 +140,8 @@ static void the_default_asks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_cases),
-                                       cmocka_unit_test(nothing_gains_more),
-                                       cmocka_unit_test(the_default_asks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_cases), cmocka_unit_test(any_length_has_a_longest_path),
+        cmocka_unit_test(nothing_gains_more), cmocka_unit_test(the_default_asks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
