@@ -12,6 +12,7 @@
 #define DURATION_SD  0.1  /* of the logarithm of a duration, at least */
 #define OFFSET_PRIOR 4.0  /* tasks that a cost model without error weighs */
 #define OFFSET_TASKS 50.0 /* its error is averaged over this many tasks */
+#define SURE         0.1f /* spread of what others want, over the capacity */
 #define OFFSET_CLIP  0.5  /* of the logarithm: a lone wild duration moves it little */
 
 static void *take(struct sy_arena *arena, size_t count, size_t size) {
@@ -177,6 +178,19 @@ SY_DISPATCH_LOCAL(void, weigh_duration,
                   (const float *slowdown, float log_ratio, float scale, float power, float *ret),
                   (slowdown, log_ratio, scale, power, ret))
 
+/* And how strongly those who load it hold on to it, where counters say how much they want. */
+static void learn_strength(struct sy_senses *s, uint32_t main, double demand, double log_ratio) {
+    double level[SY_STRENGTHS];
+    if (s->sd[main] > SURE) {
+        return;
+    }
+    sy_shares_levels(s->shares, main, s->others[main], false, level);
+    for (uint32_t i = 0; i < SY_STRENGTHS; i++) {
+        level[i] = log(fmax(1, demand / level[i]));
+    }
+    sy_shares_learn(s->shares, main, log_ratio, level);
+}
+
 /* How long a task took says how loaded the resource was that it leans on most, the more surely the
  * longer levels last against it. */
 void sy_senses_ended(struct sy_senses *s, uint32_t kernel, uint32_t class_index,
@@ -194,6 +208,7 @@ void sy_senses_ended(struct sy_senses *s, uint32_t kernel, uint32_t class_index,
     double expected =
         log(fmax(1, demand / sy_shares_level(s->shares, main, s->others[main], false)));
     double log_ratio = corrected(s, kernel, class_index, log(duration_ns / alone_ns), expected);
+    learn_strength(s, main, demand, log_ratio);
     double power = -2.5 * sy_levels_lasting(levels, duration_ns);
     float slowdown[SY_LEVELS_ROW], likelihood[SY_LEVELS_ROW];
     for (uint32_t k = 0; k < SY_LEVELS; k++) {

@@ -106,11 +106,6 @@ void sy_slowdown_told(struct sy_slowdown *slowdown, uint32_t resource, double ot
 void sy_slowdown_ready(struct sy_slowdown *slowdown);
 /* One more that will run, decided since. */
 void sy_slowdown_add(struct sy_slowdown *slowdown, struct sy_draw draw);
-/* What others want of a resource, and how many flows of ours they share it like. */
-struct sy_load {
-    double bytes_per_s, weight;
-};
-struct sy_load sy_slowdown_load(const struct sy_slowdown *slowdown, uint32_t resource);
 /* What a newcomer can expect of each resource. */
 const double *sy_slowdown_open(const struct sy_slowdown *slowdown);
 /* beside: the kernel on a device that shares its core, or SY_NONE. */

@@ -15,14 +15,24 @@ struct sy_share_draw {
     double bytes_per_s[SY_DRAW_MAX];
 };
 
+/* How strongly others hold on to a resource: they share it like so many times as many draws as what
+ * they want looks like. Far below 1 they give way to us, far above we get what they leave. Each
+ * candidate is weighed by how well it predicted durations. */
+#define SY_STRENGTHS 5
+struct sy_strength {
+    double error[SY_STRENGTHS], count;
+    double value; /* the candidates' mean */
+};
+
 struct sy_shares {
     const struct sy_machine *machine;
     uint32_t draw_capacity, draw_count;
     struct sy_share_draw *draws;
-    uint32_t *users, *user_count; /* [resource * draw_capacity]: draws on it */
-    double *wants;                /* of them, ascending */
-    double *level;                /* per resource; INFINITY: it is not full */
-    double *typical;              /* per resource: a draw of ours, on average */
+    uint32_t *users, *user_count;  /* [resource * draw_capacity]: draws on it */
+    double *wants;                 /* of them, ascending */
+    double *level;                 /* per resource; INFINITY: it is not full */
+    double *typical;               /* per resource: a draw of ours, on average */
+    struct sy_strength *strengths; /* per resource */
 };
 
 /* In the arena; NULL when out of memory. Draws beyond the capacity are left out. */
@@ -34,11 +44,16 @@ void sy_shares_add(struct sy_shares *shares, struct sy_draw draw);
 void sy_shares_solve(struct sy_shares *shares, const double *others_bytes_per_s);
 /* What our draws take of a resource. */
 double sy_shares_taken(const struct sy_shares *shares, uint32_t resource);
-/* Others who want so much of a resource share it like so many draws of ours. */
-double sy_shares_weight(const struct sy_shares *shares, uint32_t resource, double others);
 /* What a draw without limit gets of a resource if others want so much of it. newcomer: it is not
  * among ours yet. */
 double sy_shares_level(const struct sy_shares *shares, uint32_t resource, double others,
                        bool newcomer);
+/* The same for each candidate of how strongly they hold on to it. */
+void sy_shares_levels(const struct sy_shares *shares, uint32_t resource, double others,
+                      bool newcomer, double ret_level[SY_STRENGTHS]);
+/* A task's duration over its time alone, as a logarithm, and what each candidate said it would be.
+ */
+void sy_shares_learn(struct sy_shares *shares, uint32_t resource, double log_ratio,
+                     const double expected[SY_STRENGTHS]);
 
 #endif

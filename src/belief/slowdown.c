@@ -192,10 +192,6 @@ void sy_slowdown_add(struct sy_slowdown *s, struct sy_draw draw) {
     }
 }
 
-struct sy_load sy_slowdown_load(const struct sy_slowdown *s, uint32_t r) {
-    return (struct sy_load){s->others[r], sy_shares_weight(s->shares, r, s->others[r])};
-}
-
 const double *sy_slowdown_open(const struct sy_slowdown *s) {
     return s->open;
 }
@@ -312,6 +308,28 @@ struct sy_slowing sy_slowdown_expect(const struct sy_slowdown *s, uint32_t kerne
     return expect(s, kernel, device, draw, beside, alone_ns, &shares);
 }
 
+/* What the task would take if others held on to the resource it leans on most as strongly as each
+ * candidate says. */
+static void compare_strengths(const struct sy_slowdown *s, struct sy_draw draw,
+                              struct begun *task) {
+    double level[SY_STRENGTHS], demand = 0, rest = 1;
+    for (uint32_t i = 0; i < draw.count; i++) {
+        uint32_t r = draw.resources[i];
+        if (r == task->main) {
+            demand = draw.bytes_per_s[i];
+        } else {
+            rest = sy_most(rest, draw.bytes_per_s[i] / s->open[r]);
+        }
+    }
+    if (task->main == SY_NONE) {
+        return;
+    }
+    sy_shares_levels(s->shares, task->main, s->others[task->main], true, level);
+    for (uint32_t i = 0; i < SY_STRENGTHS; i++) {
+        task->by_strength[i] = sy_least(sy_most(rest, demand / level[i]), RATIO_MAX);
+    }
+}
+
 void sy_slowdown_started(struct sy_slowdown *s, uint32_t device, uint32_t kernel,
                          struct sy_draw draw, uint32_t beside, double alone_ns) {
     struct begun *task = &s->begun[device];
@@ -328,6 +346,7 @@ void sy_slowdown_started(struct sy_slowdown *s, uint32_t device, uint32_t kernel
     task->count = draw.count < SY_DRAW_MAX ? draw.count : SY_DRAW_MAX;
     memcpy(task->resources, draw.resources, task->count * sizeof *task->resources);
     memcpy(task->bytes_per_s, draw.bytes_per_s, task->count * sizeof *task->bytes_per_s);
+    compare_strengths(s, draw, task);
     sy_slowdown_features(s, device, task->feature);
 }
 

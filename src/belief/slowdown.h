@@ -44,7 +44,8 @@ struct begun {
     double alone_ns;
     double log_more;   /* of its expected slowdown, what shares do not explain */
     double now, later; /* slowdown if all stayed as it was, and if all were as usual */
-    uint32_t main;     /* the resource it leans on most; SY_NONE */
+    double by_strength[SY_STRENGTHS]; /* now, for each candidate of how strong others are */
+    uint32_t main;                    /* the resource it leans on most; SY_NONE */
     double feature[FEATURES];
 };
 

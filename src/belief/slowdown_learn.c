@@ -155,6 +155,16 @@ static void learn_lasting(struct sy_slowdown *s, const struct begun *task, doubl
     weigh_candidates(l);
 }
 
+/* The sooner the present passes, the less a candidate for how strong others are can be told by. */
+static void learn_strength(struct sy_slowdown *s, const struct begun *task, double log_ratio,
+                           double part) {
+    double expected[SY_STRENGTHS];
+    for (uint32_t i = 0; i < SY_STRENGTHS; i++) {
+        expected[i] = log(part * task->by_strength[i] + (1 - part) * task->later);
+    }
+    sy_shares_learn(s->shares, task->main, log_ratio, expected);
+}
+
 void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {
     struct begun *task = &s->begun[device];
     if (!task->is || !(ratio > 0) || !isfinite(ratio)) {
@@ -169,6 +179,7 @@ void sy_slowdown_ended(struct sy_slowdown *s, uint32_t device, double ratio) {
         double part = sy_slowdown_lasting(s, task->main, task->alone_ns);
         shares = part * task->now + (1 - part) * task->later;
         learn_lasting(s, task, log_ratio - own->effect[0] - task->log_more);
+        learn_strength(s, task, log_ratio - own->effect[0] - task->log_more, part);
     }
     double residual = log_ratio - log(shares);
     task->is = false;

@@ -548,17 +548,24 @@ static void try_way(struct portfolio *p, const struct sy_view *view, uint32_t jo
     judge(p, view);
 }
 
-void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
-    const struct way *ways = view->shared_links ? ways_shared : ways_apart;
+static bool is_vast(const struct sy_view *view, uint32_t job) {
+    return (double)view->jobs[job].task_count * view->machine->device_count >= VAST;
+}
+
+uint32_t sy_portfolio_drafts(const struct sy_view *view, uint32_t job) {
     size_t count = view->shared_links ? SY_COUNT(ways_shared) : SY_COUNT(ways_apart);
     size_t afford = MANY / (view->jobs[job].task_count + 1u);
-    p->vast = (double)view->jobs[job].task_count * view->machine->device_count >= VAST;
-    afford = p->vast ? 1 : afford < FEW_WAYS ? FEW_WAYS : afford;
-    count = count < afford ? count : afford;
+    afford = is_vast(view, job) ? 1 : afford < FEW_WAYS ? FEW_WAYS : afford;
+    return (uint32_t)(count < afford ? count : afford);
+}
+
+void sy_portfolio_plan(struct portfolio *p, const struct sy_view *view, uint32_t job) {
+    const struct way *ways = view->shared_links ? ways_shared : ways_apart;
+    p->vast = is_vast(view, job);
+    p->drafts = sy_portfolio_drafts(view, job);
     find_prices(p, view, job);
     p->best.makespan_ns = INFINITY;
-    p->drafts = (uint32_t)count;
-    for (size_t w = 0; w < count; w++) {
+    for (uint32_t w = 0; w < p->drafts; w++) {
         if (w == 0 || ways[w].rank != ways[w - 1].rank) {
             rank_tasks(p, view, job, ways[w].rank);
         }

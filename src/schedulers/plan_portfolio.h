@@ -69,8 +69,18 @@ const double *sy_plan_times(const struct sy_view *view, uint32_t job, double *re
 /* How far the times of its tasks are known to spread, at most: a standard deviation of logarithms.
  */
 double sy_plan_spread(const struct sy_view *view, uint32_t job);
+/* At most so much sooner does the job end under any placement than if one device did all of it;
+ * INFINITY: there is no class of one device that could, or too many data to tell. */
+struct plan_room {             /* anything may be in it */
+    double *head_ns, *tail_ns; /* per task */
+    uint32_t *first_reader;    /* per datum */
+    uint32_t data_capacity;
+};
+double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room);
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
                                     const struct sy_view *view);
+/* How many drafts a job gets. */
+uint32_t sy_portfolio_drafts(const struct sy_view *view, uint32_t job);
 /* Fills best: the shortest of the drafts. */
 void sy_portfolio_plan(struct portfolio *portfolio, const struct sy_view *view, uint32_t job);
 /* Another plan, somebody else's: kept if it is shorter. */

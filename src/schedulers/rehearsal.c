@@ -19,8 +19,7 @@ int sy_rehearsal_init(struct rehearsal *r, struct sy_arena *arena, const struct 
                                        .access_capacity = r->access_capacity,
                                        .job_capacity = view->job_capacity,
                                        .copy_capacity = r->access_capacity + FETCHES,
-                                       .fetched_limit = FETCHES,
-                                       .flow_count = view->machine->resource_count};
+                                       .fetched_limit = FETCHES};
     return sy_world_init(&r->world, arena, view->machine, &options);
 }
 
@@ -105,14 +104,6 @@ static void begin_device(struct rehearsal *r, const struct sy_view *view, uint32
     sy_world_resume(&r->world, device, left_ns * (r->factor ? r->factor[v->running] : 1));
 }
 
-static void begin_loads(struct rehearsal *r, const struct sy_view *view) {
-    for (uint32_t i = 0; r->loads && r->world.shared && i < view->machine->resource_count; i++) {
-        if (r->loads[i].bytes_per_s > 0) {
-            sy_world_load(&r->world, i, i, r->loads[i].bytes_per_s, r->loads[i].weight);
-        }
-    }
-}
-
 static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
     struct sy_world *w = &r->world;
@@ -136,7 +127,6 @@ static void begin(struct rehearsal *r, const struct sy_view *view, uint32_t job)
         }
         begin_device(r, view, d);
     }
-    begin_loads(r, view);
 }
 
 double sy_rehearsal_run(struct rehearsal *r, const struct sy_view *view, uint32_t job,

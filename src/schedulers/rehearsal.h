@@ -3,15 +3,14 @@
  * A small world inside a policy: one job from where it stands now to its end under another policy,
  * with given task times. What would happen, asked before it does.
  *
- * In: the real view, a job that has the machine for itself, a policy, a factor per task, what
- * others take of the links. Out: when the job ends, and where and when each task ran
- * (world.task_device, begin_ns, end_ns). It is the simulator's world (world/world.h) without noise,
- * counters and a trace. Never knows: the truth. Invariant: nothing is allocated after init.
+ * In: the real view, a job that has the machine for itself, a policy, a factor per task. Out: when
+ * the job ends, and where and when each task ran (world.task_device, begin_ns, end_ns). It is the
+ * simulator's world (world/world.h) without noise, counters and a trace. Never knows: the truth.
+ * Invariant: nothing is allocated after init.
  */
 #ifndef SY_SCHEDULERS_REHEARSAL_H
 #define SY_SCHEDULERS_REHEARSAL_H
 
-#include "belief/senses.h"
 #include "schedulers/policy.h"
 #include "world/world.h"
 
@@ -20,8 +19,7 @@ struct rehearsal {
     uint32_t data_capacity, access_capacity;
     const double *factor;                  /* per task: true over estimated time; NULL: 1 */
     const double *committed, *promised_ns; /* per task: of decisions already made; NULL: none */
-    const struct sy_load *loads; /* per resource: of others, where links are shared; NULL: none */
-    uint32_t task_limit;         /* it is left when so many have ended; 0: at the job's end */
+    uint32_t task_limit; /* it is left when so many have ended; 0: at the job's end */
     bool failed;
 };
 

@@ -24,6 +24,7 @@
 #define STEP_NS   70    /* per task that the search plans anew */
 #define BEHIND_NS 150   /* per task: what stays together, and what must still follow it */
 #define PACE      48    /* tasks that are rehearsed to see how long tasks take with their data */
+#define SLOW      2     /* times as long as that for which a plan is worth its time */
 /* What it may cost, drafts and all: */
 #define SHARE         0.01 /* of the planned makespan, */
 #define PLAN_MOST_NS  60e6 /* but at most, */
@@ -35,6 +36,7 @@
 #define WIDE          100    /* tasks from which on late binding looks at more of them */
 #define REHEARSE_MOST 20000  /* tasks of all jobs: with more, none is rehearsed */
 #define PAIRS_MOST    100000 /* of kernels and devices: with more, plans do not see the load */
+#define DATA_PER_TASK 4      /* with more, a job is planned whatever it gains */
 #define SLOWED        1.02   /* somewhere, at least: else there is no load to plan with */
 /* When another policy takes over: */
 #define BETTER        0.002 /* by so much it must end sooner, */
@@ -72,11 +74,11 @@ struct symphony {
     double *slowdown;   /* [kernel * device_count + device], by others; NULL: too many for that */
     double uneven;      /* the most that one device slows a kernel more than another does */
     uint32_t *known_of; /* per kernel: the last job that slowdown was worked out for */
-    struct sy_load *loads; /* per resource: what others take of links */
-    double *time_ns;       /* [task * class_count + class]: those that are planned with, */
-    double *best_ns;       /* and per class: what it has to do if all go where they are fastest */
-    double budget_ns;      /* left for doubts */
-    double spent_ns;       /* on plans, rehearsals and doubts so far */
+    uint32_t *first_reader; /* per datum: to know what a plan could gain */
+    double *time_ns;        /* [task * class_count + class]: those that are planned with, */
+    double *best_ns;        /* and per class: what it has to do if all go where they are fastest */
+    double budget_ns;       /* left for doubts */
+    double spent_ns;        /* on plans, rehearsals and doubts so far */
     uint32_t ended, next_doubt;
     double sum, square_sum; /* of the logarithms of actual over planned times */
 };
@@ -119,12 +121,12 @@ static bool take(struct symphony *y, const struct sy_view *view) {
     y->told_device = sy_arena_alloc(arena, tasks, sizeof *y->told_device);
     y->told_ns = sy_arena_alloc(arena, tasks, sizeof *y->told_ns);
     y->known_of = sy_arena_alloc(arena, view->kernel_count + 1u, sizeof *y->known_of);
-    y->loads = sy_arena_alloc(arena, view->machine->resource_count + 1u, sizeof *y->loads);
+    y->first_reader = sy_arena_alloc(arena, DATA_PER_TASK * tasks, sizeof *y->first_reader);
     y->time_ns = sy_arena_alloc(arena, tasks * view->machine->class_count, sizeof *y->time_ns);
     y->best_ns = sy_arena_alloc(arena, view->machine->class_count, sizeof *y->best_ns);
     y->slowdown = pairs <= PAIRS_MOST ? sy_arena_alloc(arena, pairs + 1, sizeof(double)) : NULL;
     return y->factor && y->committed && y->promised_ns && y->usual_device && y->usual_begin_ns &&
-           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->loads &&
+           y->usual_end_ns && y->told_device && y->told_ns && y->known_of && y->first_reader &&
            y->time_ns && y->best_ns && (y->slowdown || pairs > PAIRS_MOST);
 }
 
@@ -370,23 +372,6 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     return strict ? STRICT : FOLLOW;
 }
 
-/* What others take of links slows copies in rehearsals; what they take of memory slows tasks. */
-static bool believe(struct symphony *y, const struct sy_view *view) {
-    const struct sy_machine *m = view->machine;
-    y->stage.loads = NULL;
-    if (!view->readings || y->follow.late.base.without & SY_PART_BELIEF) {
-        return false;
-    }
-    sy_sharing_update(&y->follow.late.sharing, view);
-    for (uint32_t r = 0; r < m->resource_count; r++) {
-        y->loads[r] = m->resources[r].kind == SY_RES_DRAM
-                          ? (struct sy_load){0}
-                          : sy_slowdown_load(y->follow.late.sharing.slowdown, r);
-    }
-    y->stage.loads = y->loads;
-    return true;
-}
-
 /* Plans are made for the machine as it is believed to be: what others take of it now, as far as
  * that lasts, slows the tasks that lean on it. NULL: nothing is slowed. */
 static const double *believed_slowdown(struct symphony *y, const struct sy_view *view,
@@ -395,9 +380,10 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     uint32_t devices = view->machine->device_count;
     double most = 1;
     y->uneven = 1;
-    if (!believe(y, view) || !y->slowdown) {
+    if (!view->readings || y->follow.late.base.without & SY_PART_BELIEF || !y->slowdown) {
         return NULL;
     }
+    sy_sharing_update(&y->follow.late.sharing, view);
     for (uint32_t t = j->first_task; t < j->first_task + j->task_count; t++) {
         uint32_t kernel = view->task_kernel[t];
         if (y->known_of[kernel] == job + 1) {
@@ -483,7 +469,7 @@ static bool is_slow(struct symphony *y, const struct sy_view *view, double pays_
     y->stage.task_limit = 0;
     forget(y, view, LATE);
     lasts_ns *= sy_rehearsal_whole_over_ended(&y->stage, view, y->job);
-    return isfinite(lasts_ns) && lasts_ns > view->jobs[y->job].task_count * pays_ns;
+    return isfinite(lasts_ns) && lasts_ns > SLOW * view->jobs[y->job].task_count * pays_ns;
 }
 
 static bool look_at_data(struct symphony *y, const struct sy_view *view, uint32_t job) {
@@ -619,7 +605,6 @@ static void look_back(struct sy_scheduler *s, const struct sy_view *view) {
         !sy_rehearsal_fits(&y->stage, view, y->job)) {
         return;
     }
-    believe(y, view);
     enum actor better = doubt(y, view, sigma);
     if (better == y->acting && better > STRICT) {
         remind(s, view, better);
@@ -644,6 +629,19 @@ static void give_up(struct sy_scheduler *s, const struct sy_view *view) {
     }
 }
 
+/* Where one device has nearly all the speed, what a plan could gain by placing tasks elsewhere may
+ * be less than what planning takes. */
+static bool plan_pays(const struct symphony *y, const struct sy_view *view, uint32_t job) {
+    const struct sy_view_job *j = &view->jobs[job];
+    double drafts = sy_portfolio_drafts(view, job);
+    double costs_ns =
+        DRAFT_NS * drafts * j->tasks_left + spare_ns(j->tasks_left, drafts, j->isolated_ns);
+    struct plan_room room = {y->usual_begin_ns, y->usual_end_ns, y->first_reader,
+                             DATA_PER_TASK * view->task_capacity};
+    double gains_ns = sy_plan_gain_ns(view, job, room);
+    return gains_ns > costs_ns;
+}
+
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct symphony *y = s->state;
     const struct sy_view_job *j = &view->jobs[job];
@@ -657,11 +655,11 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
         return;
     }
     double pays_ns = view->machine->memory_count > 2 ? PLAN_FAR : PLAN_NS;
-    if (j->work_left_ns > j->task_count * pays_ns) {
-        begin(s, view, job);
-    } else {
+    if (j->work_left_ns <= j->task_count * pays_ns) {
         begin_plainly(s, view, job, pays_ns);
-    }
+    } else if (plan_pays(y, view, job)) {
+        begin(s, view, job);
+    } /* else late binding, with the network */
 }
 
 static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define HIDDEN_WEIGHT 4.0  /* other tenants stand for several flows */
+#define HIDDEN_WEIGHT 4.0  /* other tenants stand for several flows, unless options say how many */
 #define HIDDEN_DUTY   0.4  /* share of the time that they are on, at least */
 #define HIDDEN_LEVEL  0.63 /* mean demand while on, over the capacity, at most unless always on */
 #define HIDDEN_TOP    0.95 /* largest demand while on */
@@ -142,13 +142,13 @@ void sy_sim_hidden_event(struct sy_sim *sim, uint32_t r) {
     struct sy_rng *rng = &sim->hidden_rng[r];
     double share = sy_rng_exponential(rng) * sim->hidden_period_ns;
     struct hidden hidden = hidden_of(sim->options.hidden_load);
+    double asked = sim->options.hidden_weight, weight = asked > 0 ? asked : HIDDEN_WEIGHT;
     if (sim->hidden_on[r]) {
-        sy_world_load(&sim->world, r, r, 0, HIDDEN_WEIGHT);
+        sy_world_load(&sim->world, r, r, 0, weight);
         share *= 1 - hidden.duty;
     } else {
         double part = hidden.level * (1 + hidden.spread * (2 * sy_rng_uniform(rng) - 1));
-        sy_world_load(&sim->world, r, r, part * sim->machine->resources[r].bytes_per_s,
-                      HIDDEN_WEIGHT);
+        sy_world_load(&sim->world, r, r, part * sim->machine->resources[r].bytes_per_s, weight);
         share *= hidden.duty;
     }
     sim->hidden_on[r] = !sim->hidden_on[r];

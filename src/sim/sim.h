@@ -77,7 +77,8 @@ struct sy_sim_options {
     bool contention;                          /* shared bandwidth, co-run slowdown */
     bool preempt;                             /* on cores, by policies that want to */
     const struct sy_interference *smt, *gpu;  /* NULL: group members do not slow each other */
-    double hidden_load; /* mean share of each resource that other tenants take, 0..0.9; on/off */
+    double hidden_load;   /* mean share of each resource that other tenants take, 0..0.9; on/off */
+    double hidden_weight; /* flows of ours that they share it like, whatever they want; 0: 4 */
     double throttle; /* mean share of its speed that each device loses to others, 0..0.9; on/off */
     double hidden_period_ns;  /* mean on+off time of both; 0: 1/20 of the longest job alone */
     double straggler_share;   /* of the time that each device is slow for long, 0..0.9 */

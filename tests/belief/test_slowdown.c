@@ -230,6 +230,35 @@ static void durations_teach_sensitivity(void **state) {
     close_world(&w);
 }
 
+/* What a draw without limit gets beside others who take that much, after tasks of 10 GB/s took the
+ * given ratio: half of the time others are there, as the counters say. */
+static double left_after(double ratio, double others) {
+    struct world w;
+    open_world(&w);
+    for (uint32_t i = 0; i < 60; i++) {
+        run(&w, heavy, 0, SY_NONE, i % 2 ? ratio : 1, i % 2 ? others : 0);
+    }
+    look(&w, others, 0);
+    double left = sy_slowdown_open(w.slowdown)[dram0], slowed = expected(&w, heavy, 0, SY_NONE);
+    print_message("# took %.2f: %.1f GB/s left, %.2f expected\n", ratio, left / GB, slowed);
+    assert_true(fabs(slowed / ratio - 1) < 0.2);
+    close_world(&w);
+    return left;
+}
+
+/* Counters say how much others want, and not whether they give way: durations do. */
+static void durations_teach_how_strong_others_are(void **state) {
+    (void)state;
+    struct world w;
+    open_world(&w);
+    look(&w, 39 * GB, 0);
+    double before = sy_slowdown_open(w.slowdown)[dram0];
+    close_world(&w);
+    double gives_way = left_after(1, 39 * GB), holds_on = left_after(4, 39 * GB);
+    assert_true(gives_way > 1.2 * before && gives_way > heavy);
+    assert_true(holds_on < 0.5 * before);
+}
+
 /* A device that others take a part of: what runs there takes longer, whatever it is. */
 static void durations_teach_devices(void **state) {
     (void)state;
@@ -267,6 +296,7 @@ int main(void) {
         cmocka_unit_test(durations_teach_neighbours),
         cmocka_unit_test(durations_teach_devices),
         cmocka_unit_test(durations_teach_sensitivity),
+        cmocka_unit_test(durations_teach_how_strong_others_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,6 @@ struct probe {
 };
 
 static double predicted_ns[SY_COUNT(usual)];
-static const struct sy_load *loads; /* on links, for the rehearsals */
 static uint64_t configured, copied; /* in all simulations that were predicted */
 
 static int probe_init(struct sy_scheduler *s, const struct sy_view *view, const char *args) {
@@ -123,7 +122,6 @@ static void probe_finish(struct sy_scheduler *s) {
 
 static void probe_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct probe *probe = s->state;
-    probe->stage.loads = loads;
     assert_true(sy_rehearsal_fits(&probe->stage, view, job));
     for (size_t i = 0; i < SY_COUNT(usual); i++) {
         predicted_ns[i] = sy_rehearsal_run(&probe->stage, view, job, &probe->actors[i]);
@@ -214,40 +212,6 @@ static void rehearsals_go_beside_a_single_task(void **state) {
     }
     sy_sim_destroy(sim);
     fixture_finish(&f);
-}
-
-/* A link of which others take half is a link half as wide. */
-static double loaded_ns(const char *machine, const char *graph, double others_bytes_per_s) {
-    struct fixture f;
-    struct sy_load links[8] = {0};
-    struct sy_sim_options options = {.seed = 1, .contention = true};
-    struct sy_sim_result result;
-    fixture_one(&f, machine, graph);
-    assert_true(f.machine->resource_count <= SY_COUNT(links));
-    for (uint32_t r = 0; r < f.machine->resource_count; r++) {
-        if (f.machine->resources[r].kind == SY_RES_LINK) {
-            links[r] = (struct sy_load){others_bytes_per_s, 1e9};
-        }
-    }
-    loads = links;
-    struct sy_sim *sim = fixture_sim(f.workload, &options);
-    assert_int_equal(sy_sim_run_ops(sim, &probe_ops, NULL, &result, NULL), 0);
-    loads = NULL;
-    sy_sim_destroy(sim);
-    fixture_finish(&f);
-    return predicted_ns[0];
-}
-
-static void rehearsals_know_loaded_links(void **state) {
-    static const char *const tiled[] = {"cholesky:6", "lu:5", "qr:5", "fft:3", "forkjoin:6"};
-    (void)state;
-    for (size_t g = 0; g < SY_COUNT(tiled); g++) {
-        double wide_ns = loaded_ns("gpu:1@link=200MB/s,latency=1ns", tiled[g], 0);
-        double loaded = loaded_ns("gpu:1@link=200MB/s,latency=1ns", tiled[g], 1e8);
-        double narrow_ns = loaded_ns("gpu:1@link=100MB/s,latency=1ns", tiled[g], 0);
-        assert_true(narrow_ns > 1.05 * wide_ns);
-        assert_true(fabs(loaded / narrow_ns - 1) < 1e-4);
-    }
 }
 
 static uint32_t regrets; /* instances that were looked at */
@@ -456,7 +420,6 @@ int main(void) {
         cmocka_unit_test(rehearsals_predict),
         cmocka_unit_test(rehearsals_know_the_port),
         cmocka_unit_test(rehearsals_go_beside_a_single_task),
-        cmocka_unit_test(rehearsals_know_loaded_links),
         cmocka_unit_test(no_usual_policy_is_better),
         cmocka_unit_test(same_seed_same_decisions),
         cmocka_unit_test(plans_are_named),

@@ -160,6 +160,30 @@ static void other_tenants(void **state) {
     fixture_finish(&f);
 }
 
+/* Those that give way slow nobody much, those that hold on do. */
+static void other_tenants_give_way(void **state) {
+    (void)state;
+    static const double weights[] = {1e-3, 0, 4, 100};
+    struct fixture f;
+    double ends[4];
+    open_pair(&f, "cpu:2 dram:10GB/s", 1e6, 3e6, 5e9, 5e9, false);
+    script.device = (uint32_t[]){0, 1};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct sy_sim_options options = {.record = true,
+                                         .contention = true,
+                                         .seed = 1,
+                                         .hidden_load = 0.6,
+                                         .hidden_weight = weights[i],
+                                         .hidden_period_ns = 1e5};
+        struct sy_sim *sim = fixture_sim(f.workload, &options);
+        ends[i] = fixture_run(sim, f.workload, "script").makespan_ns;
+        sy_sim_destroy(sim);
+    }
+    assert_true(ends[0] < 3.01e6 && ends[0] < ends[1] && ends[1] == ends[2]);
+    assert_true(ends[3] > ends[2]);
+    fixture_finish(&f);
+}
+
 /* Devices that lose a part of their speed: the same seed slows the same, with or without flows. */
 static void devices_slow_down(void **state) {
     (void)state;
@@ -341,12 +365,19 @@ static void no_counters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_of_a_core),   cmocka_unit_test(streams_of_a_gpu),
-        cmocka_unit_test(three_threads),       cmocka_unit_test(memory_bandwidth),
-        cmocka_unit_test(link_bandwidth),      cmocka_unit_test(other_tenants),
-        cmocka_unit_test(devices_slow_down),   cmocka_unit_test(counters_show_the_mean),
-        cmocka_unit_test(counters_take_turns), cmocka_unit_test(counters_are_noisy),
-        cmocka_unit_test(no_counters),         cmocka_unit_test(stragglers),
+        cmocka_unit_test(threads_of_a_core),
+        cmocka_unit_test(streams_of_a_gpu),
+        cmocka_unit_test(three_threads),
+        cmocka_unit_test(memory_bandwidth),
+        cmocka_unit_test(link_bandwidth),
+        cmocka_unit_test(other_tenants),
+        cmocka_unit_test(other_tenants_give_way),
+        cmocka_unit_test(devices_slow_down),
+        cmocka_unit_test(counters_show_the_mean),
+        cmocka_unit_test(counters_take_turns),
+        cmocka_unit_test(counters_are_noisy),
+        cmocka_unit_test(no_counters),
+        cmocka_unit_test(stragglers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

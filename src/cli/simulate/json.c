@@ -74,10 +74,11 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
                   simulate->spike_probability, simulate->spike_factor, args->model_error,
                   args->contention, args->preempt);
     sy_json_print(writer,
-                  "hidden_load: %g, throttle: %g, straggler_share: %g, straggler_factor: %g, "
+                  "hidden_load: %g, hidden_weight: %g, throttle: %g, straggler_share: %g, "
+                  "straggler_factor: %g, "
                   "straggler_ns: %g, counter_noise: %g, counters: %u, "
                   "counter_events: %s, counter_outliers: %g, belief: %s",
-                  args->hidden_load, args->throttle, simulate->straggler_share,
+                  args->hidden_load, args->hidden_weight, args->throttle, simulate->straggler_share,
                   simulate->straggler_factor, simulate->straggler_ns, args->counter_noise,
                   args->counters, args->counter_events ? args->counter_events : "listing",
                   args->counter_outliers, args->belief ? args->belief : "filtered");

@@ -70,6 +70,7 @@ static struct sy_sim_options make_options(const struct sy_simulate *simulate, ui
         .smt = simulate->smt,
         .gpu = simulate->gpu,
         .hidden_load = args->hidden_load,
+        .hidden_weight = args->hidden_weight,
         .counter_noise = args->counter_noise,
         .throttle = args->throttle,
         .straggler_share = simulate->straggler_share,

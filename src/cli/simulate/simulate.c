@@ -61,6 +61,11 @@ static const struct sy_option options[] = {
     {SY_OPTION_NUMBER, "hidden-load", "X", AT(hidden_load),
      "mean share of each resource that other, unseen programs use; implies --contention", 0, 0.9,
      AT(contention)},
+    {SY_OPTION_NUMBER, "hidden-weight", "W", AT(hidden_weight),
+     "where these programs and ours want more than there is, theirs get as much as W flows of "
+     "ours: "
+     "far below 1 they give way (default 4)",
+     0, 1e3},
     {SY_OPTION_NUMBER, "throttle", "X", AT(throttle),
      "mean share of its speed that each device loses, to heat or to programs that are not seen", 0,
      0.9},
@@ -279,6 +284,7 @@ int sy_cmd_simulate(int argc, char **argv) {
     struct sy_simulate_args args = {.machine = "here",
                                     .policy = DEFAULT_POLICIES,
                                     .seeds = 5,
+                                    .hidden_weight = 4,
                                     .seed = 1,
                                     .tenants = 1,
                                     .load = 0.7,

@@ -26,7 +26,7 @@ struct sy_simulate_args {
     const char *noise_file, *spikes, *stragglers;
     double model_error;
     const char *smt_table, *gpu_table;
-    double hidden_load, throttle, counter_noise, counter_outliers;
+    double hidden_load, hidden_weight, throttle, counter_noise, counter_outliers;
     const char *belief, *counter_events, *hidden_period, *counter_period, *straggler_time;
     uint32_t counters;
     struct sy_text_list fails, replays;

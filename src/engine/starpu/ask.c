@@ -151,6 +151,7 @@ static void check_policy(struct context *context) {
         shared_fail(failure);
         if (eager && name) {
             shared_set_policy(eager, name);
+            planner_forget(context);
             context->renew = true;
             planner_notice(context, true);
         }

@@ -165,7 +165,8 @@ struct context {
     unsigned id;
     bool *workers; /* which of all workers it has */
     struct sy_live *live;
-    struct node **slots; /* node of each task index of live */
+    struct sy_live *spare; /* empty, made before there was work; NULL: taken, or never made */
+    struct node **slots;   /* node of each task index of live */
     struct node *first, *last;
     uint32_t count;  /* unfinished */
     uint32_t unlaid; /* submitted since the world was laid */

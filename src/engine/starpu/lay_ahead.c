@@ -21,6 +21,9 @@
 #define ROOM_MIN       (WORLD_MIN / 4) /* a world with less room is full; a small one with half */
 #define SINGLES        64              /* jobs of one task in a world, at most, */
 #define SINGLES_EACH   4               /* and for each device */
+#define COME_S         1e-4f           /* between two looks at whether more is being submitted: */
+#define COME_FEW       8               /* so many meanwhile; */
+#define COME_LOOKS     20              /* and not for longer than so many looks */
 #define BATCH_MIN      64 /* lay again once this many are new, and as many as the world has */
 
 struct plan {
@@ -87,6 +90,17 @@ static int make_world(struct context *context, bool unlocked, uint32_t room,
     return code;
 }
 
+/* The one that was made before the clock ran, if it has room: to make one takes longer than to lay
+ * a thousand tasks. */
+static struct sy_live *take_spare(struct context *context) {
+    struct sy_live *spare = context->spare;
+    if (!spare || sy_live_room(spare) < context->count + ROOM_MIN) {
+        return NULL;
+    }
+    context->spare = NULL;
+    return spare;
+}
+
 /* Lay again before a world is full, since the next takes its time. */
 static bool is_full(const struct context *context) {
     uint32_t half = sy_live_view(context->live)->task_capacity / 2;
@@ -112,8 +126,9 @@ static int plan_begin(struct context *context, uint32_t least, bool unlocked, st
     while (!code && (!plan->live || room < context->count)) { /* more may come meanwhile */
         sy_live_destroy(plan->live);
         plan->live = NULL;
-        room = room_for(context, least);
-        code = make_world(context, unlocked, room, &plan->live);
+        plan->live = take_spare(context);
+        room = plan->live ? sy_live_room(plan->live) : room_for(context, least);
+        code = plan->live ? 0 : make_world(context, unlocked, room, &plan->live);
     }
     if (code) {
         return code;
@@ -433,11 +448,10 @@ static void fetch_all(struct context *context) {
 /* A thread of its own, since a plan may take long. */
 static void *courier_main(void *argument) {
     struct context *context = argument;
-    bool aside = false;
+    shared_step_aside(&(bool){false}, true);
     shared_lock();
     while (!context->stop) {
         if (context->fetch_count) {
-            shared_step_aside(&aside, true);
             fetch_all(context);
         } else {
             shared_wait(&context->errand, NULL);
@@ -488,17 +502,32 @@ static bool due(const struct context *context) {
            (pays && context->flush && context->unlaid > 1);
 }
 
+/* To lay half of what a program is just submitting is to lay it twice, on the core that it submits
+ * from. Where a world is there already it may go on for as long as it took to make one. */
+static void let_them_come(struct context *context) {
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < COME_LOOKS && context->spare && !context->flush && !context->stop &&
+                         context->count >= before + COME_FEW;
+         i++) {
+        before = context->count;
+        shared_unlock();
+        starpu_sleep(COME_S);
+        shared_lock();
+        combine_drain(context);
+    }
+}
+
 static void *planner_main(void *argument) {
     struct context *context = argument;
-    bool aside = false;
+    shared_step_aside(&(bool){false}, true); /* not with the lock: its new core may be busy */
     shared_lock();
     while (!context->stop) {
         if (!due(context)) {
             shared_wait(&context->wake, NULL);
             continue;
         }
+        let_them_come(context);
         context->flush = context->renew = false;
-        shared_step_aside(&aside, true);
         combine_drain(context);
         if (lay(context, WORLD_FIRST, true)) {
             shared_fail("out of memory: the graph ahead is not planned");
@@ -523,7 +552,13 @@ void planner_notice(struct context *context, bool flush) {
 int planner_prepare(struct context *context) {
     shared_help(&context->planner, "symph planner", planner_main, context);
     shared_help(&context->courier, "symph courier", courier_main, context);
-    return context->live ? 0 : lay(context, WORLD_MIN, false);
+    int code = context->live ? 0 : lay(context, WORLD_MIN, false);
+    return code || context->spare ? code : make_world(context, false, WORLD_MIN, &context->spare);
+}
+
+void planner_forget(struct context *context) {
+    sy_live_destroy(context->spare);
+    context->spare = NULL;
 }
 
 void planner_open(struct context *context) {

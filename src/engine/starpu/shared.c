@@ -356,6 +356,7 @@ void sy_starpu_context_close(unsigned id) {
     shared_unlock();
     free_nodes(context);
     sy_live_destroy(context->live);
+    planner_forget(context);
     free(context->slots);
     free(context->workers);
     free(context->running);

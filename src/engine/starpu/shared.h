@@ -211,6 +211,8 @@ void planner_open(struct context *context);
 void planner_stop(struct context *context);
 /* With the lock held: a world, empty, and the threads, before there are tasks. */
 int planner_prepare(struct context *context);
+/* With the lock held: what was made ahead is of no use any more. */
+void planner_forget(struct context *context);
 /* With the lock held: adds a node to the present world as a job of its own. -ENOMEM. */
 int planner_append(struct context *context, struct node *node);
 /* With the lock held: whether another task may enter the world as a job of its own; whether this
