@@ -139,6 +139,7 @@ static double class_time(const struct build *b, const struct sy_graph *graph, ui
         return given[(size_t)task * b->w->class_count + class_index];
     }
     if (b->options->store) {
+        uint32_t parts = graph->tasks[task].part_count > 1 ? graph->tasks[task].part_count : 1;
         const double sizes[SY_SIZES] = {[SY_FLOPS] = graph->tasks[task].work};
         const struct sy_features features = {.values = sizes};
         struct sy_estimate estimate =
@@ -149,7 +150,7 @@ static double class_time(const struct build *b, const struct sy_graph *graph, ui
             estimate.median_ns /= class->speed_ratio;
         }
         if (estimate.source != SY_COST_UNKNOWN) {
-            return estimate.median_ns;
+            return estimate.median_ns / parts; /* of the whole, which is what was measured */
         }
     }
     if (cpu_only && b->options->accelerate && class->kind != SY_CPU) {
@@ -330,6 +331,11 @@ void sy_workload_destroy(struct sy_workload *workload) {
     if (workload) {
         sy_arena_destroy(workload->arena);
     }
+}
+
+const struct sy_task *sy_workload_task(const struct sy_workload *w, uint32_t task) {
+    uint32_t job = w->task_job[task];
+    return &w->jobs[job].graph->tasks[task - w->job_first_task[job]];
 }
 
 const char *sy_workload_task_name(const struct sy_workload *w, uint32_t task, char *buffer,
