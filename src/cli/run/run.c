@@ -55,6 +55,10 @@ static const struct sy_option options[] = {
      "cores put a running task aside for one of a job that comes first, if the policy wants it, "
      "and go on with it afterwards",
      .given = AT(stream)},
+    {SY_OPTION_KEY, "split", NULL, AT(request),
+     "run tasks in parts, if their kernel can be split, so that tasks of other jobs may have the "
+     "device between two parts",
+     .given = AT(stream)},
     {SY_OPTION_KEY, "only", "GLOB", AT(request), "use only the graphs whose name matches GLOB",
      .given = AT(stream)},
     {SY_OPTION_KEY, "time-scale", "X", AT(request),
