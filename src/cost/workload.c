@@ -150,7 +150,8 @@ static double class_time(const struct build *b, const struct sy_graph *graph, ui
             estimate.median_ns /= class->speed_ratio;
         }
         if (estimate.source != SY_COST_UNKNOWN) {
-            return estimate.median_ns / parts; /* of the whole, which is what was measured */
+            double more_ns = (parts - 1) * graph->kernels[graph->tasks[task].kernel].part_ns;
+            return (estimate.median_ns + more_ns) / parts; /* the whole is what was measured */
         }
     }
     if (cpu_only && b->options->accelerate && class->kind != SY_CPU) {

@@ -3,10 +3,11 @@
  * The driver of a stream of jobs: graphs that are known in advance, each handed over when its job
  * arrives.
  *
- * In: graphs, and who sends which of them when (cost/jobs.c). Out: one graph of all their tasks, of
- * which each job has a run of consecutive ones; it is submitted job by job. To the policy each job
- * is one, with its arrival, its weight and the time that it takes alone; under StarPU's own
- * policies, which know no jobs, the first to come has the highest priority.
+ * In: graphs, and who sends which of them when (cost/jobs.c). Out: one graph of all their tasks, in
+ * parts if that is asked for, of which each job has a run of consecutive ones; it is submitted job
+ * by job. To the policy each job is one, with its arrival, its weight and the time that it takes
+ * alone; under StarPU's own policies, which know no jobs, the first to come has the highest
+ * priority.
  */
 #include "engine/starpu/session.h"
 #include "graph/graph.h"
