@@ -45,10 +45,14 @@ struct sy_variant {
     double image_bytes;             /* FPGA: configuration image; 0: the board's default */
 };
 
+#define SY_PART_MAX 1024 /* of one task */
+
 struct sy_kernel_desc {
     const char *name;
     const char *interference; /* row in a table of co-run slowdowns; NULL: the kernel's name */
     struct sy_variant variants[SY_KIND_COUNT];
+    uint32_t part_max; /* a task can be cut into so many parts; 0 or 1: it cannot */
+    double part_ns;    /* that each part beyond the first takes more */
 };
 
 enum sy_access_mode { SY_READ = 1, SY_WRITE = 2, SY_READ_WRITE = 3 };

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SY_KERNEL_ABI         4
+#define SY_KERNEL_ABI         5
 #define SY_ARGUMENT_MAX       16
 #define SY_CALL_PARAMETER_MAX 8
 #define SY_CALL_MESSAGE_MAX   256
@@ -45,9 +45,10 @@ struct sy_call {
      * tasks of a graph. */
     const double *parameters;
     uint32_t parameter_count;
-    /* The call shall do part `part` of part_count equal ones of the result's rows, while others do
-     * the rest; 0 of 1: everything. More than one part only for C, and only where the submitter
-     * asked for it. */
+    /* The call shall do part `part` of part_count equal ones of the result's rows; 0 of 1:
+     * everything. More than one part only for a kernel that has part_max, one after the other and
+     * perhaps on different devices; or for C, where the submitter asked for parts that run at the
+     * same time. */
     uint32_t part, part_count;
     uint32_t device;     /* number among the devices of its flavour */
     void *queue;         /* CUDA: cudaStream_t; OpenCL: cl_command_queue; C: NULL */
@@ -82,6 +83,11 @@ struct sy_kernel_entry {
      * Pointers of arguments are in host memory, or NULL where they are not there yet. NAN: not for
      * this call; NULL: there is no model. Whoever shows the number says that it is a model. */
     double (*fpga_model_ns)(const struct sy_call *call);
+    /* A task can be split into so many parts (at most SY_PART_MAX; 0 or 1: it cannot), so that
+     * devices can turn to other jobs between two of them. Each part is a call of any of the
+     * functions, in order; arguments that are only written are read-write from the second on. */
+    uint32_t part_max;
+    double part_ns; /* that each part beyond the first takes more: what its caches lost, ... */
 };
 
 struct sy_session;

@@ -262,6 +262,8 @@ SY_MUST_CHECK int sy_workload_create(const struct sy_machine *machine, const str
                                      uint32_t job_count, const struct sy_workload_options *options,
                                      struct sy_workload **ret_workload, struct sy_error *error);
 void sy_workload_destroy(struct sy_workload *workload);
+/* What it is in its graph. */
+const struct sy_task *sy_workload_task(const struct sy_workload *workload, uint32_t task);
 /* Name of a task for people: "job/task". */
 const char *sy_workload_task_name(const struct sy_workload *workload, uint32_t task, char *buffer,
                                   size_t size);

@@ -140,6 +140,7 @@ static double class_time(const struct build *b, const struct sy_job *job, uint32
         return given[(size_t)task * b->w->class_count + class_index];
     }
     if (b->options->store) {
+        uint32_t parts = graph->tasks[task].part_count > 1 ? graph->tasks[task].part_count : 1;
         const double sizes[SY_SIZES] = {[SY_FLOPS] = graph->tasks[task].work};
         const struct sy_features features = {.values = sizes};
         struct sy_estimate estimate =
@@ -150,7 +151,8 @@ static double class_time(const struct build *b, const struct sy_job *job, uint32
             estimate.median_ns /= class->speed_ratio;
         }
         if (estimate.source != SY_COST_UNKNOWN) {
-            return estimate.median_ns;
+            double more_ns = (parts - 1) * graph->kernels[graph->tasks[task].kernel].part_ns;
+            return (estimate.median_ns + more_ns) / parts; /* the whole is what was measured */
         }
     }
     if (cpu_only && b->options->accelerate && class->kind != SY_CPU) {
@@ -331,6 +333,11 @@ void sy_workload_destroy(struct sy_workload *workload) {
     if (workload) {
         sy_arena_destroy(workload->arena);
     }
+}
+
+const struct sy_task *sy_workload_task(const struct sy_workload *w, uint32_t task) {
+    uint32_t job = w->task_job[task];
+    return &w->jobs[job].graph->tasks[task - w->job_first_task[job]];
 }
 
 const char *sy_workload_task_name(const struct sy_workload *w, uint32_t task, char *buffer,

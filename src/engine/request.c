@@ -54,6 +54,7 @@ static const struct sy_key keys[] = {
     KEY("load", SY_KEY_AMOUNT, load, 1e-6, 1e3),
     KEY("time-scale", SY_KEY_AMOUNT, time_scale, 1e-9, 1e9),
     KEY("preempt", SY_KEY_FLAG, preempt, 0, 1),
+    KEY("split", SY_KEY_FLAG, split, 0, 1),
     KEY("pipeline", SY_KEY_FLAG, pipeline, 0, 1),
     KEY("check-all", SY_KEY_FLAG, check_all, 0, 1),
     KEY("watts", SY_KEY_FLAG, watts, 0, 1),

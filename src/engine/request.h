@@ -31,6 +31,7 @@ struct sy_request {
     const char *arrivals;      /* a file that says who sends which when; NULL: they are drawn: */
     uint32_t tenants, jobs;
     bool preempt;            /* cores put a task aside for one of a job that comes first */
+    bool split;              /* tasks whose kernel can be split run in parts */
     double load, time_scale; /* times that graphs and arrivals state take so many times as long */
     /* Of a pipeline: */
     bool pipeline, check_all, watts, side_by_side;

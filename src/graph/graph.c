@@ -97,7 +97,8 @@ static bool is_variant(const struct sy_variant *variant) {
 }
 
 static bool is_kernel(const struct sy_graph *graph, const struct sy_kernel_desc *desc) {
-    bool valid = !graph->sealed && desc->name && desc->name[0];
+    bool valid = !graph->sealed && desc->name && desc->name[0] && desc->part_max <= SY_PART_MAX &&
+                 is_amount(desc->part_ns);
     for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
         valid = valid && (!desc->variants[kind].present || is_variant(&desc->variants[kind]));
     }
@@ -121,7 +122,9 @@ int sy_graph_add_kernel(struct sy_graph *graph, const struct sy_kernel_desc *des
         return -ENOMEM;
     }
     struct sy_kernel *kernel = &graph->kernels[index];
-    *kernel = (struct sy_kernel){.name = sy_arena_strdup(graph->arena, desc->name)};
+    *kernel = (struct sy_kernel){.name = sy_arena_strdup(graph->arena, desc->name),
+                                 .part_max = desc->part_max,
+                                 .part_ns = desc->part_ns};
     kernel->interference = desc->interference && strcmp(desc->interference, desc->name) != 0
                                ? sy_arena_strdup(graph->arena, desc->interference)
                                : kernel->name;

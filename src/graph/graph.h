@@ -19,6 +19,8 @@ struct sy_kernel {
     const char *name;
     const char *interference;
     struct sy_variant variants[SY_KIND_COUNT];
+    uint32_t part_max;
+    double part_ns;
 };
 
 struct sy_task {
@@ -26,6 +28,7 @@ struct sy_task {
     uint32_t access_start; /* its accesses end where the next task's start */
     const char *name;      /* NULL: unnamed */
     double work;
+    uint16_t part, part_count; /* of a task that was cut; 0 of 0: a whole one */
 };
 
 struct sy_graph_builder; /* internal.h: edges in the order given, and who touched each datum last */
@@ -54,6 +57,17 @@ struct sy_graph {
 
 /* The override, else the variant's formula, else INFINITY: isolated time of a task on a kind. */
 double sy_graph_time_ns(const struct sy_graph *graph, uint32_t task, enum sy_device_kind kind);
+
+/* How tasks are cut. */
+struct sy_graph_cut {
+    uint32_t part_max; /* tasks of every kernel into so many parts, which take together */
+    double more_ratio; /* so much longer; part_max 0: as the graph's kernels say */
+};
+/* The graph with a chain of tasks in place of each that is worth cutting: parts follow each other,
+ * each accesses what the whole does, and what comes after the whole waits for the last. work is
+ * still the whole's; their times are stated. Sealed. -ENOMEM, -EOVERFLOW. */
+SY_MUST_CHECK int sy_graph_cut(const struct sy_graph *graph, const struct sy_graph_cut *cut,
+                               struct sy_graph **ret_graph);
 
 /* Importers; each fills the (empty) list. */
 SY_MUST_CHECK int sy_graph_read_json(const char *name, const char *text, size_t length,

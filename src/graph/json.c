@@ -102,6 +102,8 @@ static int read_kernel(struct reader *reader) {
         {"name", read_name, &desc.name, .required = true},
         {"interference", read_name, &desc.interference},
         {"variants", read_variants, desc.variants},
+        {"part_max", sy_json_read_count, &desc.part_max, 0, SY_PART_MAX},
+        {"part_ns", sy_json_read_number, &desc.part_ns, 0, SY_GRAPH_NUMBER_MAX},
     };
     sy_kernel_id kernel;
     int code = sy_json_members(reader, "a kernel", members, SY_COUNT(members));

@@ -40,7 +40,10 @@ static void put_kernel(struct sy_json_writer *writer, const struct sy_kernel *ke
             put_variant(writer, &kernel->variants[kind]);
         }
     }
-    sy_json_print(writer, "}}");
+    sy_json_close(writer, '}');
+    put_if(writer, "part_max", kernel->part_max);
+    put_if(writer, "part_ns", kernel->part_ns);
+    sy_json_close(writer, '}');
 }
 
 /* The name, if there is one that is not taken. */

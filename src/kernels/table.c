@@ -5,6 +5,7 @@
 #include "kernels/set.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #define COUNT_MAX 65536u /* more is no table, but memory read as one */
@@ -46,6 +47,10 @@ static int check_kernel(const struct sy_kernel_entry *kernel, const char *path,
                           beyond ? "has modes for more arguments than it takes"
                                  : "has an invalid access mode");
         }
+    }
+    if (kernel->part_max > SY_PART_MAX || !(kernel->part_ns >= 0) || isinf(kernel->part_ns)) {
+        return refuse(error, path, "kernel", kernel->name,
+                      "has more parts than are allowed, or parts with an invalid cost");
     }
     for (uint32_t i = 0; i < SY_FLAVOUR_COUNT; i++) {
         if (kernel->functions[i]) {

@@ -39,10 +39,17 @@ static double draw_factor(const struct sy_sim *sim, uint32_t task) {
     return factor;
 }
 
-void sy_sim_hidden_draw(struct sy_sim *sim) {
+/* Which task of its graph, all jobs in one row; parts of one are as fast or slow as each other. */
+static void draw_tasks(struct sy_sim *sim) {
+    uint32_t whole = 0;
     for (uint32_t t = 0; t < sim->w->task_count; t++) {
-        sim->task_factor[t] = draw_factor(sim, t);
+        bool goes_on = sy_workload_task(sim->w, t)->part > 0;
+        sim->task_factor[t] = goes_on ? sim->task_factor[t - 1] : draw_factor(sim, whole++);
     }
+}
+
+void sy_sim_hidden_draw(struct sy_sim *sim) {
+    draw_tasks(sim);
     for (uint32_t k = 0; k < sim->w->kernel_count; k++) {
         for (uint32_t c = 0; c < sim->w->class_count; c++) {
             uint64_t key = sy_hash(sim->w->kernel_names[k], strlen(sim->w->kernel_names[k])) + c;

@@ -62,6 +62,8 @@ class Usage(cli.Case):
                               ("--threads", "0"), ("--load", "0"), ("--tenants", "0"),
                               ("--hidden-load", "1"), ("--spikes", "2:3"), ("--spikes", "0.1"),
                               ("--stragglers", "0.1"), ("--stragglers", "1:4"), ("--stragglers", "0.1:0.5"),
+                              ("--parts", "1"), ("--parts", "8:2"), ("--parts", "8:-2%"),
+                              ("--parts", "2000"), ("--parts", ":2%"), ("--parts", "8:200%"),
                               ("--stragglers", "nan:4"), ("--straggler-time", "1s"),
                               ("--fail", "gpu0"), ("--belief", "flitered"), ("--hidden-period", "soon"),
                               ("--counter-period", "0s"), ("--fail", "nosuch@1s"), ("--jobs", "1e99")]:

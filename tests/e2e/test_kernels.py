@@ -33,6 +33,7 @@ class Kernels(cli.Case):
         self.assertEqual(plugin["path"], SCALE)
         self.assertEqual(plugin["kernels"][0]["variants"], ["c"])
         self.assertEqual(plugin["kernels"][0]["arguments"], ["read", "read-write"])
+        self.assertEqual([plugin["kernels"][0][key] for key in ("part_max", "part_ns")], [0, 0])
         self.assertEqual(plugin["workloads"][0]["name"], "chain")
         self.assertEqual(found["measured"], [])
 

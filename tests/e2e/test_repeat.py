@@ -37,6 +37,22 @@ class Repeat(cli.Case):
         plain = self.ok_json(*STREAM)["runs"]
         self.assertEqual(plain, self.ok_json(*STREAM, "--check", "--trace", "t.json")["runs"])
 
+    def test_parts_change_the_schedule_alone(self):
+        """Jobs, their bounds and what is hidden are those of whole tasks; the parts cost time."""
+        stream = [*STREAM, "--graphs", "gen:independent:6,work=2s", "--policy", "lb+wspt", "--check"]
+        whole, cut = self.ok_json(*stream), self.ok_json(*stream, "--parts", "4:10%")
+        self.assertEqual([(run["seed"], run["lower_bound_ns"]) for run in whole["runs"]],
+                         [(run["seed"], run["lower_bound_ns"]) for run in cut["runs"]])
+        self.assertTrue(all(a["events"] < b["events"] for a, b in zip(whole["runs"], cut["runs"])))
+        self.assertEqual((cut["options"]["split"], cut["options"]["part_max"],
+                          cut["options"]["part_cost"]), (True, 4, 0.1))
+        alone = ["simulate", "--machine", "cpu:1", "--graphs", "gen:chain:2,work=2s", "--policy",
+                 "eager", "--seeds", "1", "--noise", "0.5"]
+        whole, cut = [self.ok_json(*alone, *more)["runs"][0] for more in [[], ["--parts", "4:10%"]]]
+        self.assertAlmostEqual(cut["makespan_ns"] / whole["makespan_ns"], 1.1)
+        self.assertEqual(whole["lower_bound_ns"], cut["lower_bound_ns"])
+        self.assertEqual(whole, self.ok_json(*alone, "--split")["runs"][0])  # no kernel says that
+
     def test_the_seed_matters(self):
         runs = self.ok_json(*STREAM, "--seed", "10")["runs"]
         self.assertEqual([run["seed"] for run in runs[::2]], [10, 11, 12])

@@ -152,14 +152,14 @@ class Results(Fake):
         """What the engine is asked for; how much longer jobs took than alone."""
         self.change_record(jobs=self.JOBS[::2])
         text = self.good("gen:lu:3", "--tenants", "3", "--load", "0.9", "--jobs", "2", "--only",
-                         "c*", "--time-scale", "0.5", "--emulate").stdout
+                         "c*", "--time-scale", "0.5", "--emulate", "--split").stdout
         self.assertIn("jobs         2; slowdown: mean 3.00, p99 3.98; time in the system: mean 6 us",
                       text)
         with open(self.log, encoding="utf-8") as file:
             asked = file.read()
         os.remove(self.log)  # whose lines are not one for each engine here
         for word in [f"graphs={GRAPH}\ngen:lu:3 ", f"spec={GRAPH}, gen:lu:3", "tenants=3", "load=0.9",
-                     "jobs=2", "only=c*", "time-scale=0.5", "emulate=1"]:
+                     "jobs=2", "only=c*", "time-scale=0.5", "emulate=1", "split=1"]:
             self.assertIn(word, asked)
         self.assertNotIn("check=", asked)
 

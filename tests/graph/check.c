@@ -58,6 +58,8 @@ static void same_bits(double a, double b) {
 static void same_kernels(const struct sy_kernel *a, const struct sy_kernel *b) {
     same_text(a->name, b->name);
     same_text(a->interference, b->interference);
+    assert_int_equal(a->part_max, b->part_max);
+    assert_true(a->part_ns == b->part_ns);
     for (uint32_t kind = 0; kind < SY_KIND_COUNT; kind++) {
         const struct sy_variant *x = &a->variants[kind], *y = &b->variants[kind];
         assert_int_equal(x->present, y->present);

@@ -77,6 +77,10 @@ static void test_refuses_bad_numbers(void **state) {
                 true, values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
             assert_int_equal(sy_graph_add_kernel(graph, &described, &kernel), -EINVAL);
         }
+        struct sy_kernel_desc cut = {.name = "cut", .part_ns = bad[i]};
+        assert_int_equal(sy_graph_add_kernel(graph, &cut, &kernel), -EINVAL);
+        cut = (struct sy_kernel_desc){.name = "cut", .part_max = SY_PART_MAX + 1};
+        assert_int_equal(sy_graph_add_kernel(graph, &cut, &kernel), -EINVAL);
     }
     assert_int_equal(graph->data_count, 1);
     assert_int_equal(graph->kernel_count, 1);

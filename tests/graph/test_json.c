@@ -17,7 +17,8 @@ static void test_whole(void **state) {
     (void)state;
     struct sy_graph_list list = check_read(
         "{\"schema\": \"symph-graph-1\", \"name\": \"demo\", \"dependencies\": \"sequential\",\n"
-        " \"kernels\": [{\"name\": \"k\", \"interference\": \"PairHMM\", \"variants\": {\n"
+        " \"kernels\": [{\"name\": \"k\", \"interference\": \"PairHMM\", \"part_max\": 16,\n"
+        "   \"part_ns\": 2e4, \"variants\": {\n"
         "   \"cpu\": {\"fixed_ns\": 1, \"ns_per_work\": 2, \"log_sigma\": 0.1,\n"
         "            \"demand_bytes_per_s\": 3e9, \"watts\": 20},\n"
         "   \"fpga\": {\"link_demand_bytes_per_s\": 1e9, \"image_bytes\": 4e6}}}],\n"
@@ -33,6 +34,8 @@ static void test_whole(void **state) {
     assert_false(graph->is_explicit);
     const struct sy_kernel *kernel = &graph->kernels[0];
     assert_string_equal(kernel->interference, "PairHMM");
+    assert_int_equal(kernel->part_max, 16);
+    assert_true(kernel->part_ns == 2e4);
     assert_true(kernel->variants[SY_CPU].log_sigma == 0.1);
     assert_true(kernel->variants[SY_CPU].demand_bytes_per_s == 3e9);
     assert_true(kernel->variants[SY_CPU].watts == 20);

@@ -167,6 +167,16 @@ __attribute__((unused)) static void stream_close(void *state) {
 #define KERNELS   DEFAULT_KERNELS
 #define WORKLOADS WORKLOAD("walk")
 #define PIPELINES PIPELINE("a stream")
+#elif TABLE == 17
+#define NAME "shredded"
+#define KERNELS                                                                                    \
+    { .name = "a", .functions = C_ONLY, .part_max = SY_PART_MAX + 1 }
+#define WORKLOADS WORKLOAD("walk")
+#elif TABLE == 18
+#define NAME "free"
+#define KERNELS                                                                                    \
+    { .name = "a", .functions = C_ONLY, .part_max = 4, .part_ns = -1 }
+#define WORKLOADS WORKLOAD("walk")
 #endif
 
 static const struct sy_kernel_entry kernels[] = {KERNELS};

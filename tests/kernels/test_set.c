@@ -46,6 +46,8 @@ static void each_contradiction_is_named(void **state) {
         {"bad14", "lacks one of"},
         {"bad15", "pipeline 'stream' appears twice"},
         {"bad16", "pipeline 'a stream' needs a name"},
+        {"bad17", "more parts than are allowed"},
+        {"bad18", "an invalid cost"},
     };
     char path[PLUGIN_PATH_MAX];
     for (size_t i = 0; i < SY_COUNT(cases); i++) {

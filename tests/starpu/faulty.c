@@ -174,6 +174,31 @@ static int meet_c(const struct sy_call *call) {
     return 0;
 }
 
+/* --- in parts -----------------------------------------------------------------------------------
+ */
+static int zero_c(const struct sy_call *call) {
+    memset(call->arguments[0].pointer, 0, call->arguments[0].bytes);
+    return 0;
+}
+
+/* So many parts have run before, wherever each did. */
+static int turns_c(const struct sy_call *call) {
+    uint32_t *values = call->arguments[0].pointer;
+    for (uint32_t i = 0; i < ELEMENTS; i++) {
+        if (values[i]++ != call->part || call->arguments[0].mode != SY_READ_WRITE) {
+            snprintf(call->message, SY_CALL_MESSAGE_MAX, "part %u finds others", call->part);
+            return -EILSEQ;
+        }
+    }
+    return 0;
+}
+
+static int turned_c(const struct sy_call *call) {
+    struct sy_call last = *call;
+    last.part = (uint32_t)call->work;
+    return turns_c(&last);
+}
+
 static const struct sy_kernel_entry kernels[] = {
     {.name = "ok",
      .summary = "adds 1",
@@ -213,6 +238,16 @@ static const struct sy_kernel_entry kernels[] = {
      .argument_count = 1,
      .modes = {SY_WRITE},
      .functions = {meet_c}},
+    {.name = "zero", .summary = "sets to 0", .modes = {SY_WRITE}, .functions = {zero_c}},
+    {.name = "turns",
+     .summary = "adds 1 in each part",
+     .argument_count = 1,
+     .modes = {SY_READ_WRITE},
+     .functions = {turns_c, NULL, ok_opencl},
+     .prepare = prepare,
+     .part_max = 6,
+     .part_ns = 1e5},
+    {.name = "turned", .summary = "work: parts that ran", .functions = {turned_c}},
     {.name = "gpu_only", .summary = "has no C variant", .functions = {NULL, ok_c, NULL}},
 };
 

@@ -111,8 +111,14 @@ uint32_t run_job(struct job *job, const struct device *device, uint32_t every) {
         bool elsewhere =
             device && every && entry->functions[device->flavour] && candidates++ % every == 0;
         there += elsewhere;
-        if (run_call(entry, &call, elsewhere ? device : NULL)) {
-            fail_msg("task %u (%s): %s", index, entry->name, message);
+        call.part_count = job->parts && entry->part_max > 1 ? job->parts : 1;
+        for (; call.part < call.part_count; call.part++) {
+            if (run_call(entry, &call, elsewhere ? device : NULL)) {
+                fail_msg("task %u (%s): %s", index, entry->name, message);
+            }
+            for (uint32_t i = 0; i < count; i++) {
+                arguments[i].mode |= arguments[i].mode & SY_WRITE ? SY_READ : 0u;
+            }
         }
     }
     return there;

@@ -13,7 +13,8 @@ struct job {
     const struct sy_kernel_workload *workload;
     struct sy_graph *graph;
     void *state;
-    void **data; /* host memory of each datum */
+    void **data;    /* host memory of each datum */
+    uint32_t parts; /* tasks of kernels that can be split run in so many; 0: whole */
 };
 
 /* An accelerator with its queue; the handles are those of struct sy_call. */

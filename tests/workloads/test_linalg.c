@@ -49,6 +49,35 @@ static void every_workload_is_right(void **state) {
     }
 }
 
+/* Products in parts of 4 or 5 columns, of 0 or 1, and beside kernels that cannot be split. */
+static void parts_make_the_whole(const struct device *there) {
+    static const struct {
+        const char *workload, *arguments;
+        uint32_t parts;
+    } cases[] = {{"gemm", "n=99,tile=33", 7},
+                 {"gemm", "n=6,tile=3", 5},
+                 {"cholesky", "n=260,tile=65", 3},
+                 {"lu", "n=99,tile=33", 33}};
+    for (uint32_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        struct job job;
+        open_job(table, cases[at].workload, cases[at].arguments, &job);
+        job.parts = cases[at].parts;
+        run_job(&job, there, there != NULL);
+        assert_true(judge(&job) <= 1);
+        close_job(&job);
+    }
+}
+
+static void parts_on_cpu(void **state) {
+    (void)state;
+    parts_make_the_whole(NULL);
+}
+
+static void parts_on_device(void **state) {
+    (void)state;
+    parts_make_the_whole(&device);
+}
+
 /* Any element that the check covers, changed a little, is noticed by both ways to check. */
 static void corruption_is_noticed(void **state) {
     (void)state;
@@ -287,6 +316,7 @@ static void flavours_agree(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest on_cpu[] = {
         cmocka_unit_test(every_workload_is_right),
+        cmocka_unit_test(parts_on_cpu),
         cmocka_unit_test(corruption_is_noticed),
         cmocka_unit_test(seeds_matter_and_repeat),
         cmocka_unit_test(bad_arguments),
@@ -297,6 +327,7 @@ int main(int argc, char **argv) {
     };
     const struct CMUnitTest on_device[] = {
         cmocka_unit_test(every_workload_on_device),
+        cmocka_unit_test(parts_on_device),
         cmocka_unit_test(flavours_mix),
         cmocka_unit_test(flavours_agree),
     };

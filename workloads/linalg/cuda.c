@@ -195,12 +195,16 @@ static int syrk(const struct sy_call *call, int n) {
 
 static int product(const struct sy_call *call, int n, cublasOperation_t second) {
     struct lane *lane = NULL;
+    int first = linalg_first_column(call, call->part, n);
+    int wide = linalg_first_column(call, call->part + 1, n) - first;
+    size_t across = (size_t)first * (size_t)n,
+           skip = second == CUBLAS_OP_T ? (size_t)first : across;
     int code = open_lane(call, &lane);
     return code ? code
                 : from_blas(call, "cublasDgemm",
-                            cublasDgemm(lane->blas, CUBLAS_OP_N, second, n, n, n, &minus_one,
-                                        linalg_tile(call, 0), n, linalg_tile(call, 1), n, &one,
-                                        linalg_tile(call, 2), n));
+                            cublasDgemm(lane->blas, CUBLAS_OP_N, second, n, wide, n, &minus_one,
+                                        linalg_tile(call, 0), n, linalg_tile(call, 1) + skip, n,
+                                        &one, linalg_tile(call, 2) + across, n));
 }
 
 static int gemm(const struct sy_call *call, int n) {

@@ -74,8 +74,11 @@ static int syrk(const struct sy_call *call, int n) {
 }
 
 static int product(const struct sy_call *call, int n, CBLAS_TRANSPOSE second) {
-    cblas_dgemm(CblasColMajor, CblasNoTrans, second, n, n, n, -1, linalg_tile(call, 0), n,
-                linalg_tile(call, 1), n, 1, linalg_tile(call, 2), n);
+    int first = linalg_first_column(call, call->part, n);
+    int wide = linalg_first_column(call, call->part + 1, n) - first;
+    size_t skip = (size_t)first * (second == CblasTrans ? 1 : (size_t)n);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, second, n, wide, n, -1, linalg_tile(call, 0), n,
+                linalg_tile(call, 1) + skip, n, 1, column(linalg_tile(call, 2), first, n), n);
     return 0;
 }
 

@@ -53,6 +53,11 @@ static inline double *linalg_tile(const struct sy_call *call, uint32_t index) {
     return call->arguments[index].pointer;
 }
 
+/* Where the columns of a call begin; of the next part, where they end. The whole has n. */
+static inline int linalg_first_column(const struct sy_call *call, uint32_t part, int n) {
+    return call->part_count > 1 ? (int)((int64_t)n * part / call->part_count) : (int)part * n;
+}
+
 /* LAPACK's operation counts for tiles of the given side. */
 double linalg_flops(enum linalg_kernel kernel, double side);
 extern const char *const linalg_names[LINALG_KERNEL_COUNT];

@@ -251,10 +251,12 @@ static int trsm_upper(const struct sy_call *call, int n) {
 
 static int product(const struct sy_call *call, int n, struct view b, uint32_t target, bool lower) {
     struct lane *lane = NULL;
+    int first = linalg_first_column(call, call->part, n);
+    int wide = linalg_first_column(call, call->part + 1, n) - first;
     int code = open_lane(call, &lane);
     return code ? code
-                : gemm_views(call, lane, (const int[]){n, n, n}, -1, view(call, 0, n), b, 1,
-                             view(call, target, n), lower);
+                : gemm_views(call, lane, (const int[]){n, wide, n}, -1, view(call, 0, n),
+                             part(b, 0, first), 1, part(view(call, target, n), 0, first), lower);
 }
 
 static int syrk(const struct sy_call *call, int n) {

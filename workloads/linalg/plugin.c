@@ -110,24 +110,29 @@ static void features(const struct sy_call *call, struct sy_cost_features *ret_fe
     *ret_features = (struct sy_cost_features){linalg_flops(kernel_of(call), side), bytes};
 }
 
-#define ENTRY(word, summary, opencl, count, ...)                                                   \
+#define PARTS   32   /* of a product: columns of its result */
+#define PART_NS 10e3 /* a launch, and a block of columns that is not full */
+
+#define ENTRY_OF(parts, word, summary, opencl, count, ...)                                         \
     {                                                                                              \
 #word, summary, count,                                                                     \
-            {__VA_ARGS__ }, {run, GUEST_IF_CUDA(run), opencl }, features, .prepare = prepare       \
+            {__VA_ARGS__ }, {run, GUEST_IF_CUDA(run), opencl }, features,                          \
+                             .prepare = prepare, .part_max = parts, .part_ns = PART_NS             \
     }
-#define R  SY_READ
-#define W  SY_WRITE
-#define RW SY_READ_WRITE
+#define ENTRY(...) ENTRY_OF(0, __VA_ARGS__)
+#define R          SY_READ
+#define W          SY_WRITE
+#define RW         SY_READ_WRITE
 
 static const struct sy_kernel_entry kernels[LINALG_KERNEL_COUNT] = {
     ENTRY(potrf, "Cholesky factor of a tile", NULL, 1, RW),
     ENTRY(trsm, "B = B L^-T", GUEST_IF_OPENCL(run), 2, R, RW),
     ENTRY(syrk, "C = C - A A^T, lower triangle", GUEST_IF_OPENCL(run), 2, R, RW),
-    ENTRY(gemm, "C = C - A B^T", GUEST_IF_OPENCL(run), 3, R, R, RW),
+    ENTRY_OF(PARTS, gemm, "C = C - A B^T", GUEST_IF_OPENCL(run), 3, R, R, RW),
     ENTRY(getrf, "LU factors of a tile, no pivoting", NULL, 1, RW),
     ENTRY(trsm_lower, "B = L^-1 B, unit diagonal", GUEST_IF_OPENCL(run), 2, R, RW),
     ENTRY(trsm_upper, "B = B U^-1", GUEST_IF_OPENCL(run), 2, R, RW),
-    ENTRY(gemm_nn, "C = C - A B", GUEST_IF_OPENCL(run), 3, R, R, RW),
+    ENTRY_OF(PARTS, gemm_nn, "C = C - A B", GUEST_IF_OPENCL(run), 3, R, R, RW),
     ENTRY(geqrt, "QR factors of a tile, reflectors apart", NULL, 2, RW, W),
     ENTRY(ormqr, "C = Q^T C, Q of geqrt", GUEST_IF_OPENCL(run), 2, R, RW),
     ENTRY(tsqrt, "QR factors of a triangle on a tile", NULL, 2, RW, RW),

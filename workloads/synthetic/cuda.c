@@ -58,7 +58,7 @@ static int prepare(const struct sy_call *call) {
 
 static int stamp(const struct sy_call *call) {
     int code = 0;
-    for (uint32_t at = 0; !code && at < call->argument_count; at++) {
+    for (uint32_t at = 0; !code && call->part == 0 && at < call->argument_count; at++) {
         const struct sy_argument *argument = &call->arguments[at];
         if ((argument->mode & SY_WRITE) && argument->bytes >= sizeof(double)) {
             code = failed(call, "stamp",
@@ -73,7 +73,8 @@ static int spin(const struct sy_call *call) {
     struct lane *lane = NULL;
     int code = open_lane(call, &lane);
     code = code ? code
-                : failed(call, "spin", synthetic_cuda_spin(call->work, lane->sink, call->queue));
+                : failed(call, "spin",
+                         synthetic_cuda_spin(synthetic_share(call), lane->sink, call->queue));
     return code ? code : stamp(call);
 }
 
@@ -118,7 +119,7 @@ static int transfer(const struct sy_call *call) {
 }
 
 static int emulate(const struct sy_call *call) {
-    uint64_t ns = (uint64_t)(call->work > 0 ? call->work : 0);
+    uint64_t ns = (uint64_t)synthetic_share(call);
     int code = failed(call, "emulate", synthetic_cuda_wait(ns, call->queue));
     return code ? code : stamp(call);
 }

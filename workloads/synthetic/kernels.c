@@ -14,8 +14,9 @@ static size_t elements(const struct sy_argument *argument) {
     return argument->bytes / sizeof(double);
 }
 
+/* By the first part: to the others everything is read-write. */
 static void stamp(const struct sy_call *call) {
-    for (uint32_t at = 0; at < call->argument_count; at++) {
+    for (uint32_t at = 0; call->part == 0 && at < call->argument_count; at++) {
         const struct sy_argument *argument = &call->arguments[at];
         double *first = argument->pointer;
         if ((argument->mode & SY_WRITE) && elements(argument) > 0) {
@@ -27,7 +28,7 @@ static void stamp(const struct sy_call *call) {
 static int spin(const struct sy_call *call) {
     enum { CHAINS = 16 }; /* enough to hide the latency of one multiplication and addition */
     double values[CHAINS] = {0};
-    for (double done = 0; done < call->work; done += 2 * CHAINS) {
+    for (double done = 0; done < synthetic_share(call); done += 2 * CHAINS) {
         for (int at = 0; at < CHAINS; at++) {
             values[at] = values[at] * 0.5 + 1.0;
         }
@@ -82,7 +83,7 @@ static int transfer(const struct sy_call *call) {
 /* A parameter: the time is the thread's own, which stands while another one has the core. */
 static int emulate(const struct sy_call *call) {
     bool own = call->parameter_count > 0;
-    uint64_t work_ns = (uint64_t)(call->work > 0 ? call->work : 0);
+    uint64_t work_ns = (uint64_t)synthetic_share(call);
     uint64_t begun_ns = synthetic_now_ns(), own_begun_ns = own ? synthetic_own_ns() : 0, had_ns;
     stamp(call);
     synthetic_wait_until(begun_ns + work_ns, false);

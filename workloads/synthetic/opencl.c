@@ -93,7 +93,7 @@ static int launch(const struct sy_call *call, cl_kernel kernel, cl_ulong items) 
 
 static int stamp(const struct sy_call *call, struct lane *lane) {
     int code = 0;
-    for (uint32_t at = 0; !code && at < call->argument_count; at++) {
+    for (uint32_t at = 0; !code && call->part == 0 && at < call->argument_count; at++) {
         const struct sy_argument *argument = &call->arguments[at];
         cl_mem memory = argument->pointer;
         cl_int keep = (argument->mode & SY_READ) != 0;
@@ -112,7 +112,7 @@ static int spin(const struct sy_call *call) {
     if (code) {
         return code;
     }
-    cl_ulong rounds = (cl_ulong)(call->work / (2.0 * SPINNERS)) + 1;
+    cl_ulong rounds = (cl_ulong)(synthetic_share(call) / (2.0 * SPINNERS)) + 1;
     clSetKernelArg(lane->kernels[SPIN], 0, sizeof(rounds), &rounds);
     clSetKernelArg(lane->kernels[SPIN], 1, sizeof(lane->sink), &lane->sink);
     code = launch(call, lane->kernels[SPIN], SPINNERS);
@@ -180,7 +180,7 @@ static int emulate(const struct sy_call *call) {
     uint64_t begun_ns = synthetic_now_ns();
     code = stamp(call, lane);
     clFlush(call->queue);
-    synthetic_wait_until(begun_ns + (uint64_t)(call->work > 0 ? call->work : 0), true);
+    synthetic_wait_until(begun_ns + (uint64_t)synthetic_share(call), true);
     return code;
 }
 

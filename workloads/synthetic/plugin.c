@@ -46,17 +46,20 @@ static void transfer_features(const struct sy_call *call, struct sy_cost_feature
     *ret_features = (struct sy_cost_features){0, call->work};
 }
 
-#define ENTRY(word, summary, features)                                                             \
+enum { PARTS = 64 }; /* what only takes time can be split as one likes */
+
+#define ENTRY(word, summary, features, parts)                                                      \
     {                                                                                              \
 #word, summary, 0,                                                                         \
-            {0 }, {run, GUEST_IF_CUDA(run), GUEST_IF_OPENCL(run) }, features, .prepare = prepare   \
+            {0 }, {run, GUEST_IF_CUDA(run), GUEST_IF_OPENCL(run) }, features, .prepare = prepare,  \
+                                                                              .part_max = parts    \
     }
 
 static const struct sy_kernel_entry kernels[SYNTHETIC_KERNEL_COUNT] = {
-    ENTRY(spin, "computes in registers; work: flops", NULL),
-    ENTRY(stream, "passes over its data in memory; work: passes", stream_features),
-    ENTRY(transfer, "moves bytes between host and device; work: bytes", transfer_features),
-    ENTRY(emulate, "emulation: takes so long and computes nothing; work: ns", NULL),
+    ENTRY(spin, "computes in registers; work: flops", NULL, PARTS),
+    ENTRY(stream, "passes over its data in memory; work: passes", stream_features, 0),
+    ENTRY(transfer, "moves bytes between host and device; work: bytes", transfer_features, 0),
+    ENTRY(emulate, "emulation: takes so long and computes nothing; work: ns", NULL, PARTS),
 };
 
 static const struct sy_kernel_workload workloads[] = {

@@ -41,6 +41,11 @@ static inline uint32_t synthetic_passes(const struct sy_call *call) {
     return call->work >= 1 ? (uint32_t)(call->work < 1e9 ? call->work : 1e9) : 1;
 }
 
+/* Of the work of a call that may be one of several parts. */
+static inline double synthetic_share(const struct sy_call *call) {
+    return call->work > 0 ? call->work / (call->part_count > 1 ? call->part_count : 1) : 0;
+}
+
 /* Waits until the monotonic clock says so: asleep as long as that is precise, then awake. */
 void synthetic_wait_until(uint64_t until_ns, bool may_sleep);
 uint64_t synthetic_now_ns(void);

@@ -228,7 +228,7 @@ static void write_kernel(const struct sy_kernel_entry *kernel, struct sy_json_wr
         }
         sy_json_close(writer, ']');
     }
-    sy_json_close(writer, '}');
+    sy_json_print(writer, "part_max: %u, part_ns: %g}", kernel->part_max, kernel->part_ns);
 }
 
 static void write_workload(const struct sy_kernel_workload *workload,

@@ -14,15 +14,15 @@ int sy_run_check_stream(const struct sy_command *command, const struct sy_run_ar
         return args->graphs.count > 1
                    ? sy_options_usage(command,
                                       "a run takes one graph: '%s' is one too many (--tenants, "
-                                      "--load, --jobs, --arrivals, --only, --preempt or "
-                                      "--time-scale make a stream of several)",
+                                      "--load, --jobs, --arrivals, --only, --preempt, "
+                                      "--split or --time-scale make a stream of several)",
                                       args->graphs.items[1])
                    : SY_EXIT_OK;
     }
     if (args->pipeline) {
         return sy_options_usage(command, "a pipeline is not a stream of jobs: without --tenants, "
-                                         "--load, --jobs, --arrivals, --only, --preempt and "
-                                         "--time-scale");
+                                         "--load, --jobs, --arrivals, --only, --preempt, "
+                                         "--split and --time-scale");
     }
     if (args->check) {
         return sy_options_usage(command, "the results of a stream of jobs cannot be checked: "

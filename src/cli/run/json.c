@@ -38,9 +38,9 @@ static void put_options(const struct sy_run_args *args, struct sy_json_writer *w
     if (args->stream) {
         sy_json_print(writer,
                       "tenants: %u, load: %g, jobs: %u, arrivals: %s, only: %s, time_scale: %g, "
-                      "preempt: %d",
+                      "preempt: %d, split: %d",
                       request->tenants, request->load, request->jobs, request->arrivals,
-                      request->only, request->time_scale, request->preempt);
+                      request->only, request->time_scale, request->preempt, request->split);
     }
     sy_json_close(writer, '}');
 }

@@ -55,6 +55,10 @@ static const struct sy_option options[] = {
      "cores put a running task aside for one of a job that comes first, if the policy wants it, "
      "and go on with it afterwards",
      .given = AT(stream)},
+    {SY_OPTION_KEY, "split", NULL, AT(request),
+     "run tasks in parts, if their kernel can be split, so that tasks of other jobs may have the "
+     "device between two parts",
+     .given = AT(stream)},
     {SY_OPTION_KEY, "only", "GLOB", AT(request), "use only the graphs whose name matches GLOB",
      .given = AT(stream)},
     {SY_OPTION_KEY, "time-scale", "X", AT(request),
@@ -102,7 +106,8 @@ static const struct sy_command command = {
         "  symph run linalg:lu:n=4096,tile=512 --policy dmdas --plot lu.svg\n"
         "  symph run linalg:qr:n=4096,tile=512 --compare symphony,starpu:dmdas --repeat 10\n"
         "  symph run graph.json --kernels ./mine.so --record run.json\n"
-        "  symph run tpch.dag --emulate --tenants 3 --load 0.8 --jobs 50 --time-scale 0.01\n"
+        "  symph run tpch.dag --emulate --tenants 3 --load 0.8 --jobs 50 --time-scale 0.01 "
+        "--split\n"
         "  symph run --pipeline gnn:gcn:items=200 --objective energy --constraint 'latency<=50ms'",
     .about = "GRAPH is PLUGIN:WORKLOAD:ARGUMENTS (symph kernels lists them), a graph file, or "
              "a generator such as gen:cholesky:8, provided that plug-ins have its kernels. "

@@ -33,6 +33,68 @@ static double bound_ns(const struct sy_workload *workload) {
     return bound;
 }
 
+/* --- tasks in parts -----------------------------------------------------------------------------
+ * Jobs arrive, and are judged, as if they were whole: what parts cost is no excuse. */
+static int cut_graphs(struct sy_simulate *simulate) {
+    uint32_t count = simulate->graphs.count;
+    int r = SY_EXIT_OK;
+    simulate->isolated_ns = sy_need(sy_arena_alloc(simulate->arena, count + 1u, sizeof(double)));
+    for (uint32_t g = 0; g < count && r == SY_EXIT_OK; g++) {
+        struct sy_job job = {.graph = simulate->graphs.graphs[g], .weight = 1};
+        struct sy_workload *workload = NULL;
+        struct sy_graph *cut = NULL;
+        struct sy_error error = {0};
+        r = create_workload(simulate, &job, 1, &workload);
+        if (r != SY_EXIT_OK) {
+            return r;
+        }
+        simulate->isolated_ns[g] = workload->job_isolated_ns[0];
+        sy_workload_destroy(workload);
+        int code = sy_graph_cut(job.graph, &simulate->cut, &cut);
+        code = code ? sy_fail(&error, code, "graph %s is too large to be split",
+                              sy_graph_name(job.graph))
+                    : sy_graph_list_adopt(&simulate->cuts, cut);
+        r = sy_message_code(code, &error);
+    }
+    return r;
+}
+
+static uint32_t find_graph(const struct sy_graph_list *list, const struct sy_graph *graph) {
+    uint32_t g = 0;
+    while (list->graphs[g] != graph) {
+        g++;
+    }
+    return g;
+}
+
+/* What is run, and the bound that it is compared with. */
+static int lay_jobs(struct sy_simulate *simulate, const struct sy_job *jobs, uint32_t count,
+                    struct sy_workload **ret_workload, double *ret_bound_ns) {
+    struct sy_workload *whole = NULL;
+    int r = create_workload(simulate, jobs, count, &whole);
+    if (r != SY_EXIT_OK) {
+        return r;
+    }
+    *ret_bound_ns = bound_ns(whole);
+    *ret_workload = whole;
+    if (simulate->cuts.count == 0) {
+        return SY_EXIT_OK;
+    }
+    sy_workload_destroy(whole);
+    struct sy_job *cut = sy_need(calloc(count + 1u, sizeof *cut));
+    for (uint32_t j = 0; j < count; j++) {
+        cut[j] = jobs[j];
+        cut[j].graph = simulate->cuts.graphs[find_graph(&simulate->graphs, jobs[j].graph)];
+    }
+    r = create_workload(simulate, cut, count, ret_workload);
+    free(cut);
+    for (uint32_t j = 0; r == SY_EXIT_OK && j < count; j++) {
+        uint32_t graph = find_graph(&simulate->cuts, (*ret_workload)->jobs[j].graph);
+        (*ret_workload)->job_isolated_ns[j] = simulate->isolated_ns[graph];
+    }
+    return r;
+}
+
 static int add_case(struct sy_simulate *simulate, const char *graph, uint64_t seed,
                     const struct sy_workload *workload, double bound) {
     size_t policies = simulate->policies.count;
@@ -61,12 +123,12 @@ static int single_cases(struct sy_simulate *simulate) {
         const struct sy_graph *graph = simulate->graphs.graphs[g];
         struct sy_job job = {.graph = graph, .weight = 1};
         struct sy_workload *workload = NULL;
-        r = create_workload(simulate, &job, 1, &workload);
+        double bound = 0;
+        r = lay_jobs(simulate, &job, 1, &workload, &bound);
         if (r != SY_EXIT_OK) {
             return r;
         }
         simulate->workloads[simulate->workload_count++] = workload;
-        double bound = bound_ns(workload);
         for (uint32_t s = 0; s < args->seeds && r == SY_EXIT_OK; s++) {
             r = add_case(simulate, sy_graph_name(graph), args->seed + s, workload, bound);
         }
@@ -105,10 +167,11 @@ static int stream_cases(struct sy_simulate *simulate) {
         struct sy_workload *workload = NULL;
         sy_jobs_draw(args->seed + s, &simulate->graphs, args->tenants, area_ns / args->load, jobs,
                      args->jobs);
-        r = create_workload(simulate, jobs, args->jobs, &workload);
+        double bound = 0;
+        r = lay_jobs(simulate, jobs, args->jobs, &workload, &bound);
         if (r == SY_EXIT_OK) {
             simulate->workloads[simulate->workload_count++] = workload;
-            r = add_case(simulate, "stream", args->seed + s, workload, bound_ns(workload));
+            r = add_case(simulate, "stream", args->seed + s, workload, bound);
         }
     }
     free(jobs);
@@ -118,12 +181,12 @@ static int stream_cases(struct sy_simulate *simulate) {
 /* The same jobs under every seed: only what is hidden differs. */
 static int recorded_cases(struct sy_simulate *simulate) {
     struct sy_workload *workload = NULL;
-    int r = create_workload(simulate, simulate->jobs, simulate->job_count, &workload);
+    double bound = 0;
+    int r = lay_jobs(simulate, simulate->jobs, simulate->job_count, &workload, &bound);
     if (r != SY_EXIT_OK) {
         return r;
     }
     simulate->workloads[simulate->workload_count++] = workload;
-    double bound = bound_ns(workload);
     for (uint32_t s = 0; s < simulate->args->seeds && r == SY_EXIT_OK; s++) {
         r = add_case(simulate, "stream", simulate->args->seed + s, workload, bound);
     }
@@ -140,6 +203,12 @@ int sy_simulate_cases(struct sy_simulate *simulate) {
     simulate->pictures =
         sy_need(sy_arena_alloc(simulate->arena, (size_t)simulate->policies.count * SY_PICTURE_COUNT,
                                sizeof(struct sy_buffer)));
+    if (args->split) {
+        int r = cut_graphs(simulate);
+        if (r != SY_EXIT_OK) {
+            return r;
+        }
+    }
     if (simulate->jobs) {
         return recorded_cases(simulate);
     }

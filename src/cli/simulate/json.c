@@ -68,11 +68,12 @@ static void put_options(const struct sy_simulate *simulate, struct sy_json_write
     sy_json_print(writer,
                   "options: {seed: %llu, seeds: %u, accelerate: %g, noise: %g, "
                   "spike_probability: %g, spike_factor: %g, model_error: %g, contention: %d, "
-                  "preempt: %d",
+                  "preempt: %d, split: %d, part_max: %u, part_cost: %g",
                   (unsigned long long)args->seed, args->seeds,
                   args->accelerate_given ? (double)args->accelerate : NAN, args->noise,
                   simulate->spike_probability, simulate->spike_factor, args->model_error,
-                  args->contention, args->preempt);
+                  args->contention, args->preempt, args->split, simulate->cut.part_max,
+                  simulate->cut.more_ratio);
     sy_json_print(writer,
                   "hidden_load: %g, hidden_weight: %g, throttle: %g, straggler_share: %g, "
                   "straggler_factor: %g, "

@@ -300,6 +300,29 @@ static int read_arrivals(struct sy_simulate *simulate) {
     return sy_message_code(code, &error);
 }
 
+/* "8", or "8:2%". */
+static int read_parts(struct sy_simulate *simulate) {
+    const char *text = simulate->args->parts;
+    if (!text) {
+        return SY_EXIT_OK;
+    }
+    size_t length = strlen(text), head = strcspn(text, ":");
+    uint64_t count = 0;
+    double percent = 0;
+    bool cost = head < length;
+    if (!sy_parse_u64(text, head, &count) || count < 2 || count > SY_PART_MAX ||
+        (cost && (text[length - 1] != '%' ||
+                  !sy_parse_double(text + head + 1, length - head - 2, &percent))) ||
+        !(percent >= 0 && percent <= 100)) {
+        return sy_options_usage(sy_simulate_command(),
+                                "--parts takes N or N:COST%% such as 8:2%% (2 to %d parts, 0 to "
+                                "100 %%), not '%s'",
+                                SY_PART_MAX, text);
+    }
+    simulate->cut = (struct sy_graph_cut){(uint32_t)count, percent / 100};
+    return SY_EXIT_OK;
+}
+
 /* What is shared, but not known. */
 static void note_unknown(const struct sy_simulate *simulate) {
     const struct sy_machine *machine = simulate->machine;
@@ -329,6 +352,7 @@ int sy_simulate_setup(struct sy_simulate *simulate, const struct sy_simulate_arg
     int r = read_policies(simulate);
     r = r ? r : read_spikes(simulate);
     r = r ? r : read_stragglers(simulate);
+    r = r ? r : read_parts(simulate);
     r = r ? r : read_belief(simulate);
     r = r ? r
           : sy_simulate_decision_time(sy_simulate_command(), args->decision_time,
@@ -359,6 +383,7 @@ void sy_simulate_finish(struct sy_simulate *simulate) {
     sy_interference_destroy(simulate->gpu);
     sy_store_close(simulate->store);
     sy_graph_list_finish(&simulate->graphs);
+    sy_graph_list_finish(&simulate->cuts);
     sy_machine_destroy(simulate->machine);
     sy_arena_destroy(simulate->arena);
 }

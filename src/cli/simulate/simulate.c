@@ -102,6 +102,13 @@ static const struct sy_option options[] = {
     {SY_OPTION_FLAG, "preempt", NULL, AT(preempt),
      "cores put a running task aside for one of a job that comes first, if a policy wants it, and "
      "go on with it afterwards"},
+    {SY_OPTION_FLAG, "split", NULL, AT(split),
+     "run tasks in parts, if the graph says that their kernel can be split, so that tasks of other "
+     "jobs may have the device between two parts"},
+    {SY_OPTION_TEXT, "parts", "N[:COST%]", AT(parts),
+     "assume that tasks of all kernels can be split into N parts, which take COST % longer "
+     "together; implies --split",
+     0, 0, AT(split)},
     {SY_OPTION_HEADING,
      .help = "Job streams (each of these options turns the graphs into a stream)"},
     {SY_OPTION_U32, "tenants", "K", AT(tenants),

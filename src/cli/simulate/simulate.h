@@ -30,14 +30,14 @@ struct sy_simulate_args {
     const char *belief, *counter_events, *hidden_period, *counter_period, *straggler_time;
     uint32_t counters;
     struct sy_text_list fails, replays;
-    const char *decision_time;
+    const char *decision_time, *parts;
     uint32_t tenants, jobs;
     const char *arrivals;
     double load;
     uint32_t threads;
     const char *plot, *trace, *paje;
     bool accelerate_given, stream;
-    bool contention, preempt, judge, timing, check, per_graph, list_policies;
+    bool contention, preempt, split, judge, timing, check, per_graph, list_policies;
 };
 
 /* A device that is lost, and perhaps comes back. Times are ns, or a share of the lower bound. */
@@ -75,6 +75,9 @@ struct sy_simulate {
     const struct sy_simulate_args *args;
     struct sy_machine *machine;
     struct sy_graph_list graphs;
+    struct sy_graph_cut cut;   /* args->split: how tasks are cut */
+    struct sy_graph_list cuts; /* the graphs, cut; empty: they stay whole */
+    double *isolated_ns;       /* per graph, whole, where there are cuts */
     struct sy_store *store;
     struct sy_interference *smt, *gpu;
     struct sy_noise_table noise;

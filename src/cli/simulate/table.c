@@ -68,8 +68,8 @@ static void put_title(const struct sy_simulate *simulate, struct sy_buffer *buff
     if (args->noise > 0) {
         sy_print(buffer, ", noise %g", args->noise);
     }
-    sy_print(buffer, "%s%s\n", args->contention ? ", contention" : "",
-             args->preempt ? ", preemption" : "");
+    sy_print(buffer, "%s%s%s\n", args->contention ? ", contention" : "",
+             args->preempt ? ", preemption" : "", args->split ? ", tasks in parts" : "");
     if (simulate->charge) {
         sy_print(buffer, "What policies took to plan and to decide on this machine is "
                          "charged to the clock: not reproducible.\n");

@@ -150,7 +150,8 @@ static double stated_us(struct starpu_task *task, struct starpu_perfmodel_arch *
                         unsigned implementation) {
     (void)arch;
     (void)implementation;
-    return ((const struct sy_engine_slot *)task->cl_arg)->row->work * 1e-3;
+    const struct sy_engine_slot *slot = task->cl_arg;
+    return slot->row->work * 1e-3 / slot->part_count;
 }
 
 static void state_times(struct sy_engine_kernel *kernel) {

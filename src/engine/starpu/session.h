@@ -182,6 +182,8 @@ void session_init_tasks(struct session *session);
 struct sy_cost_features session_features(const struct session *session,
                                          const struct sy_engine_slot *slot,
                                          struct sy_argument *room);
+/* A part's, of those of the whole. */
+void session_share_costs(const struct sy_engine_slot *slot);
 /* StarPU's task of a slot, in its row: a fresh one, or the driver's. worker: SY_NONE: the policy
  * decides. -ENOMEM. */
 int session_make_task(struct session *session, struct sy_engine_slot *slot, uint32_t worker);
@@ -213,6 +215,11 @@ void session_drop_all(struct session *session);
 /* --- session_graph.c --- */
 /* The engine's graph, as a session that a driver of our own submits. */
 SY_MUST_CHECK int session_open_graph(struct sy_engine *engine, struct sy_error *error);
+/* Who has each kernel of the engine's graph; NULL: nobody, and the emulator stands in for it. */
+SY_MUST_CHECK int session_bind(const struct sy_engine *engine,
+                               const struct sy_kernel_entry **ret_entries, struct sy_error *error);
+const struct sy_kernel_entry *session_emulator(const struct sy_engine *engine,
+                                               struct sy_error *error);
 /* The same with a driver that has tasks of the graph handed over at times of its own. */
 SY_MUST_CHECK int session_open_driven(struct sy_engine *engine, const struct session_driver *driver,
                                       struct sy_error *error);

@@ -56,7 +56,8 @@ static int add_task(struct session *session, uint32_t number, struct sy_argument
     row->starpu = &known->tasks[number];
     row->name = task->name;
     row->kernel = kernel;
-    row->work = kernel->emulated ? session_emulated_ns(engine->graph, number) : task->work;
+    uint32_t parts = task->part_count > 1 ? task->part_count : 1;
+    row->work = kernel->emulated ? session_emulated_ns(engine->graph, number) * parts : task->work;
     row->ran = SESSION_NEVER_RAN;
     *slot = (struct sy_engine_slot){
         .engine = engine,
@@ -64,10 +65,14 @@ static int add_task(struct session *session, uint32_t number, struct sy_argument
         .task = number,
         .access_count = width_of(engine->graph, number),
         .accesses = &engine->graph->accesses[task->access_start],
-        .part_count = 1,
+        .part = task->part,
+        .part_count = parts,
         .job.weight = 1,
     };
     row->features = session_features(session, slot, room);
+    if (parts > 1) {
+        session_share_costs(slot);
+    }
     return 0;
 }
 
@@ -366,13 +371,28 @@ static int again(struct session *session, struct sy_error *error) {
 static const struct session_driver driver = {
     .known = true, .prepare = session_prepare_graph, .drive = drive, .again = again};
 
+int session_bind(const struct sy_engine *engine, const struct sy_kernel_entry **ret_entries,
+                 struct sy_error *error) {
+    bool all = !engine->request.emulate;
+    int code = sy_kernel_set_bind(engine->plugins, engine->graph, all, ret_entries, error);
+    if (code < 0 && !error->hint[0] && !engine->workload) {
+        sy_hint(error, "--emulate waits for the CPU time stated in the graph instead of computing");
+    }
+    return code;
+}
+
+const struct sy_kernel_entry *session_emulator(const struct sy_engine *engine,
+                                               struct sy_error *error) {
+    return sy_kernel_set_find(engine->plugins, EMULATOR, error);
+}
+
 /* In the order of the graph; those that no plug-in has are emulated. */
 static int add_kernels(struct sy_engine *engine, const struct sy_kernel_entry **entries,
                        struct sy_error *error) {
     const struct sy_graph *graph = engine->graph;
     for (uint32_t k = 0; k < graph->kernel_count; k++) {
         const struct sy_kernel_entry *entry =
-            entries[k] ? entries[k] : sy_kernel_set_find(engine->plugins, EMULATOR, error);
+            entries[k] ? entries[k] : session_emulator(engine, error);
         if (!entry) {
             return -ENOENT;
         }
@@ -404,10 +424,7 @@ int session_open_driven(struct sy_engine *engine, const struct session_driver *b
         uint32_t width = width_of(graph, t);
         engine->widest = width > engine->widest ? width : engine->widest;
     }
-    int code = sy_kernel_set_bind(engine->plugins, graph, !engine->request.emulate, entries, error);
-    if (code < 0 && !error->hint[0] && !engine->workload) {
-        sy_hint(error, "--emulate waits for the CPU time stated in the graph instead of computing");
-    }
+    int code = session_bind(engine, entries, error);
     code = code ? code : session_create(engine, by, graph->kernel_count, error);
     return code ? code : add_kernels(engine, entries, error);
 }

@@ -3,10 +3,11 @@
  * The driver of a stream of jobs: graphs that are known in advance, each handed over when its job
  * arrives.
  *
- * In: graphs, and who sends which of them when (cost/jobs.c). Out: one graph of all their tasks, of
- * which each job has a run of consecutive ones; it is submitted job by job. To the policy each job
- * is one, with its arrival, its weight and the time that it takes alone; under StarPU's own
- * policies, which know no jobs, the first to come has the highest priority.
+ * In: graphs, and who sends which of them when (cost/jobs.c). Out: one graph of all their tasks, in
+ * parts if that is asked for, of which each job has a run of consecutive ones; it is submitted job
+ * by job. To the policy each job is one, with its arrival, its weight and the time that it takes
+ * alone; under StarPU's own policies, which know no jobs, the first to come has the highest
+ * priority.
  */
 #include "engine/starpu/session.h"
 #include "graph/graph.h"
@@ -214,6 +215,55 @@ static int merge_jobs(struct sy_engine *engine, struct session_stream *stream,
     return sy_graph_seal(merge.graph, error);
 }
 
+/* --- in parts -----------------------------------------------------------------------------------
+ */
+/* What the code says of its kernels counts, not the file. */
+static int tell_parts(struct sy_engine *engine, struct sy_error *error) {
+    struct sy_graph *graph = engine->graph;
+    const struct sy_kernel_entry **entries =
+        sy_arena_alloc(engine->arena, graph->kernel_count + 1u, sizeof *entries);
+    int code = entries ? session_bind(engine, entries, error) : sy_out_of_memory(error);
+    for (uint32_t k = 0; k < graph->kernel_count && !code; k++) {
+        const struct sy_kernel_entry *entry =
+            entries[k] ? entries[k] : session_emulator(engine, error);
+        code = entry ? 0 : -ENOENT;
+        graph->kernels[k].part_max = entry ? entry->part_max : 0;
+        graph->kernels[k].part_ns = entry ? entry->part_ns : 0;
+    }
+    return code;
+}
+
+/* Jobs begin where their first task's first part is. */
+static void move_jobs(struct session_stream *stream, const struct sy_graph *graph) {
+    uint32_t job = 0, whole = 0;
+    for (uint32_t t = 0; t < graph->task_count; t++) {
+        for (; graph->tasks[t].part == 0 && job < stream->count && stream->first[job] == whole;
+             job++) {
+            stream->first[job] = t;
+        }
+        whole += graph->tasks[t].part == 0;
+    }
+    stream->first[stream->count] = graph->task_count;
+}
+
+static int split_tasks(struct sy_engine *engine, struct session_stream *stream,
+                       struct sy_error *error) {
+    struct sy_graph *cut = NULL;
+    int code = tell_parts(engine, error);
+    if (code) {
+        return code;
+    }
+    code = sy_graph_cut(engine->graph, &(struct sy_graph_cut){0}, &cut);
+    if (code) {
+        return sy_fail(error, code, "the parts of %u tasks are too many",
+                       engine->graph->task_count);
+    }
+    sy_graph_destroy(engine->graph);
+    engine->graph = cut;
+    move_jobs(stream, cut);
+    return 0;
+}
+
 /* --- when they arrive, and what they take alone -------------------------------------------------
  */
 static bool is_stated(const struct sy_engine *engine) {
@@ -361,6 +411,7 @@ int session_open_stream(struct sy_engine *engine, struct sy_error *error) {
     stream->first = sy_arena_alloc(engine->arena, stream->count + 1u, sizeof *stream->first);
     stream->alone_ns = sy_arena_alloc(engine->arena, stream->count + 1u, sizeof(double));
     code = merge_jobs(engine, stream, error);
+    code = code || !engine->request.split ? code : split_tasks(engine, stream, error);
     code = code ? code : session_open_driven(engine, &driver, error);
     if (!code) {
         engine->session->stream = stream;

@@ -138,14 +138,26 @@ struct sy_cost_features session_features(const struct session *session,
     return sy_kernel_features(slot->row->kernel->entry, &call);
 }
 
+/* Others are told apart by the sizes of their data, which parts have in common with the whole. */
+static void tell_apart(struct sy_engine_row *row) {
+    row->footprint =
+        1u | starpu_hash_crc32c_be_n(&row->features, sizeof row->features, 0x53455353u);
+}
+
+void session_share_costs(const struct sy_engine_slot *slot) {
+    struct sy_engine_row *row = slot->row;
+    row->features.flops /= slot->part_count;
+    row->features.bytes /= slot->part_count;
+    tell_apart(row);
+}
+
 static void set_costs(const struct session *session, const struct sy_engine_slot *slot) {
     struct sy_argument room[SY_ARGUMENT_MAX];
     struct sy_engine_row *row = slot->row;
     struct sy_cost_features exact = session_features(session, slot, room);
     row->features.flops = round_size(exact.flops / slot->part_count);
     row->features.bytes = round_size(exact.bytes / slot->part_count);
-    row->footprint =
-        1u | starpu_hash_crc32c_be_n(&row->features, sizeof row->features, 0x53455353u);
+    tell_apart(row);
 }
 
 /* --- ends: on StarPU's threads ------------------------------------------------------------------
@@ -508,8 +520,9 @@ int session_make_task(struct session *session, struct sy_engine_slot *slot, uint
     slot->row->starpu = task;
     struct buffers buffers = make_room(task, slot->access_count);
     for (uint32_t a = 0; buffers.handles && buffers.modes && a < slot->access_count; a++) {
-        /* To StarPU, parts only read. */
-        uint32_t mode = slot->part_count > 1 ? SY_READ : slot->accesses[a].mode & SY_READ_WRITE;
+        /* To StarPU, parts that run at the same time only read. */
+        uint32_t mode =
+            slot->part_count > 1 && !known ? SY_READ : slot->accesses[a].mode & SY_READ_WRITE;
         buffers.handles[a] = session_find_datum(session, slot->accesses[a].datum)->handle;
         buffers.modes[a] = starpu_modes[mode];
     }
