@@ -231,16 +231,17 @@ static void count_core(struct sy_arbiter *a, const struct device *d, struct memb
     a->moved = true;
 }
 
-static void calm(struct sy_arbiter *a, struct device *d) {
+/* He may keep it; others: but there is somebody who would take it. */
+static void calm(struct sy_arbiter *a, struct device *d, bool others) {
     a->leaving_cores -= d->core && d->until_ns;
     d->until_ns = d->due_ns = 0;
-    atomic_store(&seat_of(a, d->owner)->until_ns, 0);
+    atomic_store(&seat_of(a, d->owner)->until_ns, others ? SY_SEAT_FOR_EVER : 0);
 }
 
 static void end_lease(struct sy_arbiter *a, struct device *d, uint64_t now_ns) {
     arbiter_count(a, d, now_ns);
     atomic_store(&seat_of(a, d->owner)->grant, 0);
-    calm(a, d);
+    calm(a, d, false);
     count_core(a, d, d->owner, UINT32_MAX);
     d->owner = NOBODY;
     d->revoking = false;
@@ -257,6 +258,7 @@ static void grant(struct sy_arbiter *a, struct device *d, struct member m, uint6
     d->owner = m;
     d->number = ++a->leases;
     d->granted_ns = now_ns;
+    d->idle = false;
     count_core(a, d, m, 1);
     atomic_store(&seat->until_ns, 0);
     atomic_store(&seat->grant, d->number);
@@ -325,13 +327,19 @@ static struct member first_in_line(const struct sy_arbiter *a, const struct devi
     return first;
 }
 
+/* Its owner has something to do with it. */
+static bool is_at_work(const struct sy_arbiter *a, const struct device *d) {
+    const struct sy_place *place = place_of(a, d->owner);
+    return atomic_load(&place->want) == 1 || atomic_load(&place->hold) == d->number;
+}
+
 static bool shall_move(const struct sy_arbiter *a, const struct device *d) {
     struct member m = first_in_line(a, d, true);
     if (m.client == SY_NONE || !d->core || d->until_ns) {
         return m.client != SY_NONE;
     }
     bool own = a->clients[m.client].tenant == a->clients[d->owner.client].tenant;
-    return own || a->leaving_cores < arbiter_missing_cores(a);
+    return own || !is_at_work(a, d) || a->leaving_cores < arbiter_missing_cores(a);
 }
 
 static void announce(struct sy_arbiter *a, struct device *d, bool urgent, uint64_t now_ns) {
@@ -347,13 +355,17 @@ static void announce(struct sy_arbiter *a, struct device *d, bool urgent, uint64
     atomic_store(&seat_of(a, d->owner)->until_ns, d->until_ns);
 }
 
+/* Its owner has done so by himself, because his time was over; he does not take it back. */
+static bool is_given_back(const struct sy_arbiter *a, const struct device *d) {
+    return atomic_load(&place_of(a, d->owner)->yielded) == d->number;
+}
+
 /* Takes it from its owner. False: not yet. */
 static bool take_back(struct sy_arbiter *a, struct device *d, uint64_t now_ns) {
     const struct sy_place *place = place_of(a, d->owner);
-    bool yielded = atomic_load(&place->yielded) == d->number;
     bool idle = atomic_load(&place->want) != 1;
     uint64_t patience = d->until_ns + a->options.quantum_ns / SLACK_PART;
-    if (!d->revoking && !yielded && !idle && now_ns < patience) {
+    if (!d->revoking && !is_given_back(a, d) && !idle && now_ns < patience) {
         d->then_ns = patience;
         return false;
     }
@@ -367,8 +379,11 @@ static bool take_back(struct sy_arbiter *a, struct device *d, uint64_t now_ns) {
         }
         post_of(a, d->owner)->overdue = d->number;
         post_of(a, d->owner)->counted_ns = now_ns;
+        idle = true;
     }
+    struct member before = d->owner;
     end_lease(a, d, now_ns);
+    set_wants(a, d, before, !idle, now_ns); /* again, which is nothing new */
     return true;
 }
 
@@ -380,11 +395,15 @@ static void attend(struct sy_arbiter *a, struct device *d, uint64_t now_ns) {
         arbiter_count(a, d, now_ns);
         bool urgent = look_at_desks(a, d, now_ns);
         if (d->owner.client != SY_NONE) {
-            if (!d->revoking && !shall_move(a, d)) {
-                calm(a, d);
+            bool given = is_given_back(a, d);
+            if (!d->revoking && !given && !shall_move(a, d)) {
+                calm(a, d, first_in_line(a, d, false).client != SY_NONE);
                 return;
             }
-            announce(a, d, urgent, now_ns);
+            if (!given) {
+                urgent = urgent || arbiter_misses_core(a, d, first_in_line(a, d, true));
+                announce(a, d, urgent, now_ns);
+            }
             if (!take_back(a, d, now_ns)) {
                 return;
             }

@@ -50,6 +50,7 @@ struct device {
     uint64_t granted_ns, counted_ns;
     uint64_t until_ns, due_ns; /* 0: nobody else wants it */
     uint64_t then_ns;          /* when it must be looked at again */
+    bool idle;                 /* its owner had no use for it when that was last looked at */
     bool revoking;             /* the board is cleared, and its owner still at work */
     /* What tenants have used of it, by their weights; cores have one account together. */
     uint32_t account, own_account; /* 0: it has none of its own */
@@ -84,6 +85,8 @@ void arbiter_count(struct sy_arbiter *a, struct device *d, uint64_t now_ns);
 bool arbiter_credit(struct sy_arbiter *a, const struct device *d, uint32_t tenant);
 /* Should this member get it from its owner? */
 bool arbiter_deserves(const struct sy_arbiter *a, const struct device *d, struct member m);
+/* Its tenant lacks a whole core of his share, which he had lent: he gets it back at once. */
+bool arbiter_misses_core(const struct sy_arbiter *a, const struct device *d, struct member m);
 /* Of two members that want it, is m before n? */
 bool arbiter_before(const struct sy_arbiter *a, const struct device *d, struct member m,
                     struct member n);

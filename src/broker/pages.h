@@ -17,13 +17,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SY_SEATS_MAX 512u /* devices of a client */
-#define SY_PAGE_LINE 64   /* of the cache */
+#define SY_SEATS_MAX     512u       /* devices of a client */
+#define SY_PAGE_LINE     64         /* of the cache */
+#define SY_SEAT_FOR_EVER UINT64_MAX /* until then: your share, but others would take it */
 
 struct sy_seat {
     _Alignas(SY_PAGE_LINE) _Atomic uint64_t grant; /* the lease; 0: it is not yours */
-    _Atomic uint64_t until_ns; /* CLOCK_MONOTONIC: others wait, yours until then; 0: nobody does */
-    _Atomic uint32_t bell;     /* one more with each grant; a futex */
+    /* CLOCK_MONOTONIC: others wait, yours until then; 0: nobody does. */
+    _Atomic uint64_t until_ns;
+    _Atomic uint32_t bell; /* one more with each grant; a futex */
 };
 
 struct sy_place {

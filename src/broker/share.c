@@ -31,8 +31,9 @@ static void charge(struct sy_arbiter *a, struct device *d, struct member m, doub
 }
 
 void arbiter_count(struct sy_arbiter *a, struct device *d, uint64_t now_ns) {
-    if (d->owner.client != SY_NONE && works(a, d->owner, d->number)) {
-        charge(a, d, d->owner, (double)(now_ns - d->counted_ns));
+    if (d->owner.client != SY_NONE) {
+        charge(a, d, d->owner, d->idle ? 0 : (double)(now_ns - d->counted_ns));
+        d->idle = !works(a, d->owner, d->number);
     }
     d->counted_ns = now_ns;
     for (uint32_t i = 0; i < d->member_count; i++) {
@@ -112,15 +113,28 @@ bool arbiter_credit(struct sy_arbiter *a, const struct device *d, uint32_t tenan
     return *used <= now - quantum / 2;
 }
 
+/* Of those that have more than their share, who has used most gives first. */
+static bool has_most(const struct sy_arbiter *a, const struct device *d, uint32_t tenant) {
+    bool most = excess(a, tenant) > LITTLE;
+    for (uint32_t t = 0; t < a->tenant_count && most; t++) {
+        most = *used_of(a, d, t) <= *used_of(a, d, tenant) || excess(a, t) <= LITTLE;
+    }
+    return most;
+}
+
 bool arbiter_deserves(const struct sy_arbiter *a, const struct device *d, struct member m) {
     const struct client *c = &a->clients[m.client], *o = &a->clients[d->owner.client];
-    if (!d->core) {
+    if (!d->core || !works(a, d->owner, d->number)) {
         return true;
     }
     if (c->tenant == o->tenant) {
         return c->cores_held < o->cores_held;
     }
-    return excess(a, c->tenant) < -LITTLE && excess(a, o->tenant) > LITTLE;
+    return excess(a, c->tenant) < -LITTLE && has_most(a, d, o->tenant);
+}
+
+bool arbiter_misses_core(const struct sy_arbiter *a, const struct device *d, struct member m) {
+    return d->core && m.client != SY_NONE && excess(a, a->clients[m.client].tenant) < LITTLE - 1;
 }
 
 bool arbiter_before(const struct sy_arbiter *a, const struct device *d, struct member m,

@@ -33,22 +33,19 @@ static bool is_name(const char *text, size_t size) {
     return length < size;
 }
 
-/* The account of somebody who calls himself so; false: no such name can be. Other users have one
- * each, or who takes many names would get many shares. */
-static bool name_tenant(const struct guest *guest, const char *label, char *ret_name, size_t size) {
+/* The account of somebody who calls himself so. Other users than who runs this have one each, or
+ * those who take many names would get many shares. */
+static void name_tenant(const struct guest *guest, const char *label, char *ret_name, size_t size) {
     char room[1024];
     struct passwd entry, *found = NULL;
     bool own = guest->who.uid == 0 || guest->who.uid == geteuid();
-    if (!is_name(label, SY_BROKER_NAME)) {
-        return false;
-    }
     if (own && label[0]) {
-        return snprintf(ret_name, size, "%s", label) < (int)size;
+        snprintf(ret_name, size, "%s", label);
+    } else if (getpwuid_r(guest->who.uid, &entry, room, sizeof room, &found) == 0 && found) {
+        snprintf(ret_name, size, "%s", entry.pw_name);
+    } else {
+        snprintf(ret_name, size, "%u", (unsigned)guest->who.uid);
     }
-    if (getpwuid_r(guest->who.uid, &entry, room, sizeof room, &found) == 0 && found) {
-        return snprintf(ret_name, size, "%s", entry.pw_name) < (int)size;
-    }
-    return snprintf(ret_name, size, "%u", (unsigned)guest->who.uid) < (int)size;
 }
 
 /* --- what he is given --------------------------------------------------------------------------
@@ -150,20 +147,11 @@ static bool give(const struct guest *guest, const int descriptors[3]) {
 }
 
 /* Everything is wanted at first, so that what is free is his when he begins. */
-static bool join(struct sy_service *s, struct guest *guest, const struct sy_broker_hello *hello,
-                 const char (*names)[SY_BROKER_NAME]) {
+static bool join(struct sy_service *s, struct guest *guest, const struct service_request *said) {
+    const struct sy_broker_hello *hello = &said->hello;
     char tenant[SY_BROKER_NAME];
     int descriptors[3];
-    if (!name_tenant(guest, hello->tenant, tenant, sizeof tenant)) {
-        return refuse(guest, -EINVAL,
-                      "the name of a tenant has letters, digits and ._-:@+, at most 31 of them "
-                      "(SYMPH_TENANT)");
-    }
-    for (uint32_t i = 0; i < hello->device_count; i++) {
-        if (!names[i][0] || !is_name(names[i], sizeof names[i])) {
-            return refuse(guest, -EINVAL, "a device's name is not well-formed");
-        }
-    }
+    name_tenant(guest, hello->tenant, tenant, sizeof tenant);
     int code = service_seat(guest, descriptors);
     if (code) {
         return refuse(guest, code, strerror(-code));
@@ -175,7 +163,7 @@ static bool join(struct sy_service *s, struct guest *guest, const struct sy_brok
     const struct sy_arbiter_client client = {.tenant = tenant,
                                              .board = guest->board,
                                              .desk = guest->desk,
-                                             .devices = names,
+                                             .devices = said->names,
                                              .device_count = hello->device_count};
     code = sy_arbiter_join(s->arbiter, &client, now_ns, &guest->client);
     if (!code) {
@@ -193,7 +181,8 @@ static bool may_know(const struct guest *guest, const char *tenant) {
     if (guest->who.uid == 0 || guest->who.uid == geteuid()) {
         return true;
     }
-    return name_tenant(guest, "", own, sizeof own) && strcmp(tenant, own) == 0;
+    name_tenant(guest, "", own, sizeof own);
+    return strcmp(tenant, own) == 0;
 }
 
 static bool tell(const struct sy_service *s, const struct guest *guest) {
@@ -213,31 +202,45 @@ static bool tell(const struct sy_service *s, const struct guest *guest) {
     return false; /* that is all he wanted */
 }
 
+const char *service_parse(const struct service_request *said, size_t size) {
+    const struct sy_broker_hello *hello = &said->hello;
+    if (size < sizeof *hello || memcmp(hello->magic, SY_BROKER_MAGIC, sizeof hello->magic) != 0) {
+        return "that is no request";
+    }
+    if (hello->version != SY_BROKER_VERSION) {
+        return "the broker is of another version of symph";
+    }
+    if (hello->request == SY_BROKER_TELL) {
+        return NULL;
+    }
+    if (hello->request != SY_BROKER_JOIN || hello->device_count > SY_SEATS_MAX ||
+        size != sizeof *hello + (size_t)hello->device_count * sizeof said->names[0]) {
+        return "that is no request of this version of symph";
+    }
+    if (!is_name(hello->tenant, sizeof hello->tenant)) {
+        return "the name of a tenant has letters, digits and ._-:@+, at most 31 of them "
+               "(SYMPH_TENANT)";
+    }
+    for (uint32_t i = 0; i < hello->device_count; i++) {
+        if (!said->names[i][0] || !is_name(said->names[i], sizeof said->names[i])) {
+            return "a device's name is not well-formed";
+        }
+    }
+    return NULL;
+}
+
 bool service_hear(struct sy_service *s, struct guest *guest) {
-    struct {
-        struct sy_broker_hello hello;
-        char names[SY_SEATS_MAX][SY_BROKER_NAME];
-    } said;
+    struct service_request said;
     ssize_t size = recv(guest->socket, &said, sizeof said, MSG_DONTWAIT | MSG_TRUNC);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
         return true;
     }
-    if (size < (ssize_t)sizeof said.hello || guest->client != SY_NONE) {
+    if (size <= 0 || (size_t)size > sizeof said || guest->client != SY_NONE) {
         return false; /* he hangs up, or says what he may not */
     }
-    if (memcmp(said.hello.magic, SY_BROKER_MAGIC, sizeof said.hello.magic) != 0) {
-        return false;
-    }
-    if (said.hello.version != SY_BROKER_VERSION) {
-        return refuse(guest, -EPROTO, "the broker is of another version of symph");
-    }
+    const char *why = service_parse(&said, (size_t)size);
     guest->deadline_ns = 0;
-    if (said.hello.request == SY_BROKER_TELL) {
-        return tell(s, guest);
-    }
-    bool whole =
-        said.hello.request == SY_BROKER_JOIN && said.hello.device_count <= SY_SEATS_MAX &&
-        (size_t)size == sizeof said.hello + (size_t)said.hello.device_count * sizeof said.names[0];
-    return whole ? join(s, guest, &said.hello, (const char(*)[SY_BROKER_NAME])said.names)
-                 : refuse(guest, -EINVAL, "that is no request of this version of symph");
+    return why                                    ? refuse(guest, -EINVAL, why)
+           : said.hello.request == SY_BROKER_TELL ? tell(s, guest)
+                                                  : join(s, guest, &said);
 }

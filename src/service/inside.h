@@ -32,7 +32,15 @@ struct sy_service {
     uint64_t then_ns;   /* when the arbiter must be asked again */
 };
 
+/* What a guest may send: as many names as he says, and nothing behind them. */
+struct service_request {
+    struct sy_broker_hello hello;
+    char names[SY_SEATS_MAX][SY_BROKER_NAME];
+};
+
 uint64_t service_clock_ns(void);
+/* Why the first size bytes are no request; NULL: they are one. */
+const char *service_parse(const struct service_request *request, size_t size);
 /* What somebody has sent. False: he is to be dropped. */
 bool service_hear(struct sy_service *service, struct guest *guest);
 /* Pages and an eventfd for a new client. 0 or a negative errno. */
