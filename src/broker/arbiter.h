@@ -7,7 +7,7 @@
 
 #include "broker/broker.h"
 
-struct tenant {
+struct arbiter_party {
     char name[SY_BROKER_NAME];
     double weight;
     uint32_t clients;
@@ -17,7 +17,7 @@ struct tenant {
 };
 
 /* A client's relation to one of its devices. */
-struct post {
+struct arbiter_post {
     uint32_t device;
     bool wants;          /* it did when its desk was last looked at, and has not got it */
     uint64_t since_ns;   /* that */
@@ -26,27 +26,27 @@ struct post {
     double used_ns;
 };
 
-struct client {
+struct arbiter_seated {
     bool here, counted; /* among its tenant's */
     uint32_t tenant;
     struct sy_lease_board *board;
     const struct sy_lease_desk *desk;
-    struct post *posts; /* per seat */
+    struct arbiter_post *posts; /* per seat */
     uint32_t device_count;
     uint32_t cores_held;
 };
 
-struct member {
+struct arbiter_member {
     uint32_t client, seat;
 };
 
-struct device {
+struct arbiter_thing {
     char name[SY_BROKER_NAME];
     bool core;
-    struct member *members; /* clients that have it among their devices */
+    struct arbiter_member *members; /* clients that have it among their devices */
     uint32_t member_count, member_capacity;
-    struct member owner; /* client SY_NONE: nobody */
-    uint64_t number;     /* of the present lease, or of the last one */
+    struct arbiter_member owner; /* client SY_NONE: nobody */
+    uint64_t number;             /* of the present lease, or of the last one */
     uint64_t granted_ns, counted_ns;
     uint64_t until_ns, due_ns; /* 0: nobody else wants it */
     uint64_t then_ns;          /* when it must be looked at again */
@@ -56,17 +56,17 @@ struct device {
     uint32_t account, own_account; /* 0: it has none of its own */
 };
 
-struct account {
+struct arbiter_account {
     double *used; /* per tenant: ns over weight */
     uint32_t capacity;
 };
 
 struct sy_arbiter {
     struct sy_arbiter_options options;
-    struct tenant *tenants;
-    struct client *clients;
-    struct device *devices;
-    struct account *accounts; /* 0: of cores */
+    struct arbiter_party *tenants;
+    struct arbiter_seated *clients;
+    struct arbiter_thing *devices;
+    struct arbiter_account *accounts; /* 0: of cores */
     uint32_t tenant_count, tenant_capacity, client_count, client_capacity;
     uint32_t device_count, device_capacity, account_count, account_capacity;
     uint32_t core_count;    /* devices that are cores */
@@ -79,17 +79,19 @@ struct sy_arbiter {
 /* --- shares: share.c ---------------------------------------------------------------------------
  */
 /* Whoever has it now is charged until now. */
-void arbiter_count(struct sy_arbiter *a, struct device *d, uint64_t now_ns);
+void arbiter_count(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns);
 /* It begins to want: who was away has no claim on the time that he was, but for one quantum. True:
  * it has used so little that it should not wait for a whole quantum of another. */
-bool arbiter_credit(struct sy_arbiter *a, const struct device *d, uint32_t tenant);
+bool arbiter_credit(struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t tenant);
 /* Should this member get it from its owner? */
-bool arbiter_deserves(const struct sy_arbiter *a, const struct device *d, struct member m);
+bool arbiter_deserves(const struct sy_arbiter *a, const struct arbiter_thing *d,
+                      struct arbiter_member m);
 /* Its tenant lacks a whole core of his share, which he had lent: he gets it back at once. */
-bool arbiter_misses_core(const struct sy_arbiter *a, const struct device *d, struct member m);
+bool arbiter_misses_core(const struct sy_arbiter *a, const struct arbiter_thing *d,
+                         struct arbiter_member m);
 /* Of two members that want it, is m before n? */
-bool arbiter_before(const struct sy_arbiter *a, const struct device *d, struct member m,
-                    struct member n);
+bool arbiter_before(const struct sy_arbiter *a, const struct arbiter_thing *d,
+                    struct arbiter_member m, struct arbiter_member n);
 /* Cores that should change hands, by what tenants have and want. */
 uint32_t arbiter_missing_cores(const struct sy_arbiter *a);
 

@@ -102,7 +102,8 @@ static int dial(const char *path, int *ret_socket, struct sy_error *error) {
 }
 
 static int refuse_answer(const char *path, struct sy_error *error) {
-    return sy_fail(error, -EPROTO, "%s: what answers is no broker of this version of symph", path);
+    return sy_fail(error, -EPROTO, "%s: what answers is not a broker of this version of symph",
+                   path);
 }
 
 /* The whole answer, and the descriptors that came with it. */
@@ -250,7 +251,7 @@ static void ring(struct sy_lease *lease) {
     (void)!write(lease->bell, &one, sizeof one);
 }
 
-static bool is_over(const struct sy_seat *seat) {
+static bool is_over(const struct sy_lease_seat *seat) {
     uint64_t until_ns = atomic_load_explicit(&seat->until_ns, memory_order_relaxed);
     return until_ns && clock_ns() >= until_ns;
 }
@@ -262,8 +263,8 @@ static void give_back(struct sy_lease *lease, uint32_t device) {
 }
 
 bool sy_lease_take(struct sy_lease *lease, uint32_t device) {
-    const struct sy_seat *seat = &lease->board->seats[device];
-    struct sy_place *place = &lease->desk->places[device];
+    const struct sy_lease_seat *seat = &lease->board->seats[device];
+    struct sy_lease_place *place = &lease->desk->places[device];
     uint64_t grant = atomic_load_explicit(&seat->grant, memory_order_acquire);
     if (atomic_load_explicit(&lease->gone, memory_order_relaxed)) {
         return true;
@@ -291,7 +292,7 @@ bool sy_lease_take(struct sy_lease *lease, uint32_t device) {
 }
 
 void sy_lease_pause(struct sy_lease *lease, uint32_t device) {
-    struct sy_place *place = &lease->desk->places[device];
+    struct sy_lease_place *place = &lease->desk->places[device];
     if (atomic_load_explicit(&place->hold, memory_order_relaxed) == 0) {
         return;
     }
@@ -304,7 +305,7 @@ void sy_lease_pause(struct sy_lease *lease, uint32_t device) {
 }
 
 void sy_lease_want(struct sy_lease *lease, uint32_t device) {
-    struct sy_place *place = &lease->desk->places[device];
+    struct sy_lease_place *place = &lease->desk->places[device];
     if (atomic_load_explicit(&place->want, memory_order_relaxed) != 1 &&
         atomic_exchange(&place->want, 1) != 1 && !atomic_load(&lease->board->seats[device].grant)) {
         ring(lease);
@@ -312,7 +313,7 @@ void sy_lease_want(struct sy_lease *lease, uint32_t device) {
 }
 
 void sy_lease_rest(struct sy_lease *lease, uint32_t device) {
-    struct sy_place *place = &lease->desk->places[device];
+    struct sy_lease_place *place = &lease->desk->places[device];
     sy_lease_pause(lease, device);
     if (atomic_load_explicit(&place->want, memory_order_relaxed) == 0) {
         return;
@@ -324,7 +325,7 @@ void sy_lease_rest(struct sy_lease *lease, uint32_t device) {
 }
 
 bool sy_lease_is_wanted(const struct sy_lease *lease, uint32_t device) {
-    const struct sy_seat *seat = &lease->board->seats[device];
+    const struct sy_lease_seat *seat = &lease->board->seats[device];
     return !atomic_load_explicit(&lease->gone, memory_order_relaxed) &&
            (!atomic_load_explicit(&seat->grant, memory_order_relaxed) ||
             atomic_load_explicit(&seat->until_ns, memory_order_relaxed));
@@ -339,7 +340,7 @@ static void look_for_broker(struct sy_lease *lease) {
 }
 
 void sy_lease_wait(struct sy_lease *lease, uint32_t device, uint64_t most_ns) {
-    const struct sy_seat *seat = &lease->board->seats[device];
+    const struct sy_lease_seat *seat = &lease->board->seats[device];
     uint32_t bell = atomic_load_explicit(&seat->bell, memory_order_acquire);
     const struct timespec most = {.tv_sec = (time_t)(most_ns / 1000000000u),
                                   .tv_nsec = (long)(most_ns % 1000000000u)};

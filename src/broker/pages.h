@@ -21,25 +21,25 @@
 #define SY_PAGE_LINE     64         /* of the cache */
 #define SY_SEAT_FOR_EVER UINT64_MAX /* until then: your share, but others would take it */
 
-struct sy_seat {
+struct sy_lease_seat {
     _Alignas(SY_PAGE_LINE) _Atomic uint64_t grant; /* the lease; 0: it is not yours */
     /* CLOCK_MONOTONIC: others wait, yours until then; 0: nobody does. */
     _Atomic uint64_t until_ns;
     _Atomic uint32_t bell; /* one more with each grant; a futex */
 };
 
-struct sy_place {
+struct sy_lease_place {
     _Alignas(SY_PAGE_LINE) _Atomic uint64_t hold; /* the lease under which it works now; 0: none */
     _Atomic uint64_t yielded;                     /* the last lease that it gave back by itself */
     _Atomic uint32_t want;                        /* 1: there is work */
 };
 
 struct sy_lease_board {
-    struct sy_seat seats[SY_SEATS_MAX];
+    struct sy_lease_seat seats[SY_SEATS_MAX];
 };
 
 struct sy_lease_desk {
-    struct sy_place places[SY_SEATS_MAX];
+    struct sy_lease_place places[SY_SEATS_MAX];
 };
 
 #endif

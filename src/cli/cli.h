@@ -17,7 +17,7 @@ enum sy_exit {
     SY_EXIT_OK = 0,
     SY_EXIT_FAILED = 1, /* it ran, and failed */
     SY_EXIT_USAGE = 2,
-    SY_EXIT_INPUT = 3, /* a file or a description is wrong */
+    SY_EXIT_INPUT = 3,       /* a file or a description is wrong */
     SY_EXIT_UNREACHABLE = 4, /* no broker answers */
     SY_EXIT_INTERRUPTED = 130,
 };

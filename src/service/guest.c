@@ -205,7 +205,7 @@ static bool tell(const struct sy_service *s, const struct guest *guest) {
 const char *service_parse(const struct service_request *said, size_t size) {
     const struct sy_broker_hello *hello = &said->hello;
     if (size < sizeof *hello || memcmp(hello->magic, SY_BROKER_MAGIC, sizeof hello->magic) != 0) {
-        return "that is no request";
+        return "that is not a request";
     }
     if (hello->version != SY_BROKER_VERSION) {
         return "the broker is of another version of symph";
@@ -215,7 +215,7 @@ const char *service_parse(const struct service_request *said, size_t size) {
     }
     if (hello->request != SY_BROKER_JOIN || hello->device_count > SY_SEATS_MAX ||
         size != sizeof *hello + (size_t)hello->device_count * sizeof said->names[0]) {
-        return "that is no request of this version of symph";
+        return "that is not a request of this version of symph";
     }
     if (!is_name(hello->tenant, sizeof hello->tenant)) {
         return "the name of a tenant has letters, digits and ._-:@+, at most 31 of them "

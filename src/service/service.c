@@ -215,7 +215,7 @@ static int make_way(const char *path, const struct sockaddr_un *at, struct sy_er
         return errno == ENOENT ? 0 : fail_at(error, path, "cannot be looked at");
     }
     if (!S_ISSOCK(about.st_mode)) {
-        return sy_fail(error, -EEXIST, "%s: is there already, and is no socket", path);
+        return sy_fail(error, -EEXIST, "%s: is there already, and is not a socket", path);
     }
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     bool answers = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) == 0;

@@ -87,8 +87,8 @@ static void check_alone(const struct stage *s, uint32_t device) {
 
 /* As lease.c does it. Whether the broker must look. */
 static bool work(struct stage *s, struct program *p, uint32_t d) {
-    struct sy_seat *seat = &p->board.seats[d];
-    struct sy_place *place = &p->desk.places[d];
+    struct sy_lease_seat *seat = &p->board.seats[d];
+    struct sy_lease_place *place = &p->desk.places[d];
     bool wants = s->now_ns >= p->from_ns && (!p->to_ns || s->now_ns < p->to_ns);
     bool rang = false;
     if (p->workers[d].ends_ns > s->now_ns) {

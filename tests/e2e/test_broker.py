@@ -65,7 +65,7 @@ class Broker(cli.Case):
                               (["--quantum", "5"], "takes a time"), (["--quantum", "1us"], "--quantum")]:
             self.assertIn(words, self.fails(2, "serve", "--socket", self.socket, *option))
         file = self.write("file", "mine")
-        self.assertIn("is no socket", self.fails(1, "serve", "--socket", file))
+        self.assertIn("is not a socket", self.fails(1, "serve", "--socket", file))
         self.assertEqual(self.read("file"), b"mine")
         self.assertIn("cannot be made", self.fails(1, "serve", "--socket", "none/here"))
         self.assertIn("at most 107 bytes", self.fails(1, "serve", "--socket", "x" * 200))

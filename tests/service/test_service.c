@@ -204,7 +204,7 @@ static void *flood(void *context) {
     struct sy_rng rng = sy_rng_make(3, 0, 0);
     for (uint32_t i = 0; i < 200000; i++) {
         const uint64_t one = 1;
-        __atomic_store_n(&words[sy_rng_below(&rng, sizeof(struct sy_place) / sizeof *words)],
+        __atomic_store_n(&words[sy_rng_below(&rng, sizeof(struct sy_lease_place) / sizeof *words)],
                          sy_rng_u32(&rng) & 3, __ATOMIC_RELAXED);
         (void)!write(lease->bell, &one, sizeof one);
     }

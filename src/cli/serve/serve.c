@@ -31,7 +31,7 @@ static const struct sy_option options[] = {
     {SY_OPTION_TIME, "quantum", "T", AT(quantum_s),
      "how long an accelerator stays with a program while others wait (default 5ms)", 1e-4, 10},
     {SY_OPTION_TIME, "core-quantum", "T", AT(core_quantum_s),
-     "how long a core does, where shares are no whole cores (default 100ms)", 1e-3, 10},
+     "how long a core does, where shares are not whole cores (default 100ms)", 1e-3, 10},
     {SY_OPTION_TIME, "grace", "T", AT(grace_s),
      "how long a task may go on beyond that before the next program gets the device, too (default "
      "2s)",

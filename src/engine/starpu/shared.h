@@ -12,7 +12,7 @@
  *   ask.c                   asks the policy, sends inputs ahead
  *   boxes.c                 tasks that a worker may take without the lock
  *   short_tasks.c           tasks shorter than a decision pass the policy by
- *   turns.c                 where a broker shares the devices: whose turn it is
+ *   turns.c                 whose turn it is, where a broker shares the devices
  *   urgent.c                a second worker per core, for what pushes its task aside
  *   node.c                  a node per task; who waits for whom, from the handles it accesses
  *   lay_ahead.c             lays all that is submitted, a job per job, on a thread of its own
@@ -31,8 +31,6 @@
 #include "schedulers/schedulers.h"
 
 struct recorder;
-struct sy_lease;
-struct turn;
 
 #define DECISION_SAMPLES 65536
 #define SPARE_BUFFERS    8
@@ -55,8 +53,7 @@ struct shared {
     struct links *links;
     struct urgent *urgents; /* per core that has two workers; their own locks guard them */
     _Atomic bool urgent_sleep;
-    struct sy_lease *lease; /* NULL: there is no broker */
-    struct turn *turns;     /* per worker */
+    struct turns *turns;         /* NULL: there is no broker */
     struct watcher *watcher;     /* NULL: the policy wants no readings */
     double start_ns;             /* of the first task */
     cpu_set_t *home;             /* where the thread that started StarPU may run; NULL: anywhere */

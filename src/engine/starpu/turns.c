@@ -28,6 +28,11 @@ struct turn {
     bool short_tasks; /* what it runs ends soon */
 };
 
+struct turns {
+    struct sy_lease *lease;
+    struct turn of[]; /* per worker */
+};
+
 #ifdef STARPU_SIMGRID
 int turns_open(void) {
     return 0;
@@ -64,12 +69,13 @@ static void name_device(uint32_t worker, char *ret_name, size_t size) {
     }
 }
 
-static int join(const char *path, char (*names)[SY_BROKER_NAME], uint32_t count) {
+static int join(const char *path, struct turns *turns, char (*names)[SY_BROKER_NAME],
+                uint32_t count) {
     struct shared *s = &sy_shared;
     struct sy_error error = {0};
     const char *tenant = getenv(TENANT);
     int code = sy_lease_open(path, tenant ? tenant : "", (const char(*)[SY_BROKER_NAME])names,
-                             count, &s->lease, &error);
+                             count, &turns->lease, &error);
     if (code) {
         char text[sizeof s->warning];
         sy_error_format(&error, text, sizeof text);
@@ -86,7 +92,7 @@ int turns_open(void) {
     if (!WORKERS_POLL || sy_lease_find(path, sizeof path, NULL)) {
         return 0;
     }
-    struct turn *turns = calloc(devices + 1u, sizeof *turns);
+    struct turns *turns = calloc(1, sizeof *turns + devices * sizeof turns->of[0]);
     char(*names)[SY_BROKER_NAME] = calloc(devices + 1u, sizeof *names);
     if (!turns || !names) {
         free(turns);
@@ -95,9 +101,9 @@ int turns_open(void) {
     }
     for (uint32_t w = 0; w < devices; w++) {
         name_device(w, names[count], sizeof names[count]);
-        turns[w].seat = names[count][0] && count < SY_SEATS_MAX - 1 ? count++ : SY_NONE;
+        turns->of[w].seat = names[count][0] && count < SY_SEATS_MAX ? count++ : SY_NONE;
     }
-    if (join(path, names, count)) {
+    if (join(path, turns, names, count)) {
         free(turns);
     } else {
         s->turns = turns;
@@ -108,9 +114,10 @@ int turns_open(void) {
 #endif
 
 void turns_close(void) {
-    sy_lease_close(sy_shared.lease);
+    if (sy_shared.turns) {
+        sy_lease_close(sy_shared.turns->lease);
+    }
     free(sy_shared.turns);
-    sy_shared.lease = NULL;
     sy_shared.turns = NULL;
 }
 
@@ -123,7 +130,7 @@ static bool is_core(uint32_t worker) {
 /* What runs there ends by itself, while others use the device already, if that is soon. */
 static bool begin_accelerator(const struct context *context, const struct turn *turn,
                               uint32_t worker) {
-    struct sy_lease *lease = sy_shared.lease;
+    struct sy_lease *lease = sy_shared.turns->lease;
     bool runs = context->running[worker] != NULL;
     if (!runs) {
         sy_lease_pause(lease, turn->seat);
@@ -138,8 +145,8 @@ static bool begin_accelerator(const struct context *context, const struct turn *
 }
 
 bool turns_begin(struct context *context, uint32_t worker, bool away, bool work) {
-    const struct turn *turn = &sy_shared.turns[worker];
-    struct sy_lease *lease = sy_shared.lease;
+    const struct turn *turn = &sy_shared.turns->of[worker];
+    struct sy_lease *lease = sy_shared.turns->lease;
     if (turn->seat == SY_NONE) {
         return true;
     }
@@ -155,8 +162,8 @@ bool turns_begin(struct context *context, uint32_t worker, bool away, bool work)
 }
 
 bool turns_go_on(struct context *context, uint32_t worker, const struct node *node) {
-    struct turn *turn = &sy_shared.turns[worker];
-    struct sy_lease *lease = sy_shared.lease;
+    struct turn *turn = &sy_shared.turns->of[worker];
+    struct sy_lease *lease = sy_shared.turns->lease;
     if (turn->seat == SY_NONE) {
         return true;
     }
@@ -181,10 +188,10 @@ bool turns_go_on(struct context *context, uint32_t worker, const struct node *no
 }
 
 void turns_sleep(uint32_t worker) {
-    const struct turn *turn = &sy_shared.turns[worker];
+    const struct turn *turn = &sy_shared.turns->of[worker];
     if (is_core(worker)) {
         starpu_worker_relax_on();
-        sy_lease_wait(sy_shared.lease, turn->seat, SLEEP_NS);
+        sy_lease_wait(sy_shared.turns->lease, turn->seat, SLEEP_NS);
         starpu_worker_relax_off();
     }
 }
@@ -195,7 +202,7 @@ void turns_ask(const struct context *context) {
     }
     for (uint32_t w = 0; w < sy_shared.machine->device_count; w++) {
         if (context->away[w]) {
-            sy_lease_want(sy_shared.lease, sy_shared.turns[w].seat);
+            sy_lease_want(sy_shared.turns->lease, sy_shared.turns->of[w].seat);
         }
     }
 }
