@@ -65,7 +65,7 @@ static uint32_t find(const char *name, const void *things, uint32_t count, size_
 /* --- who is here -------------------------------------------------------------------------------
  */
 static int find_tenant(struct sy_arbiter *a, const char *name, uint32_t *ret_tenant) {
-    struct arbiter_party fresh = {.weight = 1};
+    struct arbiter_tenant fresh = {.weight = 1};
     uint32_t t = find(name, a->tenants, a->tenant_count, sizeof *a->tenants);
     if (t == SY_NONE) {
         t = a->tenant_count;
@@ -101,7 +101,7 @@ int sy_arbiter_set_weight(struct sy_arbiter *a, const char *tenant, double weigh
 
 /* One that nobody has among his devices any more gives its place to another. */
 static int free_device(struct sy_arbiter *a, uint32_t *ret_device) {
-    struct arbiter_thing fresh = {.owner = NOBODY};
+    struct arbiter_device fresh = {.owner = NOBODY};
     uint32_t d = 0;
     while (d < a->device_count && a->devices[d].member_count) {
         d++;
@@ -114,7 +114,7 @@ static int free_device(struct sy_arbiter *a, uint32_t *ret_device) {
 }
 
 /* Cores have one account together, and every other device one of its own. */
-static int set_account(struct sy_arbiter *a, struct arbiter_thing *d) {
+static int set_account(struct sy_arbiter *a, struct arbiter_device *d) {
     if (!d->core && !d->own_account) {
         if (sy_append(&a->accounts, &a->account_capacity, &a->account_count,
                       &(struct arbiter_account){0}, sizeof(struct arbiter_account))) {
@@ -149,7 +149,7 @@ static int find_device(struct sy_arbiter *a, const char *name, uint32_t *ret_dev
 }
 
 static int add_member(struct sy_arbiter *a, uint32_t device, struct arbiter_member m) {
-    struct arbiter_thing *d = &a->devices[device];
+    struct arbiter_device *d = &a->devices[device];
     int code = sy_append(&d->members, &d->member_capacity, &d->member_count, &m, sizeof m);
     a->core_count += !code && d->core && d->member_count == 1;
     return code;
@@ -164,7 +164,7 @@ static uint32_t free_number(struct sy_arbiter *a) {
 }
 
 static int sit_down(struct sy_arbiter *a, uint32_t number, const struct sy_arbiter_client *asked) {
-    struct arbiter_seated *c = &a->clients[number];
+    struct arbiter_client *c = &a->clients[number];
     int code = 0;
     for (uint32_t i = 0; i < asked->device_count && !code; i++) {
         code = find_device(a, asked->devices[i], &c->posts[i].device);
@@ -177,7 +177,7 @@ static int sit_down(struct sy_arbiter *a, uint32_t number, const struct sy_arbit
 int sy_arbiter_join(struct sy_arbiter *a, const struct sy_arbiter_client *asked, uint64_t now_ns,
                     uint32_t *ret_client) {
     uint32_t number = free_number(a);
-    struct arbiter_seated c = {.here = true, .board = asked->board, .desk = asked->desk};
+    struct arbiter_client c = {.here = true, .board = asked->board, .desk = asked->desk};
     if (number == a->client_count &&
         sy_append(&a->clients, &a->client_capacity, &a->client_count, &c, sizeof c)) {
         return -ENOMEM;
@@ -210,11 +210,11 @@ static struct arbiter_post *post_of(const struct sy_arbiter *a, struct arbiter_m
     return &a->clients[m.client].posts[m.seat];
 }
 
-static struct arbiter_party *tenant_of(const struct sy_arbiter *a, struct arbiter_member m) {
+static struct arbiter_tenant *tenant_of(const struct sy_arbiter *a, struct arbiter_member m) {
     return &a->tenants[a->clients[m.client].tenant];
 }
 
-static void set_wants(struct sy_arbiter *a, struct arbiter_thing *d, struct arbiter_member m,
+static void set_wants(struct sy_arbiter *a, struct arbiter_device *d, struct arbiter_member m,
                       bool wants, uint64_t now_ns) {
     struct arbiter_post *post = post_of(a, m);
     if (post->wants != wants) {
@@ -225,21 +225,21 @@ static void set_wants(struct sy_arbiter *a, struct arbiter_thing *d, struct arbi
     }
 }
 
-static void count_core(struct sy_arbiter *a, const struct arbiter_thing *d, struct arbiter_member m,
-                       uint32_t by) {
+static void count_core(struct sy_arbiter *a, const struct arbiter_device *d,
+                       struct arbiter_member m, uint32_t by) {
     a->clients[m.client].cores_held += d->core ? by : 0;
     tenant_of(a, m)->cores_held += d->core ? by : 0;
     a->moved = true;
 }
 
 /* He may keep it; others: but there is somebody who would take it. */
-static void calm(struct sy_arbiter *a, struct arbiter_thing *d, bool others) {
+static void calm(struct sy_arbiter *a, struct arbiter_device *d, bool others) {
     a->leaving_cores -= d->core && d->until_ns;
     d->until_ns = d->due_ns = 0;
     atomic_store(&seat_of(a, d->owner)->until_ns, others ? SY_SEAT_FOR_EVER : 0);
 }
 
-static void end_lease(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns) {
+static void end_lease(struct sy_arbiter *a, struct arbiter_device *d, uint64_t now_ns) {
     arbiter_count(a, d, now_ns);
     atomic_store(&seat_of(a, d->owner)->grant, 0);
     calm(a, d, false);
@@ -248,11 +248,11 @@ static void end_lease(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t no
     d->revoking = false;
 }
 
-static void grant(struct sy_arbiter *a, struct arbiter_thing *d, struct arbiter_member m,
+static void grant(struct sy_arbiter *a, struct arbiter_device *d, struct arbiter_member m,
                   uint64_t now_ns) {
     struct sy_lease_seat *seat = seat_of(a, m);
     struct arbiter_post *post = post_of(a, m);
-    struct arbiter_party *t = tenant_of(a, m);
+    struct arbiter_tenant *t = tenant_of(a, m);
     t->longest_ns =
         now_ns - post->since_ns > t->longest_ns ? now_ns - post->since_ns : t->longest_ns;
     arbiter_count(a, d, now_ns);
@@ -268,7 +268,7 @@ static void grant(struct sy_arbiter *a, struct arbiter_thing *d, struct arbiter_
     a->options.wake(a->options.context, &seat->bell);
 }
 
-static void remove_member(struct sy_arbiter *a, struct arbiter_thing *d, uint32_t client) {
+static void remove_member(struct sy_arbiter *a, struct arbiter_device *d, uint32_t client) {
     uint32_t kept = 0;
     for (uint32_t m = 0; m < d->member_count; m++) {
         if (d->members[m].client != client) {
@@ -280,9 +280,9 @@ static void remove_member(struct sy_arbiter *a, struct arbiter_thing *d, uint32_
 }
 
 void sy_arbiter_leave(struct sy_arbiter *a, uint32_t client, uint64_t now_ns) {
-    struct arbiter_seated *c = &a->clients[client];
+    struct arbiter_client *c = &a->clients[client];
     for (uint32_t i = 0; i < c->device_count; i++) {
-        struct arbiter_thing *d = &a->devices[c->posts[i].device];
+        struct arbiter_device *d = &a->devices[c->posts[i].device];
         set_wants(a, d, (struct arbiter_member){client, i}, false, now_ns);
         if (d->owner.client == client) {
             end_lease(a, d, now_ns);
@@ -293,14 +293,14 @@ void sy_arbiter_leave(struct sy_arbiter *a, uint32_t client, uint64_t now_ns) {
         a->tenants[c->tenant].clients--;
     }
     free(c->posts);
-    *c = (struct arbiter_seated){0};
+    *c = (struct arbiter_client){0};
     a->moved = true;
 }
 
 /* --- one device --------------------------------------------------------------------------------
  */
 /* Who wants it and has it not. Returns whether one of them should not wait for a whole quantum. */
-static bool look_at_desks(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns) {
+static bool look_at_desks(struct sy_arbiter *a, struct arbiter_device *d, uint64_t now_ns) {
     bool urgent = false;
     for (uint32_t i = 0; i < d->member_count; i++) {
         struct arbiter_member m = d->members[i];
@@ -316,7 +316,7 @@ static bool look_at_desks(struct sy_arbiter *a, struct arbiter_thing *d, uint64_
 
 /* The first of those that want it; claims: and should get it from its owner. */
 static struct arbiter_member first_in_line(const struct sy_arbiter *a,
-                                           const struct arbiter_thing *d, bool claims) {
+                                           const struct arbiter_device *d, bool claims) {
     struct arbiter_member first = NOBODY;
     for (uint32_t i = 0; i < d->member_count; i++) {
         struct arbiter_member m = d->members[i];
@@ -330,12 +330,12 @@ static struct arbiter_member first_in_line(const struct sy_arbiter *a,
 }
 
 /* Its owner has something to do with it. */
-static bool is_at_work(const struct sy_arbiter *a, const struct arbiter_thing *d) {
+static bool is_at_work(const struct sy_arbiter *a, const struct arbiter_device *d) {
     const struct sy_lease_place *place = place_of(a, d->owner);
     return atomic_load(&place->want) == 1 || atomic_load(&place->hold) == d->number;
 }
 
-static bool shall_move(const struct sy_arbiter *a, const struct arbiter_thing *d) {
+static bool shall_move(const struct sy_arbiter *a, const struct arbiter_device *d) {
     struct arbiter_member m = first_in_line(a, d, true);
     if (m.client == SY_NONE || !d->core || d->until_ns) {
         return m.client != SY_NONE;
@@ -344,7 +344,7 @@ static bool shall_move(const struct sy_arbiter *a, const struct arbiter_thing *d
     return own || !is_at_work(a, d) || a->leaving_cores < arbiter_missing_cores(a);
 }
 
-static void announce(struct sy_arbiter *a, struct arbiter_thing *d, bool urgent, uint64_t now_ns) {
+static void announce(struct sy_arbiter *a, struct arbiter_device *d, bool urgent, uint64_t now_ns) {
     const struct sy_arbiter_options *o = &a->options;
     uint64_t quantum = urgent ? o->least_ns : d->core ? o->core_quantum_ns : o->quantum_ns;
     uint64_t until = d->granted_ns + quantum;
@@ -358,12 +358,12 @@ static void announce(struct sy_arbiter *a, struct arbiter_thing *d, bool urgent,
 }
 
 /* Its owner has done so by himself, because his time was over; he does not take it back. */
-static bool is_given_back(const struct sy_arbiter *a, const struct arbiter_thing *d) {
+static bool is_given_back(const struct sy_arbiter *a, const struct arbiter_device *d) {
     return atomic_load(&place_of(a, d->owner)->yielded) == d->number;
 }
 
 /* Takes it from its owner. False: not yet. */
-static bool take_back(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns) {
+static bool take_back(struct sy_arbiter *a, struct arbiter_device *d, uint64_t now_ns) {
     const struct sy_lease_place *place = place_of(a, d->owner);
     bool idle = atomic_load(&place->want) != 1;
     uint64_t patience = d->until_ns + a->options.quantum_ns / SLACK_PART;
@@ -391,7 +391,7 @@ static bool take_back(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t no
 
 /* Sets when it must be looked at again. A client may scribble on its desk meanwhile, so that it
  * seems to want and not to want: hence the limit. */
-static void attend(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns) {
+static void attend(struct sy_arbiter *a, struct arbiter_device *d, uint64_t now_ns) {
     d->then_ns = UINT64_MAX;
     for (uint32_t turn = 0; turn < TURNS_MAX; turn++) {
         arbiter_count(a, d, now_ns);
@@ -419,7 +419,7 @@ static void attend(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_n
     }
 }
 
-static bool concerns(const struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t client) {
+static bool concerns(const struct sy_arbiter *a, const struct arbiter_device *d, uint32_t client) {
     bool found = client == SY_NONE;
     for (uint32_t i = 0; i < d->member_count && !found; i++) {
         found = d->members[i].client == client;
@@ -452,16 +452,16 @@ bool sy_arbiter_tenant(const struct sy_arbiter *a, uint32_t number,
     if (number >= a->tenant_count) {
         return false;
     }
-    const struct arbiter_party *t = &a->tenants[number];
+    const struct arbiter_tenant *t = &a->tenants[number];
     *ret_tenant = (struct sy_arbiter_tenant){.weight = t->weight,
                                              .clients = t->clients,
                                              .used_s = t->used_ns * 1e-9,
                                              .longest_ms = (double)t->longest_ns * 1e-6};
     memcpy(ret_tenant->name, t->name, sizeof t->name);
     for (uint32_t d = 0; d < a->device_count; d++) {
-        const struct arbiter_thing *device = &a->devices[d];
+        const struct arbiter_device *device = &a->devices[d];
         for (uint32_t i = 0; i < device->member_count; i++) {
-            const struct arbiter_seated *c = &a->clients[device->members[i].client];
+            const struct arbiter_client *c = &a->clients[device->members[i].client];
             bool mine = c->tenant == number;
             ret_tenant->held += mine && device->owner.client == device->members[i].client;
             ret_tenant->waiting += mine && c->posts[device->members[i].seat].wants;

@@ -7,7 +7,7 @@
 
 #include "broker/broker.h"
 
-struct arbiter_party {
+struct arbiter_tenant {
     char name[SY_BROKER_NAME];
     double weight;
     uint32_t clients;
@@ -26,7 +26,7 @@ struct arbiter_post {
     double used_ns;
 };
 
-struct arbiter_seated {
+struct arbiter_client {
     bool here, counted; /* among its tenant's */
     uint32_t tenant;
     struct sy_lease_board *board;
@@ -40,7 +40,7 @@ struct arbiter_member {
     uint32_t client, seat;
 };
 
-struct arbiter_thing {
+struct arbiter_device {
     char name[SY_BROKER_NAME];
     bool core;
     struct arbiter_member *members; /* clients that have it among their devices */
@@ -63,9 +63,9 @@ struct arbiter_account {
 
 struct sy_arbiter {
     struct sy_arbiter_options options;
-    struct arbiter_party *tenants;
-    struct arbiter_seated *clients;
-    struct arbiter_thing *devices;
+    struct arbiter_tenant *tenants;
+    struct arbiter_client *clients;
+    struct arbiter_device *devices;
     struct arbiter_account *accounts; /* 0: of cores */
     uint32_t tenant_count, tenant_capacity, client_count, client_capacity;
     uint32_t device_count, device_capacity, account_count, account_capacity;
@@ -79,18 +79,18 @@ struct sy_arbiter {
 /* --- shares: share.c ---------------------------------------------------------------------------
  */
 /* Whoever has it now is charged until now. */
-void arbiter_count(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns);
+void arbiter_count(struct sy_arbiter *a, struct arbiter_device *d, uint64_t now_ns);
 /* It begins to want: who was away has no claim on the time that he was, but for one quantum. True:
  * it has used so little that it should not wait for a whole quantum of another. */
-bool arbiter_credit(struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t tenant);
+bool arbiter_credit(struct sy_arbiter *a, const struct arbiter_device *d, uint32_t tenant);
 /* Should this member get it from its owner? */
-bool arbiter_deserves(const struct sy_arbiter *a, const struct arbiter_thing *d,
+bool arbiter_deserves(const struct sy_arbiter *a, const struct arbiter_device *d,
                       struct arbiter_member m);
 /* Its tenant lacks a whole core of his share, which he had lent: he gets it back at once. */
-bool arbiter_misses_core(const struct sy_arbiter *a, const struct arbiter_thing *d,
+bool arbiter_misses_core(const struct sy_arbiter *a, const struct arbiter_device *d,
                          struct arbiter_member m);
 /* Of two members that want it, is m before n? */
-bool arbiter_before(const struct sy_arbiter *a, const struct arbiter_thing *d,
+bool arbiter_before(const struct sy_arbiter *a, const struct arbiter_device *d,
                     struct arbiter_member m, struct arbiter_member n);
 /* Cores that should change hands, by what tenants have and want. */
 uint32_t arbiter_missing_cores(const struct sy_arbiter *a);

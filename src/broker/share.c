@@ -12,7 +12,8 @@
 
 #define LITTLE 1e-9 /* of a core */
 
-static double *used_of(const struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t tenant) {
+static double *used_of(const struct sy_arbiter *a, const struct arbiter_device *d,
+                       uint32_t tenant) {
     return &a->accounts[d->account].used[tenant];
 }
 
@@ -22,23 +23,23 @@ static bool works(const struct sy_arbiter *a, struct arbiter_member m, uint64_t 
            atomic_load_explicit(&place->want, memory_order_relaxed) == 1;
 }
 
-static void charge(struct sy_arbiter *a, struct arbiter_thing *d, struct arbiter_member m,
+static void charge(struct sy_arbiter *a, struct arbiter_device *d, struct arbiter_member m,
                    double ns) {
-    struct arbiter_seated *c = &a->clients[m.client];
-    struct arbiter_party *t = &a->tenants[c->tenant];
+    struct arbiter_client *c = &a->clients[m.client];
+    struct arbiter_tenant *t = &a->tenants[c->tenant];
     t->used_ns += ns;
     c->posts[m.seat].used_ns += ns;
     *used_of(a, d, c->tenant) += ns / t->weight;
 }
 
-void arbiter_count(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_ns) {
+void arbiter_count(struct sy_arbiter *a, struct arbiter_device *d, uint64_t now_ns) {
     if (d->owner.client != SY_NONE) {
         charge(a, d, d->owner, d->idle ? 0 : (double)(now_ns - d->counted_ns));
         d->idle = !works(a, d->owner, d->number);
     }
     d->counted_ns = now_ns;
     for (uint32_t i = 0; i < d->member_count; i++) {
-        struct arbiter_seated *c = &a->clients[d->members[i].client];
+        struct arbiter_client *c = &a->clients[d->members[i].client];
         struct arbiter_post *post = &c->posts[d->members[i].seat];
         const struct sy_lease_place *place = &c->desk->places[d->members[i].seat];
         if (post->overdue) {
@@ -51,7 +52,7 @@ void arbiter_count(struct sy_arbiter *a, struct arbiter_thing *d, uint64_t now_n
 
 /* --- cores -------------------------------------------------------------------------------------
  */
-static bool is_active(const struct arbiter_party *t) {
+static bool is_active(const struct arbiter_tenant *t) {
     return t->cores_held || t->cores_wanted;
 }
 
@@ -61,7 +62,7 @@ static double excess(const struct sy_arbiter *a, uint32_t tenant) {
     for (uint32_t t = 0; t < a->tenant_count; t++) {
         sum += is_active(&a->tenants[t]) ? a->tenants[t].weight : 0;
     }
-    const struct arbiter_party *t = &a->tenants[tenant];
+    const struct arbiter_tenant *t = &a->tenants[tenant];
     return t->cores_held - (sum > 0 ? a->core_count * t->weight / sum : 0);
 }
 
@@ -80,11 +81,11 @@ uint32_t arbiter_missing_cores(const struct sy_arbiter *a) {
 /* --- who comes first ---------------------------------------------------------------------------
  */
 /* The least that anybody has used who is at it now. */
-static double present(const struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t but) {
+static double present(const struct sy_arbiter *a, const struct arbiter_device *d, uint32_t but) {
     double least = INFINITY;
     for (uint32_t i = 0; i < d->member_count; i++) {
         struct arbiter_member m = d->members[i];
-        const struct arbiter_seated *c = &a->clients[m.client];
+        const struct arbiter_client *c = &a->clients[m.client];
         bool at_it = c->posts[m.seat].wants || d->owner.client == m.client;
         if (at_it && c->tenant != but) {
             least = sy_least(least, *used_of(a, d, c->tenant));
@@ -93,18 +94,18 @@ static double present(const struct sy_arbiter *a, const struct arbiter_thing *d,
     return least;
 }
 
-static bool is_there_already(const struct sy_arbiter *a, const struct arbiter_thing *d,
+static bool is_there_already(const struct sy_arbiter *a, const struct arbiter_device *d,
                              uint32_t tenant) {
     bool there = d->core && a->tenants[tenant].cores_held > 0;
     for (uint32_t i = 0; i < d->member_count && !there; i++) {
-        const struct arbiter_seated *c = &a->clients[d->members[i].client];
+        const struct arbiter_client *c = &a->clients[d->members[i].client];
         there = c->tenant == tenant &&
                 (c->posts[d->members[i].seat].wants || d->owner.client == d->members[i].client);
     }
     return there;
 }
 
-bool arbiter_credit(struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t tenant) {
+bool arbiter_credit(struct sy_arbiter *a, const struct arbiter_device *d, uint32_t tenant) {
     double now = present(a, d, tenant), *used = used_of(a, d, tenant);
     double quantum = (double)(d->core ? a->options.core_quantum_ns : a->options.quantum_ns) /
                      a->tenants[tenant].weight;
@@ -116,7 +117,7 @@ bool arbiter_credit(struct sy_arbiter *a, const struct arbiter_thing *d, uint32_
 }
 
 /* Of those that have more than their share, who has used most gives first. */
-static bool has_most(const struct sy_arbiter *a, const struct arbiter_thing *d, uint32_t tenant) {
+static bool has_most(const struct sy_arbiter *a, const struct arbiter_device *d, uint32_t tenant) {
     bool most = excess(a, tenant) > LITTLE;
     for (uint32_t t = 0; t < a->tenant_count && most; t++) {
         most = *used_of(a, d, t) <= *used_of(a, d, tenant) || excess(a, t) <= LITTLE;
@@ -124,9 +125,9 @@ static bool has_most(const struct sy_arbiter *a, const struct arbiter_thing *d, 
     return most;
 }
 
-bool arbiter_deserves(const struct sy_arbiter *a, const struct arbiter_thing *d,
+bool arbiter_deserves(const struct sy_arbiter *a, const struct arbiter_device *d,
                       struct arbiter_member m) {
-    const struct arbiter_seated *c = &a->clients[m.client], *o = &a->clients[d->owner.client];
+    const struct arbiter_client *c = &a->clients[m.client], *o = &a->clients[d->owner.client];
     if (!d->core || !works(a, d->owner, d->number)) {
         return true;
     }
@@ -136,14 +137,14 @@ bool arbiter_deserves(const struct sy_arbiter *a, const struct arbiter_thing *d,
     return excess(a, c->tenant) < -LITTLE && has_most(a, d, o->tenant);
 }
 
-bool arbiter_misses_core(const struct sy_arbiter *a, const struct arbiter_thing *d,
+bool arbiter_misses_core(const struct sy_arbiter *a, const struct arbiter_device *d,
                          struct arbiter_member m) {
     return d->core && m.client != SY_NONE && excess(a, a->clients[m.client].tenant) < LITTLE - 1;
 }
 
-bool arbiter_before(const struct sy_arbiter *a, const struct arbiter_thing *d,
+bool arbiter_before(const struct sy_arbiter *a, const struct arbiter_device *d,
                     struct arbiter_member m, struct arbiter_member n) {
-    const struct arbiter_seated *c = &a->clients[m.client], *e = &a->clients[n.client];
+    const struct arbiter_client *c = &a->clients[m.client], *e = &a->clients[n.client];
     if (c->tenant == e->tenant) {
         return c->cores_held != e->cores_held && d->core
                    ? c->cores_held < e->cores_held
