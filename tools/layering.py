@@ -11,6 +11,8 @@ from stylelib import Report, c_files, code_only, line_of, read, root_argument
 
 BELOW = {
     "base": [],
+    "broker": ["base"],
+    "service": ["base", "broker"],
     "trace": ["base"],
     "graph": ["base"],
     "topology": ["base", "trace", "graph"],
@@ -32,11 +34,11 @@ BELOW = {
     "planner": ["base", "trace", "graph", "topology", "cost", "listing"],
     "kernels": ["base", "graph"],
     "engine": ["base", "trace", "graph", "topology", "cost", "planner", "world", "schedulers", "kernels",
-               "listing", "counters", "belief", "nets"],
+               "listing", "counters", "belief", "nets", "broker"],
     "supervise": ["base", "trace", "graph", "topology", "cost", "planner", "engine"],
     "cli": ["base", "trace", "graph", "topology", "cost", "bounds", "planner", "world", "schedulers", "sim",
             "kernels", "engine", "supervise", "listing", "counters", "belief", "nets", "train",
-            "papers"],
+            "papers", "broker", "service"],
 }
 
 # The room that each public header speaks for.

@@ -17,7 +17,8 @@ enum sy_exit {
     SY_EXIT_OK = 0,
     SY_EXIT_FAILED = 1, /* it ran, and failed */
     SY_EXIT_USAGE = 2,
-    SY_EXIT_INPUT = 3, /* a file or a description is wrong */
+    SY_EXIT_INPUT = 3,       /* a file or a description is wrong */
+    SY_EXIT_UNREACHABLE = 4, /* no broker answers */
     SY_EXIT_INTERRUPTED = 130,
 };
 
@@ -31,6 +32,8 @@ int sy_cmd_run(int argc, char **argv);
 int sy_cmd_explain(int argc, char **argv);
 int sy_cmd_starpu(int argc, char **argv);
 int sy_cmd_top(int argc, char **argv);
+int sy_cmd_serve(int argc, char **argv);
+int sy_cmd_tenants(int argc, char **argv);
 int sy_cmd_kernels(int argc, char **argv);
 int sy_cmd_counters(int argc, char **argv);
 int sy_cmd_train(int argc, char **argv);

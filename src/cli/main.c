@@ -52,6 +52,8 @@ static const struct sy_group_entry entries[] = {
     {"explain", sy_cmd_explain, "explain why a task of a run went where it did"},
     {"starpu", sy_cmd_starpu, "run a StarPU program under one of these policies"},
     {"top", sy_cmd_top, "show what runs now under these policies"},
+    {"serve", sy_cmd_serve, "share the devices of this machine between programs"},
+    {"tenants", sy_cmd_tenants, "show who shares the devices, and what each has used"},
     {"kernels", sy_cmd_kernels, "list kernels, and measure their times on this machine"},
     {"counters", sy_cmd_counters, "show how busy the machine is, from its hardware counters"},
     {"train", sy_cmd_train, "train weights for the learned policies in simulated worlds"},
@@ -70,7 +72,7 @@ static const struct sy_commands group = {
     .entries = entries,
     .entry_count = SY_COUNT(entries),
     .more = "\nData go to standard output, messages to standard error. Exit codes: 0 ok, 1 ran and "
-            "failed,\n2 wrong usage, 3 invalid input, 130 interrupted.\n",
+            "failed,\n2 wrong usage, 3 invalid input, 4 no broker answers, 130 interrupted.\n",
 };
 
 static int run(int argc, char **argv) {

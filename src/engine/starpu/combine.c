@@ -9,6 +9,7 @@
  * ended before that. So the stacks are emptied in reverse, and what they held is told forwards.
  */
 #include "engine/starpu/shared.h"
+#include "engine/starpu/turns.h"
 #include <math.h>
 
 #define SUBMIT_BATCH 32u /* tasks that are not ready may wait for others to come */
@@ -156,6 +157,9 @@ static void serve(struct context *context, int self) {
     }
     if (!context->live) {
         return;
+    }
+    if (atomic_load_explicit(&context->waiting, memory_order_relaxed)) {
+        turns_ask(context);
     }
     if (policy_is_stale(context) ? idle || self < 0 : idle && was_long_ago(context)) {
         policy_ask(context);

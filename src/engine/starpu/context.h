@@ -164,6 +164,8 @@ struct context {
     bool used;
     unsigned id;
     bool *workers; /* which of all workers it has */
+    bool *away;    /* and those of cores that other programs have now */
+    _Atomic uint32_t away_count;
     struct sy_live *live;
     struct sy_live *spare; /* empty, made before there was work; NULL: taken, or never made */
     struct node **slots;   /* node of each task index of live */

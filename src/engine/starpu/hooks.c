@@ -6,6 +6,7 @@
  */
 #include "engine/starpu/recorder.h"
 #include "engine/starpu/status.h"
+#include "engine/starpu/turns.h"
 #include "engine/starpu/urgent.h"
 #include <errno.h>
 #include <math.h>
@@ -259,7 +260,7 @@ static void rest(uint32_t worker) {
 #endif
 }
 
-static struct starpu_task *take(struct context *context, uint32_t worker) {
+static struct node *take(struct context *context, uint32_t worker) {
     if (context->running[worker] && sy_shared.machine->devices[worker].kind == SY_CPU) {
         end_silent(context, worker, NULL); /* a core does one thing at a time */
     }
@@ -281,6 +282,47 @@ static struct starpu_task *take(struct context *context, uint32_t worker) {
     if (!node) {
         rest(worker);
     }
+    return node;
+}
+
+/* StarPU lets a worker leave only while it is not in one of our hooks. */
+static void forget_worker(struct context *context, uint32_t worker) {
+    boxes_recall(context, worker);
+    asks(context, worker);
+    set_idle(context, worker, false);
+}
+
+/* Others have its core, or no longer. */
+static void set_away(struct context *context, uint32_t worker, bool away) {
+    if (sy_shared.machine->devices[worker].kind != SY_CPU || context->away[worker] == away) {
+        return;
+    }
+    shared_lock();
+    combine_drain(context);
+    context->away[worker] = away;
+    atomic_fetch_add(&context->away_count, away ? 1 : UINT32_MAX);
+    if (context->live) {
+        if (away) {
+            forget_worker(context, worker);
+        }
+        sy_live_lost(context->live, worker, away || !context->workers[worker]);
+        policy_ask(context);
+    }
+    combine_leave(context);
+}
+
+static struct starpu_task *take_in_turn(struct context *context, uint32_t worker) {
+    bool work = atomic_load_explicit(&context->waiting, memory_order_relaxed) > 0;
+    if (!turns_begin(context, worker, context->away[worker], work)) {
+        set_away(context, worker, true);
+        turns_sleep(worker);
+        return NULL;
+    }
+    set_away(context, worker, false);
+    struct node *node = take(context, worker);
+    if (!turns_go_on(context, worker, node)) {
+        set_away(context, worker, true);
+    }
     return node ? node->task : NULL;
 }
 
@@ -299,7 +341,11 @@ static struct starpu_task *on_pop(unsigned id) {
         boxes_not_idle(context, worker);
         return NULL;
     }
-    return take(context, worker);
+    if (turns_are_taken()) {
+        return take_in_turn(context, worker);
+    }
+    struct node *node = take(context, worker);
+    return node ? node->task : NULL;
 }
 
 static void on_do_schedule(unsigned id) {
@@ -313,13 +359,6 @@ static void on_do_schedule(unsigned id) {
     combine_leave(context);
 }
 
-/* StarPU lets a worker leave only while it is not in one of our hooks. */
-static void forget_worker(struct context *context, uint32_t worker) {
-    boxes_recall(context, worker);
-    asks(context, worker);
-    set_idle(context, worker, false);
-}
-
 static void set_workers(unsigned id, const int *workers, unsigned count, bool has) {
     struct context *context = context_of(id);
     shared_lock();
@@ -330,7 +369,8 @@ static void set_workers(unsigned id, const int *workers, unsigned count, bool ha
                 if (!has) {
                     forget_worker(context, (uint32_t)workers[i]);
                 }
-                sy_live_lost(context->live, (uint32_t)workers[i], !has);
+                sy_live_lost(context->live, (uint32_t)workers[i],
+                             !has || context->away[workers[i]]);
             }
         }
     }

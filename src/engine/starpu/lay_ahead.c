@@ -141,7 +141,7 @@ static int plan_begin(struct context *context, uint32_t least, bool unlocked, st
     }
     sy_live_clock(plan->live, shared_now_ns());
     for (uint32_t d = 0; d < s->machine->device_count; d++) {
-        sy_live_lost(plan->live, d, !context->workers[d]);
+        sy_live_lost(plan->live, d, !context->workers[d] || context->away[d]);
     }
     return 0;
 }

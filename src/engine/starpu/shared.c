@@ -4,6 +4,7 @@
  * saved and freed when the last context closes.
  */
 #include "engine/starpu/status.h"
+#include "engine/starpu/turns.h"
 #include "engine/starpu/urgent.h"
 #include <errno.h>
 #include <math.h>
@@ -183,7 +184,7 @@ static int open_store(struct shared *s, struct sy_error *error) {
 }
 
 static int open_parts(void) {
-    return links_open() || urgent_open() || watcher_prepare();
+    return links_open() || urgent_open() || turns_open() || watcher_prepare();
 }
 
 int shared_start(void) {
@@ -277,6 +278,7 @@ static void shared_finish(struct shared *s) {
     status_close();
     links_close();
     urgent_close();
+    turns_close();
     sy_machine_destroy(s->machine);
     row_free_all();
     sy_chains_finish(&s->known);
@@ -324,13 +326,14 @@ void sy_starpu_context_open(unsigned id) {
     memset(context, 0, sizeof *context);
     context->id = id;
     context->workers = calloc(STARPU_NMAXWORKERS, sizeof *context->workers);
+    context->away = calloc(STARPU_NMAXWORKERS, sizeof *context->away);
     context->boxes = aligned_alloc(SY_CACHE_LINE, STARPU_NMAXWORKERS * sizeof *context->boxes);
     context->shorts = calloc(STARPU_NMAXWORKERS, sizeof *context->shorts);
     context->running = calloc(STARPU_NMAXWORKERS, sizeof(struct node *));
     context->version = 1;
     context->asked_ns = INT64_MAX / 2; /* nothing to ask about yet */
-    context->used =
-        context->workers && context->boxes && context->shorts && context->running && s->policy;
+    context->used = context->workers && context->away && context->boxes && context->shorts &&
+                    context->running && s->policy;
     if (context->used) {
         memset(context->boxes, 0, STARPU_NMAXWORKERS * sizeof *context->boxes);
         planner_open(context);
@@ -359,6 +362,7 @@ void sy_starpu_context_close(unsigned id) {
     planner_forget(context);
     free(context->slots);
     free(context->workers);
+    free(context->away);
     free(context->running);
     free(context->boxes);
     free(context->shorts);

@@ -12,7 +12,7 @@
  *   ask.c                   asks the policy, sends inputs ahead
  *   boxes.c                 tasks that a worker may take without the lock
  *   short_tasks.c           tasks shorter than a decision pass the policy by
- *   urgent.c                a second worker per core, for what pushes its task aside
+ *   turns.c, urgent.c       who has a device: other programs, by a broker; what pushes aside
  *   node.c                  a node per task; who waits for whom, from the handles it accesses
  *   lay_ahead.c             lays all that is submitted, a job per job, on a thread of its own
  *   links.c                 how fast are the buses now, with others on them
@@ -39,9 +39,8 @@ struct shared {
     starpu_pthread_mutex_t lock;
     _Alignas(SY_CACHE_LINE) _Atomic bool busy; /* a hint, for those who would only try the lock */
     _Alignas(SY_CACHE_LINE) _Atomic bool up;   /* shared_start has been here */
-    bool
-        cores_poll; /* every worker has a core to itself, so that an idle one may work for others */
-    bool shorts;    /* short tasks pass the policy by */
+    bool cores_poll; /* every worker has a core to itself: an idle one may work for others */
+    bool shorts;     /* short tasks pass the policy by */
     bool started;
     struct sy_starpu_options options;
     char *policy;              /* as it was asked for */
@@ -52,6 +51,7 @@ struct shared {
     struct links *links;
     struct urgent *urgents; /* per core that has two workers; their own locks guard them */
     _Atomic bool urgent_sleep;
+    struct turns *turns;         /* NULL: there is no broker */
     struct watcher *watcher;     /* NULL: the policy wants no readings */
     double start_ns;             /* of the first task */
     cpu_set_t *home;             /* where the thread that started StarPU may run; NULL: anywhere */
