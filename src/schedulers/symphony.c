@@ -413,6 +413,12 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     return most > SLOWED ? y->slowdown : NULL;
 }
 
+/* A stream of so many tasks that no job can be rehearsed: plans that nobody has tried, and that the
+ * next job cuts short, ended later than late binding does. */
+static bool is_blind(const struct symphony *y, const struct sy_view *view) {
+    return !y->rehearses && view->job_capacity > 1;
+}
+
 static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
     struct symphony *y = s->state;
     struct sy_view ahead = *real;
@@ -616,7 +622,7 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     }
     give_up(s, view);
     bool plans = !(y->follow.late.base.without & SY_PART_PLANS);
-    if (y->job_count++ > 0 || !plans) {
+    if (y->job_count++ > 0 || !plans || is_blind(y, view)) {
         return;
     }
     double pays_ns = view->machine->memory_count > 2 ? PLAN_FAR : PLAN_NS;
