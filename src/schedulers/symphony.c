@@ -61,6 +61,7 @@ struct symphony {
     bool relook;            /* a device was lost or came back: what is left is planned anew */
     uint32_t job;           /* that is planned */
     uint32_t job_count;     /* present jobs of more than one task */
+    bool met;               /* two of them were present at some time */
     double *factor;         /* per task: of a sampled world */
     uint32_t *usual_device; /* per task: where and when the best usual policy ran it */
     double *usual_begin_ns, *usual_end_ns;
@@ -413,10 +414,10 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     return most > SLOWED ? y->slowdown : NULL;
 }
 
-/* A stream of so many tasks that no job can be rehearsed: plans that nobody has tried, and that the
- * next job cuts short, ended later than late binding does. */
-static bool is_blind(const struct symphony *y, const struct sy_view *view) {
-    return !y->rehearses && view->job_capacity > 1;
+/* Plans that the next job cuts short ended later than late binding does: in a stream of so many
+ * tasks that no job can be rehearsed, and where very long jobs have met very short ones. */
+static bool goes_without(const struct symphony *y, const struct sy_view *view) {
+    return (!y->rehearses && view->job_capacity > 1) || (y->met && sy_late_doubts(&y->follow.late));
 }
 
 static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
@@ -622,7 +623,9 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     }
     give_up(s, view);
     bool plans = !(y->follow.late.base.without & SY_PART_PLANS);
-    if (y->job_count++ > 0 || !plans || is_blind(y, view)) {
+    bool alone = y->job_count++ == 0;
+    y->met = y->met || !alone;
+    if (!alone || !plans || goes_without(y, view)) {
         return;
     }
     double pays_ns = view->machine->memory_count > 2 ? PLAN_FAR : PLAN_NS;
