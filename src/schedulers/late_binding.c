@@ -85,18 +85,31 @@ int sy_late_init(struct sy_scheduler *s, const struct sy_view *view, const char 
     return code ? code : sy_quick_init(l, view, &l->quick);
 }
 
+static void note_length(struct late *l, const struct sy_view_job *job) {
+    double length = log(fmax(job->isolated_ns, 1));
+    if (job->task_count < 2) { /* an engine makes such of what it could not lay yet */
+        return;
+    }
+    l->lengths += l->lengths < LATE_JOBS;
+    l->length_mean += (length - l->length_mean) / l->lengths;
+    l->length_square += (length * length - l->length_square) / l->lengths;
+}
+
+bool sy_late_doubts(const struct late *l) {
+    double variance = l->length_square - l->length_mean * l->length_mean;
+    return l->doubtful || variance > LATE_WIDE * LATE_WIDE;
+}
+
 void sy_late_job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct late *l = s->state;
     const struct sy_view_job *j = &view->jobs[job];
     l->jobs++;
     l->mixed = true;
+    note_length(l, j);
     sy_order_arrived(&l->base, view, job);
     sy_rank_upward(&l->base, view, job, l->base.rank);
     for (uint32_t t = j->first_task; l->scale && t < j->first_task + j->task_count; t++) {
         l->base.rank[t] *= l->scale[t];
-    }
-    if (l->net) {
-        sy_learned_job_arrived(l->net, &l->base, view, job);
     }
     /* A rehearsal may have been here before. */
     memset(l->fetched + j->first_task, 0, j->task_count * sizeof *l->fetched);
@@ -124,12 +137,9 @@ void sy_late_task_ready(struct sy_scheduler *s, const struct sy_view *view, uint
 
 void sy_late_job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
     struct late *l = s->state;
-    (void)view;
+    (void)view, (void)job;
     l->jobs--;
     l->mixed = true;
-    if (l->net) {
-        sy_learned_job_left(l->net, job);
-    }
 }
 
 void sy_late_task_done(struct sy_scheduler *s, const struct sy_view *view, uint32_t task,
@@ -280,22 +290,17 @@ static void insert(struct late *l, uint32_t count, uint32_t task) {
     l->window[at] = task;
 }
 
-/* Ranks alone decide within one job. Between jobs, and for the network, the unit is the logarithm
- * of a job's key, and the rank a small part of it. Keys of jobs shift: they hold for one round. Of
- * a job of one task the network knows nothing: an engine makes those of what it could not lay yet,
- * and they keep their order. */
+/* Ranks alone decide within one job. Between jobs the unit is the logarithm of a job's key, and the
+ * rank a small part of it. Keys of jobs shift: they hold for one round. */
 static double key_of(struct late *l, const struct sy_view *view, uint32_t task) {
     double rank = l->base.rank[task];
-    if (!l->net && (l->base.order == ORDER_NONE || l->jobs < 2)) {
+    if (l->base.order == ORDER_NONE || l->jobs < 2) {
         return rank;
     }
     uint32_t job = view->task_job[task];
     if (l->job_round[job] != l->round) {
         l->job_round[job] = l->round;
         l->job_key[job] = sy_order_job_key(&l->base, view, job);
-    }
-    if (l->net && view->jobs[job].task_count > 1) {
-        return l->job_key[job] + sy_learned_priority(l->net, &l->base, view, task);
     }
     return l->job_key[job] + sy_order_within_job(view, job, rank);
 }
@@ -322,7 +327,7 @@ static void prefer_newcomers(struct late *l, const struct sy_view *view) {
 /* The window holds the tasks that come first, the pool the rest. Where keys have shifted since it
  * was sorted it is sorted anew. */
 static void draw_window(struct late *l, const struct sy_view *view) {
-    bool keyed = l->net || l->base.order != ORDER_NONE;
+    bool keyed = l->base.order != ORDER_NONE;
     bool shift = keyed && (l->mixed || ++l->rounds_kept >= LATE_KEEP);
     if (shift) {
         l->round++;
@@ -402,7 +407,7 @@ static struct late_choice weigh(struct late *l, const struct sy_view *view, uint
     struct sy_slowing sharing;
     double ns = exec_ns(l, view, task, group, &sharing), harm_ns = sharing.harm;
     double free = l->free_ns[device], start_ns = free > there_ns ? free : there_ns;
-    double score_ns = start_ns + ns + 0.5 * harm_ns + sy_late_burden(view) * travel_ns;
+    double score_ns = start_ns + ns + sy_late_harm(l) * harm_ns + sy_late_burden(view) * travel_ns;
     if (l->behind_ns) {
         score_ns += l->behind_ns[(size_t)task * view->machine->class_count +
                                  view->machine->devices[device].class_index];
@@ -436,7 +441,7 @@ static struct late_choice correct(const struct late *l, const struct sy_view *vi
     struct late_choice best = {.device = SY_NONE, .score_ns = INFINITY};
     bool free = (l->base.without & SY_PART_GUARD) != 0, stays = sy_late_stays(l, view, task);
     uint32_t memory = view->machine->devices[safe.device].memory;
-    if (l->doubtful && !free) {
+    if (!free && sy_late_doubts(l)) {
         safe.guard = SY_GUARD_FALLBACK;
         return safe;
     }
@@ -446,14 +451,7 @@ static struct late_choice correct(const struct late *l, const struct sy_view *vi
             (stays && view->machine->devices[it.device].memory != memory)) {
             continue;
         }
-        struct learned_terms terms = {.exec_ns = it.exec_ns,
-                                      .alone_ns = sy_estimate_time_ns(view, task, it.device),
-                                      .travel_ns = it.travel_ns,
-                                      .wait_ns = it.wait_ns,
-                                      .slowdown = it.slowdown,
-                                      .harm_ns = it.harm_ns,
-                                      .held = l->held[it.device]};
-        double more = sy_learned_score(l->net, &l->base, view, task, it.device, &terms);
+        double more = sy_learned_score(l->net, view, task, it.device, l->held[it.device]);
         double kept = free ? more : sy_most(-LATE_BOUND, sy_least(more, LATE_BOUND));
         it.score_ns += kept * least_ns;
         it.guard = kept == more ? SY_GUARD_TRUSTED : SY_GUARD_BOUNDED;
@@ -530,9 +528,29 @@ static bool any_running(const struct sy_view *view) {
     return false;
 }
 
-/* Of the fuller of what a task would use there, as believed. */
-static float use_there(const struct late *l, uint32_t device) {
-    return l->net ? fmaxf(l->net->memory_use[device], l->net->link_use[device]) : 0;
+static double use_of(const struct sy_view *view, uint32_t resource) {
+    if (resource == SY_NONE || view->readings[resource].at_ns < 0) {
+        return 0;
+    }
+    double share =
+        view->readings[resource].bytes_per_s / view->machine->resources[resource].bytes_per_s;
+    return fmin(share, 1);
+}
+
+/* For the record: of the fullest of what a task would use there, as believed. */
+static float use_there(const struct late *l, const struct sy_view *view, uint32_t device) {
+    const struct sy_machine *m = view->machine;
+    const struct sy_device *self = &m->devices[device];
+    if (!l->net || !view->readings) {
+        return 0;
+    }
+    const struct sy_route *route =
+        &m->routes[(size_t)self->host_memory * m->memory_count + self->memory];
+    double use = use_of(view, m->memories[self->memory].resource);
+    for (uint32_t k = 0; k < route->resource_count; k++) {
+        use = fmax(use, use_of(view, route->resources[k]));
+    }
+    return (float)use;
 }
 
 void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
@@ -547,9 +565,6 @@ void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
     l->busy = true;
     count_waiting(l, view, task, UINT32_MAX); /* minus one */
     sy_order_charge(&l->base, view, task, choice->exec_ns);
-    if (l->net) {
-        sy_learned_task_taken(l->net, view, task);
-    }
     if (l->quick) {
         l->quick->starts++;
         sy_quick_forget(l->quick, task);
@@ -563,14 +578,14 @@ void sy_late_commit(struct late *l, const struct sy_view *view, uint32_t task,
         .kind = SY_RUN,
         .task = task,
         .device = choice->device,
-        .priority = l->net || l->base.order != ORDER_NONE ? 0 : l->key[task],
+        .priority = l->base.order != ORDER_NONE ? 0 : l->key[task],
         .expected_ns = choice->exec_ns,
         .reason = {.guard = choice->guard,
                    .finish_ns = (float)(choice->finish_ns - view->now_ns),
                    .correction_ns = (float)(choice->score_ns - choice->base_ns),
                    .slowdown = (float)choice->slowdown,
                    .slowdown_sd = (float)choice->slowdown_sd,
-                   .utilisation = use_there(l, choice->device)}};
+                   .utilisation = use_there(l, view, choice->device)}};
 }
 
 /* Behind a gate a task's data travel while it waits, and it starts only when they are there. */
@@ -648,7 +663,7 @@ static bool enough(const struct late *l, uint32_t i) {
 
 static void begin_round(struct late *l, const struct sy_view *view) {
     if (l->net) {
-        sy_learned_look(l->net, view, !l->quick || !l->quick->calls);
+        sy_learned_look(l->net, view, l->window_count + l->ready.count, l->jobs);
     }
     if (l->quick) {
         sy_quick_round(l, view);

@@ -48,6 +48,10 @@
 #define LATE_DOUBT 1.0
 #define LATE_TRUST 0.7
 #define LATE_TASKS 32
+/* Nor does it pay where jobs differ in length by more than in most of those worlds: the spread of
+ * the logarithms of their times alone, over about so many jobs. */
+#define LATE_WIDE 1.2
+#define LATE_JOBS 16
 
 struct late_mode {
     bool locality, history, contention, gate;
@@ -145,6 +149,8 @@ struct late {
     struct quick *quick;   /* NULL: every pair is scored anew */
     double surprise;       /* how far durations were from what was expected, of late: |ln|, mean */
     bool doubtful;         /* too far: the network is not asked until that has passed */
+    double length_mean, length_square; /* of jobs of late, of the logarithm of their time alone */
+    uint32_t lengths;                  /* how many, at most LATE_JOBS */
 };
 
 /* Allocates state of size bytes that begins with struct late. */
@@ -158,12 +164,19 @@ void sy_late_task_done(struct sy_scheduler *scheduler, const struct sy_view *vie
 uint32_t sy_late_decide(struct sy_scheduler *scheduler, const struct sy_view *view,
                         struct sy_decision *ret_decisions, uint32_t capacity);
 
+/* Durations, or the mix of jobs, are of another world than that of the network. */
+bool sy_late_doubts(const struct late *late);
 /* The network may not move the task to another memory than the heuristic's: what it writes could
  * travel for longer than the guard lets the network cost. */
 bool sy_late_stays(const struct late *late, const struct sy_view *view, uint32_t task);
 
 static inline double sy_late_burden(const struct sy_view *view) {
     return view->shared_links && view->machine->memory_count > 2 ? LATE_BURDEN : 0;
+}
+
+/* How much the time counts that others lose: all of it where they are tasks of the same job. */
+static inline double sy_late_harm(const struct late *late) {
+    return late->jobs < 2 ? 1 : 0.5;
 }
 
 /* What a device holds lasts so short a time that an accelerator takes a second task; travel_ns: of
@@ -191,6 +204,9 @@ uint32_t sy_late_recall(struct late *late, const struct sy_view *view, struct sy
 
 SY_MUST_CHECK int sy_late_together_init(struct late_together *together, struct sy_arena *arena,
                                         const struct sy_view *view);
+/* Whether data can be on either of two sides: beside cores, and beside accelerators. Not on FPGAs,
+ * whose images take longer to load than short tasks take. */
+bool sy_late_has_sides(const struct sy_machine *machine);
 /* Groups a job's tasks by heavy data, and says where each group may run; false: nothing is heavy.
  For its own use: way_ns, per task, and
  * cost_ns, [task * class_count + class]. */

@@ -64,24 +64,17 @@ static bool take_figures(struct quick *q, struct sy_arena *arena) {
     q->travel_ns = sy_arena_alloc(arena, figures, sizeof *q->travel_ns);
     q->alone_ns = sy_arena_alloc(arena, figures, sizeof *q->alone_ns);
     q->more_ns = sy_arena_alloc(arena, figures, sizeof *q->more_ns);
-    q->sum = sy_arena_alloc(arena, figures, sizeof *q->sum);
-    q->loaded = sy_arena_alloc(arena, figures, sizeof *q->loaded);
-    q->lonely = sy_arena_alloc(arena, figures, sizeof *q->lonely);
-    q->slow = sy_arena_alloc(arena, figures, sizeof *q->slow);
-    return q->there_ns && q->travel_ns && q->alone_ns && q->more_ns && q->sum && q->loaded &&
-           q->lonely && q->slow;
+    q->slower = sy_arena_alloc(arena, figures, sizeof *q->slower);
+    return q->there_ns && q->travel_ns && q->alone_ns && q->more_ns && q->slower;
 }
 
 static bool take_groups(struct quick *q, struct sy_arena *arena) {
-    q->group_slow = sy_arena_alloc(arena, q->stride, sizeof *q->group_slow);
-    q->group_more = sy_arena_alloc(arena, q->stride, sizeof *q->group_more);
+    q->device = sy_arena_alloc(arena, q->stride, sizeof *q->device);
     q->base_ns = sy_arena_alloc(arena, q->stride, sizeof *q->base_ns);
     q->sum_ns = sy_arena_alloc(arena, q->stride, sizeof *q->sum_ns);
     q->opinion = sy_arena_alloc(arena, q->stride, sizeof *q->opinion);
     q->wait_ns = sy_arena_alloc(arena, q->stride, sizeof *q->wait_ns);
-    q->held = sy_arena_alloc(arena, q->stride, sizeof *q->held);
-    return q->group_slow && q->group_more && q->base_ns && q->sum_ns && q->opinion && q->wait_ns &&
-           q->held;
+    return q->device && q->base_ns && q->sum_ns && q->opinion && q->wait_ns;
 }
 
 static bool take_rest(struct quick *q, struct sy_arena *arena, const struct sy_view *view) {
@@ -191,7 +184,7 @@ static void tell_first(struct late *l, const struct sy_view *view, uint32_t g) {
     uint32_t first = q->members[q->member_start[g]];
     l->alike[g].first_free = first;
     q->wait_ns[g] = (float)(l->free_ns[first] - view->now_ns);
-    q->held[g] = (float)l->held[first];
+    q->device[g] = sy_learned_device(l->net, view->machine->devices[first].kind, l->held[first]);
 }
 
 void sy_quick_round(struct late *l, const struct sy_view *view) {
@@ -201,9 +194,6 @@ void sy_quick_round(struct late *l, const struct sy_view *view) {
     for (uint32_t g = 0; g < q->group_count; g++) {
         sort_members(l, g);
         tell_first(l, view, g);
-        struct learned_group group = sy_learned_group(l->net, view, l->alike[g].first_free);
-        q->group_slow[g] = group.slow;
-        q->group_more[g] = group.more;
     }
 }
 
@@ -313,7 +303,6 @@ static void score_all(struct late *l, const struct sy_view *view, uint32_t slot)
     size_t row = (size_t)slot * q->stride;
     struct travel travel;
     t->made = q->call;
-    t->critical = (float)l->base.rank[task] / l->net->job_rank[view->task_job[task]];
     travel_of(q, view, task, &travel);
     for (uint32_t g = 0; g < q->group_count; g++) {
         uint32_t device = l->alike[g].first_free, memory = l->alike[g].memory;
@@ -322,22 +311,13 @@ static void score_all(struct late *l, const struct sy_view *view, uint32_t slot)
         q->there_ns[row + g] = travel.shared_ns[memory];
         if (!isfinite(alone_ns)) {
             q->more_ns[row + g] = INFINITY;
-            q->alone_ns[row + g] = q->sum[row + g] = q->loaded[row + g] = q->lonely[row + g] =
-                q->slow[row + g] = 0;
+            q->alone_ns[row + g] = q->slower[row + g] = 0;
             continue;
         }
-        struct learned_terms terms = {.exec_ns = sy_estimate_exec_ns(&l->base, view, task, device),
-                                      .alone_ns = alone_ns,
-                                      .travel_ns = travel.alone_ns[memory],
-                                      .slowdown = 1};
+        double exec_ns = sy_estimate_exec_ns(&l->base, view, task, device);
         q->alone_ns[row + g] = (float)alone_ns;
-        q->more_ns[row + g] = (float)(terms.exec_ns - alone_ns);
-        struct learned_parts parts;
-        sy_learned_parts(l->net, &l->base, view, task, device, &terms, &parts);
-        q->sum[row + g] = parts.sum;
-        q->loaded[row + g] = parts.loaded;
-        q->lonely[row + g] = parts.lonely;
-        q->slow[row + g] = parts.slow;
+        q->more_ns[row + g] = (float)(exec_ns - alone_ns);
+        q->slower[row + g] = sy_learned_slower(view, task, alone_ns);
     }
 }
 
@@ -363,7 +343,7 @@ static float least_lane(lanes x) {
 }
 
 /* What the heuristic thinks of each group; returns its best. */
-static float weigh(struct quick *q, size_t row, size_t kernel, float burden) {
+static float weigh(struct quick *q, size_t row, size_t kernel, float burden, float harmful) {
     const lanes *wait = (const lanes *)q->wait_ns, *there = (const lanes *)(q->there_ns + row);
     const lanes *alone = (const lanes *)(q->alone_ns + row);
     const lanes *more = (const lanes *)(q->more_ns + row);
@@ -373,7 +353,7 @@ static float weigh(struct quick *q, size_t row, size_t kernel, float burden) {
     lanes *base = (lanes *)q->base_ns, least = fill(INFINITY);
     for (uint32_t i = 0; i < q->stride / VECTOR; i++) {
         lanes sum = choose_of(wait[i] > there[i], wait[i], there[i]) + more[i] +
-                    alone[i] * (1 + slowing[i] + 0.5F * harm[i]) + burden * travel[i];
+                    alone[i] * (1 + slowing[i] + harmful * harm[i]) + burden * travel[i];
         base[i] = sum;
         least = choose_of(sum < least, sum, least);
     }
@@ -388,40 +368,24 @@ static uint32_t last_within(const float *x, uint32_t count, float most) {
 }
 
 /* What the network thinks of some groups, as far as the guard lets it. */
-static lanes opinion(const struct late *l, const struct quick_task *t, size_t row, size_t kernel,
-                     uint32_t i, const struct learned_slopes *slopes) {
+static lanes opinion(const struct late *l, size_t row, uint32_t i) {
     const struct quick *q = l->quick;
-    const lanes far = fill((float)LEARNED_FAR), most = fill((float)LATE_BOUND);
-    const lanes *sum = (const lanes *)(q->sum + row), *loaded = (const lanes *)(q->loaded + row);
-    const lanes *lonely = (const lanes *)(q->lonely + row), *slow = (const lanes *)(q->slow + row);
-    const lanes *wait = (const lanes *)q->wait_ns, *held = (const lanes *)q->held;
-    const lanes *group_slow = (const lanes *)q->group_slow;
-    const lanes *group_more = (const lanes *)q->group_more;
-    const lanes *slowing = (const lanes *)(q->slowing + kernel);
-    const lanes *harm = (const lanes *)(q->harm + kernel),
-                *alone = (const lanes *)(q->alone_ns + row);
-    float per_ns = 1 / t->least_ns;
-    lanes waits = wait[i] * per_ns, slowed = slowing[i] * alone[i] * per_ns;
-    lanes harms = harm[i] * alone[i] * per_ns;
-    lanes more = sum[i] + (float)l->net->load * loaded[i] + (float)l->net->alone * lonely[i] +
-                 slow[i] * (group_slow[i] + slopes->slow) + group_more[i] +
-                 slopes->wait * choose_of(waits < far, waits, far) + slopes->held * held[i] +
-                 slopes->slowed * choose_of(slowed < far, slowed, far) +
-                 slopes->harm * choose_of(harms < far, harms, far);
+    const lanes most = fill((float)LATE_BOUND);
+    const lanes *slower = (const lanes *)(q->slower + row), *device = (const lanes *)q->device;
+    lanes more = device[i] + l->net->weights[LEARNED_SLOWER] * slower[i];
     more = choose_of(more > most, most, more);
     return choose_of(more < -most, -most, more);
 }
 
 /* The best by both. */
-static uint32_t pick(const struct late *l, const struct sy_view *view, const struct quick_task *t,
-                     size_t row, size_t kernel, float least_ns, float *ret_opinion) {
+static uint32_t pick(const struct late *l, const struct quick_task *t, size_t row, float least_ns,
+                     float *ret_opinion) {
     const struct quick *q = l->quick;
     const lanes *base = (const lanes *)q->base_ns, none = fill(INFINITY);
     const lanes limit = fill(least_ns + (float)LATE_BOUND * t->least_ns);
-    struct learned_slopes slopes = sy_learned_slopes(l->net, view->task_job[t->task], t->critical);
     lanes *sums = (lanes *)q->sum_ns, *opinions = (lanes *)q->opinion, best = none;
     for (uint32_t i = 0; i < q->stride / VECTOR; i++) {
-        opinions[i] = opinion(l, t, row, kernel, i, &slopes);
+        opinions[i] = opinion(l, row, i);
         sums[i] = choose_of(base[i] > limit, none, base[i] + opinions[i] * t->least_ns);
         best = choose_of(sums[i] < best, sums[i], best);
     }
@@ -450,15 +414,17 @@ struct late_choice sy_quick_choose(struct late *l, const struct sy_view *view, u
         q->made++;
     }
     size_t kernel = slowing_of(l, view, task);
-    float least_ns = weigh(q, row, kernel, (float)sy_late_burden(view)), more = 0;
+    float least_ns = weigh(q, row, kernel, (float)sy_late_burden(view), (float)sy_late_harm(l));
+    float more = 0;
     if (!(least_ns < INFINITY)) {
         return (struct late_choice){.device = SY_NONE, .score_ns = INFINITY};
     }
     if (sy_late_stays(l, view, task)) {
         stay(l, least_ns);
     }
-    uint32_t g = l->doubtful ? last_within(q->base_ns, q->group_count, least_ns)
-                             : pick(l, view, t, row, kernel, least_ns, &more);
+    bool doubts = sy_late_doubts(l);
+    uint32_t g = doubts ? last_within(q->base_ns, q->group_count, least_ns)
+                        : pick(l, t, row, least_ns, &more);
     uint32_t device = l->alike[g].first_free;
     float start_ns = fmaxf(q->wait_ns[g], q->there_ns[row + g]);
     float exec_ns = q->alone_ns[row + g] * (1 + q->slowing[kernel + g]) + q->more_ns[row + g];
@@ -468,7 +434,7 @@ struct late_choice sy_quick_choose(struct late *l, const struct sy_view *view, u
                                  .travel_ns = q->travel_ns[row + g],
                                  .wait_ns = l->free_ns[device] - view->now_ns,
                                  .base_ns = view->now_ns + q->base_ns[g],
-                                 .guard = l->doubtful                       ? SY_GUARD_FALLBACK
+                                 .guard = doubts                            ? SY_GUARD_FALLBACK
                                           : fabsf(more) < (float)LATE_BOUND ? SY_GUARD_TRUSTED
                                                                             : SY_GUARD_BOUNDED};
     if (anew && view->shared_links) { /* it may be committed: for the record */

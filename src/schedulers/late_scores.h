@@ -30,7 +30,6 @@ struct quick_task {
     uint32_t task;
     uint64_t made;  /* in which call */
     float least_ns; /* its least time */
-    float critical; /* its rank over the longest of its job */
 };
 
 /* Whose slowing was worked out when. */
@@ -42,20 +41,19 @@ struct quick_kernel {
 struct quick {
     uint32_t group_count, stride;     /* groups, and a multiple of a vector of them */
     uint32_t *members, *member_start; /* devices of groups, in each by when they are free */
-    float *wait_ns, *held;            /* per group: of its device that is free first */
+    float *wait_ns;                   /* per group: of its device that is free first */
     uint32_t *slot_of;                /* per task: 1 + where its figures are; 0: nowhere */
     struct quick_task tasks[QUICK_TASKS];
     uint32_t free[QUICK_TASKS], free_count;
     /* [slot * stride + group]: until inputs are there over links as full as they are; alone on
-     * their way; execution alone, and what comes on top of it (reconfiguration, history); parts of
-     * the network's score. */
-    float *there_ns, *travel_ns, *alone_ns, *more_ns;
-    float *sum, *loaded, *lonely, *slow;
+     * their way; execution alone, and what comes on top of it (reconfiguration, history); how
+     * much slower than its best class. */
+    float *there_ns, *travel_ns, *alone_ns, *more_ns, *slower;
     /* [kernel % LATE_KERNELS * stride + group]: what sharing adds to a time alone, and to those of
      * others. */
     struct quick_kernel *kernels;
     float *slowing, *harm;
-    float *group_slow, *group_more; /* per group: the other parts */
+    float *device; /* per group: what the network makes of its device that is free first */
     /* per group, of the task looked at: the heuristic's score, the network's, and both */
     float *base_ns, *opinion, *sum_ns;
     /* [from * SY_MEMORY_MAX + to]: of routes, alone and as full as they are. */

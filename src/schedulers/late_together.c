@@ -33,6 +33,14 @@ int sy_late_together_init(struct late_together *g, struct sy_arena *arena,
     return g->parent && g->next && g->last && g->memories ? 0 : -ENOMEM;
 }
 
+bool sy_late_has_sides(const struct sy_machine *machine) {
+    bool found = false;
+    for (uint32_t d = 0; d < machine->device_count; d++) {
+        found |= machine->devices[d].kind != SY_CPU && machine->devices[d].board == SY_NONE;
+    }
+    return found;
+}
+
 /* --- what is heavy -----------------------------------------------------------------------------
  */
 static uint32_t home_cores(const struct sy_machine *m) {

@@ -61,9 +61,9 @@ const char *sy_policy_part_at(uint32_t index);
  * time. */
 #define SY_OTHERS_MAX 8
 struct sy_other {
-    uint32_t task;   /* device SY_NONE: it goes first, where the policy wants it */
-    uint32_t device; /* that takes the task the policy decided on */
-    double margin;   /* by which the policy prefers what it did: least times, or ln of keys */
+    uint32_t task;   /* that the policy decided on */
+    uint32_t device; /* that takes it instead */
+    double margin;   /* by which the policy prefers what it did, in the task's least times */
     float *slopes;   /* of the margin, per weight; the caller's */
 };
 struct sy_crossroads {
@@ -74,7 +74,7 @@ struct sy_crossroads {
 struct sy_probe {
     /* Given. */
     uint32_t capacity;           /* crossroads to keep; 0: nothing is recorded */
-    uint32_t other_capacity;     /* of each, 2 to SY_OTHERS_MAX */
+    uint32_t other_capacity;     /* of each, 1 to SY_OTHERS_MAX */
     struct sy_crossroads *roads; /* capacity + 1, the last is for work */
     struct sy_rng rng;           /* of which are kept */
     uint64_t forced_at;          /* call of decide; UINT64_MAX: none is forced */

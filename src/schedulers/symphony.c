@@ -65,6 +65,7 @@ struct symphony {
     bool relook;            /* a device was lost or came back: what is left is planned anew */
     uint32_t job;           /* that is planned */
     uint32_t job_count;     /* present jobs of more than one task */
+    bool met;               /* two of them were present at some time */
     double *factor;         /* per task: of a sampled world */
     uint32_t *usual_device; /* per task: where and when the best usual policy ran it */
     double *usual_begin_ns, *usual_end_ns;
@@ -404,6 +405,12 @@ static const double *believed_slowdown(struct symphony *y, const struct sy_view 
     return most > SLOWED ? y->slowdown : NULL;
 }
 
+/* Plans that the next job cuts short ended later than late binding does: in a stream of so many
+ * tasks that no job can be rehearsed, and where very long jobs have met very short ones. */
+static bool goes_without(const struct symphony *y, const struct sy_view *view) {
+    return (!y->rehearses && view->job_capacity > 1) || (y->met && sy_late_doubts(&y->follow.late));
+}
+
 static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t job) {
     struct symphony *y = s->state;
     struct sy_view ahead = *real;
@@ -441,16 +448,6 @@ static void begin(struct sy_scheduler *s, const struct sy_view *real, uint32_t j
         }
         y->actors[y->acting].ops->job_arrived(&y->actors[y->acting], real, job);
     }
-}
-
-/* But for FPGAs, whose images take longer to load than short tasks take. */
-static bool has_accelerators(const struct sy_machine *machine) {
-    uint32_t d = 0;
-    while (d < machine->device_count &&
-           (machine->devices[d].kind == SY_CPU || machine->devices[d].board != SY_NONE)) {
-        d++;
-    }
-    return d < machine->device_count;
 }
 
 /* Its pace may be asked for. */
@@ -491,7 +488,7 @@ static void begin_plainly(struct sy_scheduler *s, const struct sy_view *view, ui
         return;
     }
     y->job = job;
-    if (has_accelerators(view->machine)) {
+    if (sy_late_has_sides(view->machine)) {
         bool heavy = look_at_data(y, view, job), asks = is_long_enough(y, view);
         if (asks && is_slow(y, view, pays_ns)) {
             begin(s, view, job);
@@ -528,9 +525,10 @@ static void remind(struct sy_scheduler *s, const struct sy_view *view, enum acto
 
 static void drop_actor(struct symphony *y, const struct sy_view *view) {
     if (y->acting > STRICT && y->acting < ACTORS) {
+        struct sy_scheduler *actor = &y->actors[y->acting];
         forget(y, view, y->acting);
-        if (y->actors[y->acting].ops->job_left) {
-            y->actors[y->acting].ops->job_left(&y->actors[y->acting], view, y->job);
+        if (actor->ops->job_left) {
+            actor->ops->job_left(actor, view, y->job);
         }
     }
 }
@@ -638,8 +636,7 @@ static bool plan_pays(const struct symphony *y, const struct sy_view *view, uint
         DRAFT_NS * drafts * j->tasks_left + spare_ns(j->tasks_left, drafts, j->isolated_ns);
     struct plan_room room = {y->usual_begin_ns, y->usual_end_ns, y->first_reader,
                              DATA_PER_TASK * view->task_capacity};
-    double gains_ns = sy_plan_gain_ns(view, job, room);
-    return gains_ns > costs_ns;
+    return sy_plan_gain_ns(view, job, room) > costs_ns;
 }
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {
@@ -651,7 +648,9 @@ static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint
     }
     give_up(s, view);
     bool plans = !(y->follow.late.base.without & SY_PART_PLANS);
-    if (y->job_count++ > 0 || !plans) {
+    bool alone = y->job_count++ == 0;
+    y->met = y->met || !alone;
+    if (!alone || !plans || goes_without(y, view)) {
         return;
     }
     double pays_ns = view->machine->memory_count > 2 ? PLAN_FAR : PLAN_NS;
@@ -667,9 +666,9 @@ static void job_left(struct sy_scheduler *s, const struct sy_view *view, uint32_
     sy_late_job_left(s, view, job);
     y->job_count -= view->jobs[job].task_count > 1;
     if (y->acting != NOBODY && job == y->job) {
-        const struct sy_scheduler *actor = &y->actors[y->acting];
+        struct sy_scheduler *actor = &y->actors[y->acting];
         if (y->acting > STRICT && actor->ops->job_left) {
-            actor->ops->job_left(&y->actors[y->acting], view, job);
+            actor->ops->job_left(actor, view, job);
         }
         y->follow.following = false;
         y->acting = NOBODY;

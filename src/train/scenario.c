@@ -326,6 +326,7 @@ static void draw_hidden(struct draw *d) {
     o->throttle = sy_chance(&d->rng, 0.15) ? sy_between(&d->rng, 0.05, 0.3) : 0;
     o->smt = draw_table(d, d->catalogue->smt);
     o->gpu = draw_table(d, NULL);
+    o->preempt = sy_chance(&d->rng, 0.3);
 }
 
 int sy_scenario_create(const struct sy_catalogue *catalogue, uint64_t number,

@@ -219,7 +219,7 @@ struct sy_training_options {
     double hinge_from;       /* ln of the ratio from which it counts */
     struct sy_es_options es; /* of expert iteration: rate, clip_norm and keep alone count */
     uint32_t decisions;      /* expert iteration: tried in each world; 0: evolution strategies */
-    uint32_t alternatives;   /* of each, 2 to SY_OTHERS_MAX */
+    uint32_t alternatives;   /* of each, 1 to SY_OTHERS_MAX */
     struct sy_catalogue_options worlds;
     const float *start; /* NULL: all 0 */
 };

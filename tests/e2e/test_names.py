@@ -35,7 +35,7 @@ class Names(cli.Case):
     def test_weights_and_parts(self):
         self.weights("a/b/zero+x:1.weights")
         name = "learned@a/b/zero+x:1.weights"
-        names = [name, name + "~belief", "learned~net"]
+        names = [name, name + "~guard", "learned~net"]
         runs = self.ok_json(*SIMULATE, "--policy", ",".join(names))["runs"]
         self.assertEqual([run["policy"] for run in runs], names)
         self.assertEqual(len({run["makespan_ns"] for run in runs}), 1, "weights of zero say nothing")

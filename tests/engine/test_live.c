@@ -479,10 +479,10 @@ static void weights_are_read_once(void **state) {
     struct sy_weights weights = {
         .kind = ops->net->kind, .shape = ops->net->shape, .block = block, .count = ops->net->count};
     assert_int_equal(sy_weights_write(path, &weights, &error), 0);
-    snprintf(asked, sizeof asked, "learned+fifo@%s~belief", path);
+    snprintf(asked, sizeof asked, "learned+fifo@%s~guard", path);
     struct sy_weights read = {0};
     assert_int_equal(sy_live_open_policy(asked, &name, &read, &error), 0);
-    assert_string_equal(name, "learned+fifo~belief");
+    assert_string_equal(name, "learned+fifo~guard");
     assert_non_null(read.memory);
     unlink(path);
     assert_int_equal(sy_live_open_policy(asked, &name, &weights, &error), -EINVAL);

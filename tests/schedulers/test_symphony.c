@@ -2,6 +2,7 @@
  *
  * What the default adds to its plans: a rehearsal predicts what the simulator does; with known
  * times no usual policy is better; a plan is said to be followed, and given up when times spread;
+ * in some streams none is followed;
  * the same seed decides the same; nothing is allocated after init; equal devices that others load
  * unevenly are not planned for, nor are dependencies that are not known, nor cores for a GPU's
  * tasks that they would take half of the job for.
@@ -281,20 +282,24 @@ static void watched_arrived(struct sy_scheduler *s, const struct sy_view *view, 
     allocated += allocations - before;
 }
 
-static void watch(const char *spec, double noise, uint64_t seed) {
+static void watch_jobs(struct fixture *f, double noise, uint64_t seed) {
     struct sy_scheduler_ops ops = sy_policy_symphony;
     struct sy_sim_options options = {.seed = seed, .noise_sigma = noise};
     struct sy_sim_result result;
-    struct fixture f;
     ops.decide = watched_decide;
     ops.job_arrived = watched_arrived;
-    fixture_one(&f, "cpu:12 gpu:4@pcie3x16", spec);
-    struct sy_sim *sim = fixture_sim(f.workload, &options);
+    struct sy_sim *sim = fixture_sim(f->workload, &options);
     memset(guards, 0, sizeof guards);
     allocated = 0;
     assert_int_equal(sy_sim_run_ops(sim, &ops, NULL, &result, NULL), 0);
     sy_sim_destroy(sim);
-    fixture_finish(&f);
+    fixture_finish(f);
+}
+
+static void watch(const char *spec, double noise, uint64_t seed) {
+    struct fixture f;
+    fixture_one(&f, "cpu:12 gpu:4@pcie3x16", spec);
+    watch_jobs(&f, noise, seed);
 }
 
 static void plans_are_named(void **state) {
@@ -315,6 +320,30 @@ static void spread_makes_it_fall_back(void **state) {
     }
     print_message("# fell back in %lu of 5 worlds\n", fell);
     assert_true(fell >= 1);
+}
+
+/* Of a job that comes long after two others, which met or did not; then comes the last. */
+static unsigned long planned_in_stream(const char *long_one, double second_ns, const char *last) {
+    struct fixture f;
+    fixture_init(&f, "cpu:4 gpu:1@pcie3x16");
+    fixture_add(&f, fixture_graph(long_one), 0, 0, 1);
+    fixture_add(&f, fixture_graph("cholesky:4"), second_ns, 0, 1);
+    fixture_add(&f, fixture_graph("cholesky:5"), 100e9, 0, 1);
+    fixture_add(&f, fixture_graph(last), 200e9, 0, 1);
+    fixture_seal(&f);
+    watch_jobs(&f, 0, 1);
+    return guards[SY_GUARD_PLAN];
+}
+
+static void plans_do_not_pay_in_every_stream(void **state) {
+    (void)state;
+    const char *large = "independent:20000"; /* too many for rehearsals */
+    assert_true(planned_in_stream("cholesky:4", 1, "cholesky:4") >= 35);
+    assert_int_equal(planned_in_stream("cholesky:4", 50e9, large), 0);
+    assert_true(planned_in_stream("chain:3000", 50e9, "cholesky:4") >= 55);
+    assert_true(planned_in_stream("chain:3000", 1, "cholesky:4") < 35);
+    watch("independent:20001", 0, 1);
+    assert_true(guards[SY_GUARD_PLAN] > 20000);
 }
 
 /* --- the load of others -------------------------------------------------------------------------
@@ -424,6 +453,7 @@ int main(void) {
         cmocka_unit_test(same_seed_same_decisions),
         cmocka_unit_test(plans_are_named),
         cmocka_unit_test(spread_makes_it_fall_back),
+        cmocka_unit_test(plans_do_not_pay_in_every_stream),
         cmocka_unit_test(load_on_equal_devices_is_not_planned),
         cmocka_unit_test(cores_do_not_hold_up_a_gpu),
         cmocka_unit_test(unknown_dependencies_are_not_planned),

@@ -89,7 +89,7 @@ static void splits_are_disjoint(void **state) {
 static void extremes_are_met(void **state) {
     struct sy_catalogue_options options = {.single_share = 0};
     struct sy_catalogue *catalogue = catalogue_of(&options);
-    uint32_t with_nothing = 0, wide = 0, spread = 0;
+    uint32_t with_nothing = 0, wide = 0, spread = 0, preempting = 0;
     (void)state;
     for (uint32_t i = 0; i < 200; i++) {
         struct sy_scenario *world =
@@ -107,12 +107,14 @@ static void extremes_are_met(void **state) {
             longest_ns = fmax(longest_ns, w->job_isolated_ns[j]);
         }
         with_nothing += nothing;
+        preempting += world->options.preempt;
         spread += most_ns > 1e3 * least_ns;
         wide += longest_ns > 100 * shortest_ns;
         sy_scenario_destroy(world);
     }
     assert_in_range(with_nothing, 10, 60);
     assert_in_range(spread, 5, 60);
+    assert_in_range(preempting, 40, 80);
     assert_in_range(wide, 2, 40);
     sy_catalogue_close(catalogue);
 }

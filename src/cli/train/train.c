@@ -104,7 +104,7 @@ static const struct sy_option options[] = {
      "expert: number of decisions in a world at which alternatives are tried (default 13)", 1,
      10000},
     {SY_OPTION_U32, "alternatives", "N", AT(alternatives),
-     "expert: alternatives to try at a decision, at most (default 3)", 2, SY_OTHERS_MAX},
+     "expert: alternatives to try at a decision, at most (default 3)", 1, SY_OTHERS_MAX},
     {SY_OPTION_TEXT, "imitate", "POLICY", AT(imitate),
      "a2c: imitate this heuristic for a fifth of the budget (default: none)"},
     {SY_OPTION_TEXT, "gradient", "KIND", AT(gradient),
