@@ -148,7 +148,9 @@ static int ask(const char *path, enum sy_broker_request request, const char *ten
                            .request = request,
                            .device_count = device_count}};
     snprintf(message.hello.tenant, sizeof message.hello.tenant, "%s", tenant);
-    memcpy(message.devices, devices, device_count * sizeof *devices);
+    for (uint32_t i = 0; i < device_count; i++) {
+        memcpy(message.devices[i], devices[i], sizeof devices[i]);
+    }
     int code = dial(path, ret_socket, error);
     size_t size = sizeof message.hello + device_count * sizeof *devices;
     if (!code && send(*ret_socket, &message, size, MSG_NOSIGNAL) != (ssize_t)size) {

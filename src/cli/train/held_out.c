@@ -45,8 +45,7 @@ enum sy_train_verdict sy_held_out_verdict(const struct sy_held_out *h) {
 void sy_held_out_tell(const struct sy_held_out *h, struct sy_buffer *buffer) {
     static const char *const verdicts[] = {
         "better than the shipped ones",
-        "not better than the shipped ones: the difference may be "
-        "chance",
+        "not better than the shipped ones: the difference may be chance",
         "worse than the shipped ones"};
     if (h->unchanged) {
         sy_buffer_printf(buffer,
