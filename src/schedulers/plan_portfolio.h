@@ -76,7 +76,9 @@ struct plan_room {             /* anything may be in it */
     uint32_t *first_reader;    /* per datum */
     uint32_t data_capacity;
 };
-double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room);
+/* *ret_alone_ns: when that would be. */
+double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room,
+                       double *ret_alone_ns);
 SY_MUST_CHECK int sy_portfolio_init(struct portfolio *portfolio, const struct policy *base,
                                     const struct sy_view *view);
 /* How many drafts a job gets. */

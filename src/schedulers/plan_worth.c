@@ -164,16 +164,19 @@ static double class_saves_ns(const struct alone *a, uint32_t c, double longest_n
            saved_ns(&beside, a->view->machine->classes[c].device_count * a->all_ns);
 }
 
-double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room) {
+double sy_plan_gain_ns(const struct sy_view *view, uint32_t job, struct plan_room room,
+                       double *ret_alone_ns) {
     struct alone a = {.view = view,
                       .job = &view->jobs[job],
                       .first_reader = room.first_reader,
                       .head_ns = room.head_ns,
                       .tail_ns = room.tail_ns};
     double gain_ns = 0;
+    *ret_alone_ns = INFINITY;
     if (!find_alone(&a) || !find_copies(&a, room.data_capacity)) {
         return INFINITY;
     }
+    *ret_alone_ns = a.all_ns;
     double longest_ns = find_paths(&a);
     mark_path(&a);
     for (uint32_t c = 0; c < view->machine->class_count; c++) {

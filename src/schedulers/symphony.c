@@ -628,15 +628,21 @@ static void give_up(struct sy_scheduler *s, const struct sy_view *view) {
 }
 
 /* Where one device has nearly all the speed, what a plan could gain by placing tasks elsewhere may
- * be less than what planning takes. */
-static bool plan_pays(const struct symphony *y, const struct sy_view *view, uint32_t job) {
+ * be less than what planning takes; unless late binding does worse than that device alone. */
+static bool plan_pays(struct symphony *y, const struct sy_view *view, uint32_t job) {
     const struct sy_view_job *j = &view->jobs[job];
-    double drafts = sy_portfolio_drafts(view, job);
-    double costs_ns =
-        DRAFT_NS * drafts * j->tasks_left + spare_ns(j->tasks_left, drafts, j->isolated_ns);
+    double drafts = sy_portfolio_drafts(view, job), left = j->tasks_left;
+    double costs_ns = DRAFT_NS * drafts * left + spare_ns(left, drafts, j->isolated_ns);
     struct plan_room room = {y->usual_begin_ns, y->usual_end_ns, y->first_reader,
                              DATA_PER_TASK * view->task_capacity};
-    return sy_plan_gain_ns(view, job, room) > costs_ns;
+    double alone_ns, gains_ns = sy_plan_gain_ns(view, job, room, &alone_ns);
+    if (gains_ns > costs_ns || !y->rehearses || !sy_rehearsal_fits(&y->stage, view, job)) {
+        return gains_ns > costs_ns;
+    }
+    y->job = job;
+    double late_ns = rehearse(y, view, LATE, NULL) - view->now_ns;
+    forget(y, view, LATE);
+    return late_ns > alone_ns - gains_ns + costs_ns;
 }
 
 static void job_arrived(struct sy_scheduler *s, const struct sy_view *view, uint32_t job) {

@@ -61,7 +61,7 @@ static double gain_ns(const char *machine, struct shape shape) {
     fixture_seal(&f);
     view_open(&v, f.workload);
     assert_true(shape.tasks <= MOST);
-    double gain = sy_plan_gain_ns(&v.view, 0, room);
+    double alone_ns, gain = sy_plan_gain_ns(&v.view, 0, room, &alone_ns);
     view_close(&v);
     fixture_finish(&f);
     return gain;
