@@ -51,7 +51,7 @@ struct sy_kernel_desc {
     const char *name;
     const char *interference; /* row in a table of co-run slowdowns; NULL: the kernel's name */
     struct sy_variant variants[SY_KIND_COUNT];
-    uint32_t part_max; /* a task can be cut into so many parts; 0 or 1: it cannot */
+    uint32_t part_max; /* a task can be cut into up to this many parts; 0, 1: it cannot */
     double part_ns;    /* that each part beyond the first takes more */
 };
 

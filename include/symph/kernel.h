@@ -83,8 +83,8 @@ struct sy_kernel_entry {
      * Pointers of arguments are in host memory, or NULL where they are not there yet. NAN: not for
      * this call; NULL: there is no model. Whoever shows the number says that it is a model. */
     double (*fpga_model_ns)(const struct sy_call *call);
-    /* A task can be split into so many parts (at most SY_PART_MAX; 0 or 1: it cannot), so that
-     * devices can turn to other jobs between two of them. Each part is a call of any of the
+    /* A task can be split into up to this many parts (at most SY_PART_MAX; 0 or 1: it cannot), so
+     * that devices can turn to other jobs between two of them. Each part is a call of any of the
      * functions, in order; arguments that are only written are read-write from the second on. */
     uint32_t part_max;
     double part_ns; /* that each part beyond the first takes more: what its caches lost, ... */

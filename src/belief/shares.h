@@ -15,9 +15,9 @@ struct sy_share_draw {
     double bytes_per_s[SY_DRAW_MAX];
 };
 
-/* How strongly others hold on to a resource: they share it like so many times as many draws as what
- * they want looks like. Far below 1 they give way to us, far above we get what they leave. Each
- * candidate is weighed by how well it predicted durations. */
+/* How strongly others hold on to a resource: their share is that of several draws like what
+ * they want; this is the number. Far below 1 they give way to us, far above we get what they leave.
+ * Each candidate is weighed by how well it predicted durations. */
 #define SY_STRENGTHS 5
 struct sy_strength {
     double error[SY_STRENGTHS], count;
