@@ -353,8 +353,8 @@ static enum actor choose(struct symphony *y, struct sy_scheduler *s, const struc
     }
     if (usual == FOLLOW) {
         /* Nor is a plan improved that cannot be rehearsed: it may follow badly. */
-        double most_ns =
-            fmin(SHARE * planned_ns, PLAN_MOST_NS) - DRAFT_NS * y->plans.drafts * tasks;
+        double most_ns = y->plans.vast ? 0 : fmin(SHARE * planned_ns, PLAN_MOST_NS);
+        most_ns -= DRAFT_NS * y->plans.drafts * tasks;
         return view->shared_links ? choose_by_beginning(y, view, most_ns) : FOLLOW;
     }
     sy_portfolio_improve(&y->plans, view, y->job, s->seed, budget_ns / STEP_NS);
