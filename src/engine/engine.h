@@ -228,8 +228,8 @@ SY_MUST_CHECK int sy_record_find_asides(struct sy_record *record);
  * must have run. -ENOMEM. */
 SY_MUST_CHECK int sy_record_times(const struct sy_record *record, double *ret_time_ns,
                                   uint32_t *ret_unknown);
-/* What tasks took over the median of their like, as far as several are alike: at most as many as
- * the graph has tasks. Every task must have run. -ENOMEM. */
+/* What tasks took over the median of those like them, where there are several: at most one figure
+ * per task. Every task must have run. -ENOMEM. */
 SY_MUST_CHECK int sy_record_noise(const struct sy_record *record, double *ret_ratios,
                                   uint32_t *ret_count);
 /* The kernels of a graph, its own or a part of it, get the spread with which they ran. */

@@ -31,8 +31,8 @@ class Broker(cli.Case):
     def tenants(self):
         return {row["tenant"]: row for row in self.ok_json("tenants", "--socket", self.socket)["tenants"]}
 
-    def program(self, tenant, *options):
-        command = cli.command("run", SPEC, "--opencl", "0", "--models", "none", "--json", *options)
+    def program(self, tenant, spec=SPEC, devices=("--opencl", "0")):
+        command = cli.command("run", spec, *devices, "--models", "none", "--json")
         program = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, env={**self.env, "SYMPH_TENANT": tenant})
         self.addCleanup(self.end, program)
@@ -109,6 +109,19 @@ class Broker(cli.Case):
         self.wait_for(lambda: self.tenants().get("carol", {}).get("programs", 0) > 0)
         broker.kill()
         for program in (second, third):
+            out, err = program.communicate()
+            self.assertEqual(program.returncode, 0, err)
+            json.loads(out)
+
+    @unittest.skipIf(ENGINE == "none", "the engine was not built")
+    def test_accelerators_alone(self):
+        """A program that has no core of its own to sleep on notices the broker's end, too."""
+        broker = self.start()
+        programs = [self.program(tenant, "linalg:gemm:n=1536,tile=128", ("--opencl", "1", "--cpus", "0"))
+                    for tenant in ("alice", "bob")]
+        self.wait_for(lambda: sum(row["device_s"] > 0 for row in self.tenants().values()) == 2)
+        broker.kill()
+        for program in programs:
             out, err = program.communicate()
             self.assertEqual(program.returncode, 0, err)
             json.loads(out)

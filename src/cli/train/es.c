@@ -114,7 +114,7 @@ static int setup(struct session *s) {
     return r;
 }
 
-/* Validations from the first on were at that time, as far as there are so many. */
+/* The validations from that number on were made at that time. */
 static void note_time(struct session *s, uint32_t first, double seconds) {
     uint32_t count = s->training->history_count;
     sy_need(sy_grow(&s->seconds, &s->seconds_capacity, count + 1, sizeof *s->seconds) ? NULL : s);
@@ -295,7 +295,7 @@ static int train(struct session *s) {
     return r;
 }
 
-/* --- what it is worth elsewhere -----------------------------------------------------------------
+/* --- on the held-out half -----------------------------------------------------------------------
  */
 static bool is_taken(const struct session *s) {
     return !s->traces || sy_held_out_verdict(&s->held_out) == SY_TRAIN_BETTER;

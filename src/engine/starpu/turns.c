@@ -189,11 +189,13 @@ bool turns_go_on(struct context *context, uint32_t worker, const struct node *no
 
 void turns_sleep(uint32_t worker) {
     const struct turn *turn = &sy_shared.turns->of[worker];
-    if (is_core(worker)) {
-        starpu_worker_relax_on();
-        sy_lease_wait(sy_shared.turns->lease, turn->seat, SLEEP_NS);
-        starpu_worker_relax_off();
+    if (!is_core(worker)) {
+        sy_lease_wait(sy_shared.turns->lease, turn->seat, 0); /* is the broker still there? */
+        return;
     }
+    starpu_worker_relax_on();
+    sy_lease_wait(sy_shared.turns->lease, turn->seat, SLEEP_NS);
+    starpu_worker_relax_off();
 }
 
 void turns_ask(const struct context *context) {

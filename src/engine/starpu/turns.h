@@ -21,7 +21,8 @@ bool turns_begin(struct context *context, uint32_t worker, bool away, bool work)
 /* The same, after it has looked: it begins that task (NULL: there was none). False: it lets others
  * have the device. */
 bool turns_go_on(struct context *context, uint32_t worker, const struct node *node);
-/* Without the lock, by a worker that may not: sleeps a while, if it can. */
+/* Without the lock, by a worker that may not: a core's sleeps a while, and all notice a broker that
+ * is gone. */
 void turns_sleep(uint32_t worker);
 /* With the lock held: there is work, and these devices may be away. */
 void turns_ask(const struct context *context);
